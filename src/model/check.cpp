@@ -1,0 +1,188 @@
+#include "model/check.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+/// min(product, limit + 1), for positive extents.
+std::int64_t bounded_product(std::span<const std::int64_t> extents, std::int64_t limit) {
+  std::int64_t product = 1;
+  for (std::int64_t extent : extents) {
+    if (extent > limit / product) return limit + 1;
+    product *= extent;
+  }
+  return product;
+}
+
+std::int64_t elements_of(const Shape& shape, const std::string& where) {
+  for (std::int64_t extent : shape.dims()) {
+    if (extent < 1)
+      user_error("{}: {} is not a shape; every extent must be at least 1", where, shape);
+  }
+  const std::int64_t elements = bounded_product(shape.dims(), kMaxElements);
+  if (elements > kMaxElements) {
+    user_error("{}: {} has more than 2^40 elements in one sample; make it smaller", where, shape);
+  }
+  return elements;
+}
+
+/// Keeps the arithmetic of shapes within 64 bits.
+struct CheckNumbers {
+  const std::string& where;
+
+  void channels(std::int64_t number) const {
+    if (number > kMaxChannels)
+      user_error("{}: {} channels are too many (at most 2^31)", where, number);
+  }
+  void window(Extent2 extent, std::string_view what) const {
+    if (std::max(extent.height, extent.width) > kMaxWindow) {
+      user_error("{}: {} {}x{} is too large (at most 2^20)", where, what, extent.height,
+                 extent.width);
+    }
+  }
+  void operator()(const ConvolutionSpec& conv) const {
+    channels(conv.out_channels);
+    window(conv.kernel, "kernel");
+    window(conv.stride, "stride");
+    window(conv.padding, "padding");
+    window(conv.dilation, "dilation");
+  }
+  void operator()(const LinearSpec& linear) const { channels(linear.out_features); }
+  void operator()(const PoolSpec& pool) const {
+    window(pool.kernel, "kernel");
+    window(pool.stride, "stride");
+    window(pool.padding, "padding");
+  }
+  void operator()(const BatchNormSpec& norm) const {
+    if (!(norm.epsilon > 0 && norm.epsilon <= 1)) {
+      user_error("{}: batch_norm epsilon {} is not in (0, 1]", where, norm.epsilon);
+    }
+    if (!(norm.momentum >= 0 && norm.momentum <= 1)) {
+      user_error("{}: batch_norm momentum {} is not in [0, 1]", where, norm.momentum);
+    }
+  }
+  template <class Other>
+  void operator()(const Other&) const {}
+};
+
+/// Extents of the weights that are multiplied: out, then what is summed over. Empty for other
+/// layers.
+std::vector<std::int64_t> weight_extents(const LayerSpec& layer, const Shape& src) {
+  if (const auto* conv = std::get_if<ConvolutionSpec>(&layer)) {
+    return {conv->out_channels, src[0] / conv->groups, conv->kernel.height, conv->kernel.width};
+  }
+  if (const auto* linear = std::get_if<LinearSpec>(&layer)) return {linear->out_features, src[0]};
+  return {};
+}
+
+bool good_name(const std::string& name) {
+  return name.size() <= 200 && std::ranges::all_of(name, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-' || c == '.';
+         });
+}
+
+class Checker {
+ public:
+  explicit Checker(const std::string& where) : where_(where) {}
+
+  Shape block(const BlockSpec& block, const Shape& src) {
+    const std::string at = fmt::format("{}: block '{}'", where_, block.name);
+    if (block.name.empty() || !good_name(block.name)) {
+      user_error("{}: a block's name is 1 to 200 letters, digits, or _ - .", at);
+    }
+    if (!block_names_.insert(block.name).second) {
+      user_error("{} is there twice; give every block its own name", at);
+    }
+    if (block.nodes.empty()) user_error("{} has no layers", at);
+    names(block, at);
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      const Node& node = block.nodes[i];
+      const std::string layer_at = fmt::format("{}, layer '{}'", at, node.name);
+      std::vector<Shape> srcs;
+      for (int input : node.inputs) {
+        if (input < kBlockInput || input >= static_cast<int>(i)) {
+          user_error("{}: input {} is not an earlier layer of the block", layer_at, input);
+        }
+        srcs.push_back(input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)]);
+      }
+      std::visit(CheckNumbers{layer_at}, node.layer);
+      shapes.push_back(layer_shape(node.layer, srcs, layer_at));
+      count(node.layer, srcs[0], shapes.back(), layer_at);
+    }
+    return shapes.back();
+  }
+
+ private:
+  void names(const BlockSpec& block, const std::string& at) {
+    std::vector<bool> used(block.nodes.size(), false);
+    for (const Node& node : block.nodes) {
+      if (!good_name(node.name) || (node.name.empty() && block.nodes.size() > 1)) {
+        user_error("{}, layer '{}': a layer's name is 1 to 200 letters, digits, or _ - .", at,
+                   node.name);
+      }
+      if (node.name == "input") user_error("{}: a layer cannot be called 'input'", at);
+      if (!layer_names_.insert(block.name + "." + node.name).second) {
+        user_error("{}: the name '{}.{}' is there twice; give every layer its own name", at,
+                   block.name, node.name);
+      }
+      for (int input : node.inputs) {
+        if (input >= 0 && input < static_cast<int>(used.size())) {
+          used[static_cast<std::size_t>(input)] = true;
+        }
+      }
+    }
+    for (std::size_t i = 0; i + 1 < used.size(); ++i) {
+      if (!used[i])
+        user_error("{}: nothing takes the output of layer '{}'", at, block.nodes[i].name);
+    }
+  }
+
+  void count(const LayerSpec& layer, const Shape& src, const Shape& dst, const std::string& at) {
+    if (++layers_ > kMaxLayers)
+      user_error("{}: more than {} layers in the model", where_, kMaxLayers);
+    const std::int64_t dst_elements = elements_of(dst, at);
+    const std::vector<std::int64_t> extents = weight_extents(layer, src);
+    const std::int64_t weights = extents.empty() ? 0 : bounded_product(extents, kMaxElements);
+    const bool norm = std::holds_alternative<BatchNormSpec>(layer);
+    parameters_ += weights + (norm ? 2 * src[0] : extents.empty() ? 0 : extents[0]);
+    if (parameters_ > kMaxElements) {
+      user_error("{}: the model has more than 2^40 parameters here (input {}); make it smaller", at,
+                 src);
+    }
+    if (extents.empty()) return;
+    const std::int64_t extents_of_macs[] = {dst_elements, weights / extents[0]};
+    macs_ += bounded_product(extents_of_macs, kMaxMacs);
+    if (macs_ > kMaxMacs) {
+      user_error("{}: the model needs more than 2^60 multiply-adds per sample; make it smaller",
+                 at);
+    }
+  }
+
+  const std::string& where_;
+  std::unordered_set<std::string> block_names_;
+  std::unordered_set<std::string> layer_names_;
+  std::int64_t layers_ = 0;
+  std::int64_t parameters_ = 0;
+  std::int64_t macs_ = 0;
+};
+
+}  // namespace
+
+void check_model(const ModelSpec& model, const std::string& where) {
+  if (model.input.rank() == 0) user_error("{}: the shape of the input is missing", where);
+  elements_of(model.input, fmt::format("{}: the input", where));
+  if (model.blocks.empty()) user_error("{}: the model has no blocks", where);
+  Checker checker(where);
+  Shape at = model.input;
+  for (const BlockSpec& block : model.blocks) at = checker.block(block, at);
+}
+
+}  // namespace plait

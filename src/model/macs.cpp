@@ -1,0 +1,67 @@
+#include "model/macs.hpp"
+
+#include "model/parameters.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+struct Macs {
+  const Shape& src;
+  const Shape& dst;
+
+  // every dst element is a dot product over (C / groups) x kh x kw
+  std::int64_t operator()(const ConvolutionSpec& conv) const {
+    return dst.elements() * (src[0] / conv.groups) * conv.kernel.height * conv.kernel.width;
+  }
+  std::int64_t operator()(const LinearSpec&) const { return dst[0] * src[0]; }
+  template <class Other>
+  std::int64_t operator()(const Other&) const {
+    return 0;
+  }
+};
+
+}  // namespace
+
+std::int64_t layer_macs(const LayerSpec& layer, const Shape& src, const Shape& dst) {
+  return std::visit(Macs{src, dst}, layer);
+}
+
+BlockCost block_cost(const BlockSpec& block, const Shape& src) {
+  const std::vector<Shape> shapes = node_shapes(block, src);
+  BlockCost cost{.src_elements = src.elements(), .dst_elements = shapes.back().elements()};
+  for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+    const int input = block.nodes[i].inputs[0];
+    const Shape& node_src = input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
+    cost.macs += layer_macs(block.nodes[i].layer, node_src, shapes[i]);
+    cost.activation_elements += shapes[i].elements();
+    for (const ParameterSpec& parameter : layer_parameters(block.nodes[i].layer, node_src)) {
+      if (parameter.trainable) cost.parameters += parameter.shape.elements();
+    }
+  }
+  return cost;
+}
+
+std::vector<BlockCost> block_costs(const ModelSpec& model) {
+  const std::vector<Shape> borders = border_shapes(model);
+  std::vector<BlockCost> costs;
+  costs.reserve(model.blocks.size());
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    costs.push_back(block_cost(model.blocks[i], borders[i]));
+  }
+  return costs;
+}
+
+BlockCost model_cost(const ModelSpec& model) {
+  BlockCost total{.src_elements = model.input.elements(), .dst_elements = model.input.elements()};
+  for (const BlockCost& cost : block_costs(model)) {
+    total.macs += cost.macs;
+    total.parameters += cost.parameters;
+    total.activation_elements += cost.activation_elements;
+    total.dst_elements = cost.dst_elements;
+  }
+  return total;
+}
+
+}  // namespace plait

@@ -1,0 +1,32 @@
+// What a network costs, counted from its shapes alone: multiply-adds, parameters and activations.
+// Time and bytes on a machine are not counted here.
+#pragma once
+
+#include <vector>
+
+#include "model/spec.hpp"
+
+namespace plait {
+
+/// All numbers are for the forward pass of one sample. Only convolutions and linear layers have
+/// MACs; a bias is free.
+struct BlockCost {
+  std::int64_t macs = 0;
+  std::int64_t parameters = 0;  ///< trainable elements
+  std::int64_t src_elements = 0;
+  std::int64_t dst_elements = 0;
+  std::int64_t activation_elements = 0;  ///< dst of every node, what a forward pass leaves behind
+  bool operator==(const BlockCost&) const = default;
+};
+
+std::int64_t layer_macs(const LayerSpec& layer, const Shape& src, const Shape& dst);
+
+BlockCost block_cost(const BlockSpec& block, const Shape& src);
+
+/// One per block, in order.
+std::vector<BlockCost> block_costs(const ModelSpec& model);
+
+/// The whole chain as if it were one block.
+BlockCost model_cost(const ModelSpec& model);
+
+}  // namespace plait

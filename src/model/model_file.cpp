@@ -1,0 +1,210 @@
+#include "model/model_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <sstream>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "model/check.hpp"
+#include "model/default_names.hpp"
+#include "model/model_layers.hpp"
+#include "model/shapes.hpp"
+#include "model/toml_value.hpp"
+#include "model/zoo.hpp"
+
+namespace plait {
+
+namespace {
+
+struct FileContext {
+  const std::string& file;
+  std::int64_t classes = 0;
+};
+
+std::vector<FileLayer> read_layers(const TomlReader& block, std::string_view key,
+                                   const FileContext& context) {
+  std::vector<FileLayer> layers;
+  for (const TomlValue& value : block.array(key)) {
+    layers.push_back(read_layer(value, context.file, block.what(), context.classes));
+  }
+  return layers;
+}
+
+/// Fills in the names that the file does not give; `prefix` goes before those only.
+void name_layers(std::vector<FileLayer>& layers, const std::string& prefix) {
+  std::vector<LayerSpec> specs;
+  for (const FileLayer& layer : layers) specs.push_back(layer.layer);
+  const std::vector<std::string> names = default_names(specs);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (!layers[i].name) layers[i].name = prefix + names[i];
+  }
+}
+
+/// A block that grows layer by layer, with its layers found by name.
+class BlockBuilder {
+ public:
+  BlockBuilder(std::string name, const TomlReader& reader)
+      : block_{.name = std::move(name), .nodes = {}}, reader_(reader) {}
+
+  /// A layer without `from` takes the layer before, the first one `start`. Returns the last index.
+  int append(std::span<const FileLayer> layers, int start) {
+    int previous = start;
+    for (const FileLayer& layer : layers) {
+      std::vector<int> inputs{previous};
+      if (layer.from) {
+        inputs.clear();
+        for (const std::string& wanted : *layer.from) inputs.push_back(find(wanted, layer.line));
+      }
+      previous = block_.join(*layer.name, layer.layer, std::move(inputs));
+      index_[*layer.name] = previous;
+    }
+    return previous;
+  }
+  int append_sum(int branch, int skip) {
+    return index_["add"] = block_.join("add", AddSpec{}, {branch, skip});
+  }
+  BlockSpec take() { return std::move(block_); }
+
+ private:
+  int find(const std::string& wanted, std::int64_t line) const {
+    if (wanted == "input") return kBlockInput;
+    const auto found = index_.find(wanted);
+    if (found != index_.end()) return found->second;
+    std::vector<std::string> known{"input"};
+    for (const Node& node : block_.nodes) known.push_back(node.name);
+    const std::string shown = wanted.substr(0, 60);
+    user_error("{}from = '{}' is neither an earlier layer of the block nor 'input'{}",
+               reader_.place(line), shown, did_you_mean(shown, known));
+  }
+
+  BlockSpec block_;
+  const TomlReader& reader_;
+  std::unordered_map<std::string, int> index_;
+};
+
+BlockSpec read_block(const TomlReader& reader, const std::string& name,
+                     const FileContext& context) {
+  reader.only({"name", "layers", "repeat", "residual", "shortcut", "after"});
+  const bool residual = reader.boolean("residual", false);
+  for (const char* key : {"shortcut", "after"}) {
+    const TomlValue* value = reader.find(key);
+    if (value != nullptr && !residual) {
+      user_error("{}'{}' is for residual blocks; write residual = true", reader.place(value->line),
+                 key);
+    }
+  }
+  std::vector<FileLayer> layers = read_layers(reader, "layers", context);
+  if (layers.empty()) user_error("{}the block needs layers = [...]", reader.place(reader.line()));
+  BlockBuilder builder(name, reader);
+  if (!residual) {
+    name_layers(layers, "");
+    builder.append(layers, kBlockInput);
+    return builder.take();
+  }
+  const std::size_t branch_size = layers.size();
+  const std::vector<FileLayer> after = read_layers(reader, "after", context);
+  layers.insert(layers.end(), after.begin(), after.end());
+  name_layers(layers, "");
+  std::vector<FileLayer> shortcut = read_layers(reader, "shortcut", context);
+  name_layers(shortcut, "shortcut.");
+  const std::span<const FileLayer> named(layers);
+  const int branch = builder.append(named.first(branch_size), kBlockInput);
+  const int skip = builder.append(shortcut, kBlockInput);
+  builder.append(named.subspan(branch_size), builder.append_sum(branch, skip));
+  return builder.take();
+}
+
+Shape read_input(const TomlReader& reader, const Shape& data) {
+  const TomlValue* value = reader.find("input");
+  if (value == nullptr) {
+    if (data.rank() == 0) {
+      user_error("{}: the model has no input shape; add input = [channels, height, width]",
+                 reader.file());
+    }
+    return data;
+  }
+  std::vector<std::int64_t> dims;
+  for (const TomlValue& dim : reader.array("input")) {
+    dims.push_back(reader.integer_of(dim, "input", {1, kMaxChannels}));
+  }
+  if (dims.empty() || dims.size() > 4) {
+    user_error("{}input must have 1 to 4 extents but has {}", reader.place(value->line),
+               dims.size());
+  }
+  Shape input(std::move(dims));
+  if (data.rank() != 0 && !(input == data)) {
+    user_error("{}the model's input is {} but the data has shape {}; change or remove 'input'",
+               reader.place(value->line), input, data);
+  }
+  return input;
+}
+
+std::string block_name(const TomlValue& value, const std::string& file, std::size_t index) {
+  const TomlReader reader(value, file, fmt::format("block {}", index + 1));
+  return reader.text("name", fmt::format("block{}", index + 1));
+}
+
+}  // namespace
+
+ModelSpec parse_model(std::string_view text, const std::string& file, const Shape& input,
+                      int classes) {
+  if (classes < 1) user_error("{}: a model needs at least 1 class but was given {}", file, classes);
+  const TomlValue document = parse_toml(text, file);
+  const TomlReader reader(document, file, "");
+  reader.only({"name", "input", "block"});
+  ModelSpec model{.name = reader.text("name", std::filesystem::path(file).stem().string()),
+                  .input = read_input(reader, input),
+                  .blocks = {}};
+  const FileContext context{.file = file, .classes = classes};
+  const TomlValue::Array& blocks = reader.array("block");
+  std::int64_t layers = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::string name = block_name(blocks[i], file, i);
+    const TomlReader block(blocks[i], file, fmt::format("block '{}'", name.substr(0, 200)));
+    const std::int64_t repeat = block.integer("repeat", 1, {1, kMaxLayers});
+    BlockSpec spec = read_block(block, name, context);
+    layers += repeat * static_cast<std::int64_t>(spec.nodes.size());
+    if (layers > kMaxLayers) {
+      user_error("{}more than {} layers in the model", block.place(block.line()), kMaxLayers);
+    }
+    if (block.find("repeat") == nullptr) {
+      model.blocks.push_back(std::move(spec));
+      continue;
+    }
+    for (std::int64_t r = 0; r < repeat; ++r) {
+      spec.name = fmt::format("{}.{}", name, r);
+      model.blocks.push_back(spec);
+    }
+  }
+  if (model.blocks.empty()) user_error("{}: the model has no blocks; add [[block]]", file);
+  check_model(model, file);
+  const Shape output = border_shapes(model).back();
+  if (!(output == Shape{classes})) {
+    user_error(
+        "{}: the last block '{}' gives {} but the data has {} classes; end with out = \"classes\"",
+        file, model.blocks.back().name, output, classes);
+  }
+  return model;
+}
+
+ModelSpec read_model_file(const std::string& path, const Shape& input, int classes) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    user_error("{}: there is no such model file", path);
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream) user_error("{}: cannot read the model file", path);
+  return parse_model(text.str(), path, input, classes);
+}
+
+ModelSpec load_model(const std::string& name_or_file, const Shape& input, int classes) {
+  return name_or_file.ends_with(".toml") ? read_model_file(name_or_file, input, classes)
+                                         : make_model(name_or_file, input, classes);
+}
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+// A model as a TOML file:
+//
+//   name = "tiny"                     # optional, otherwise the file's name
+//   input = [3, 32, 32]               # optional, otherwise the shape of the data
+//   [[block]]
+//   name = "conv1"                    # optional, otherwise block1, block2, ...
+//   repeat = 2                        # optional: blocks conv1.0 and conv1.1
+//   layers = [ {type = "convolution", out = 16, kernel = 3, padding = 1}, {type = "relu"} ]
+//   [[block]]
+//   residual = true                   # adds the block's input to the result of the layers
+//   layers = [ ... ]
+//   shortcut = [ ... ]                # optional: layers on the skip path
+//   after = [ {type = "relu"} ]       # optional: layers after the sum
+//   [[block]]
+//   layers = [ {type = "flatten"}, {type = "linear", out = "classes"} ]
+//
+// kernel, stride, padding and dilation are a number or [height, width]; a pool's stride is its
+// kernel unless given. A layer may have a name and say where its input comes from, an earlier layer
+// or "input": {type = "add", from = ["conv2", "input"]}.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/spec.hpp"
+
+namespace plait {
+
+/// `input` is the data's shape; rank 0 where there is no data, then the file must have one.
+/// UserError with file name and line for whatever is wrong; also where input or classes contradict
+/// the data.
+ModelSpec parse_model(std::string_view text, const std::string& file, const Shape& input,
+                      int classes);
+ModelSpec read_model_file(const std::string& path, const Shape& input, int classes);
+
+/// TOML text with parse_model(write_model(m), ...) == m for every model that passes check_model.
+std::string write_model(const ModelSpec& model);
+
+/// A file where the name ends in ".toml", otherwise a network of the zoo.
+ModelSpec load_model(const std::string& name_or_file, const Shape& input, int classes);
+
+}  // namespace plait

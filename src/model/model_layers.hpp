@@ -1,0 +1,27 @@
+// One layer of a model file: {type = "convolution", out = 16, ...}. Inside this room only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/spec.hpp"
+#include "model/toml_value.hpp"
+
+namespace plait {
+
+struct FileLayer {
+  LayerSpec layer;
+  std::optional<std::string> name;
+  std::optional<std::vector<std::string>> from;
+  std::int64_t line = 0;
+};
+
+/// `block` opens messages ("block 'conv1'"); `classes` is what out = "classes" means.
+FileLayer read_layer(const TomlValue& value, const std::string& file, const std::string& block,
+                     std::int64_t classes);
+
+/// The inverse without name and from: `type = "convolution", out = 16`.
+std::string write_layer(const LayerSpec& layer);
+
+}  // namespace plait

@@ -1,0 +1,108 @@
+#include "model/parameters.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+struct Parameters {
+  const Shape& src;
+
+  std::vector<ParameterSpec> operator()(const ConvolutionSpec& conv) const {
+    const std::int64_t fan_in = src[0] / conv.groups * conv.kernel.height * conv.kernel.width;
+    std::vector<ParameterSpec> list{
+        {.name = "weight",
+         .shape = {conv.out_channels, src[0] / conv.groups, conv.kernel.height, conv.kernel.width},
+         .init = Init::he_normal,
+         .fan_in = fan_in}};
+    if (conv.bias) list.push_back({.name = "bias", .shape = {conv.out_channels}, .fan_in = fan_in});
+    return list;
+  }
+  std::vector<ParameterSpec> operator()(const LinearSpec& linear) const {
+    std::vector<ParameterSpec> list{{.name = "weight",
+                                     .shape = {linear.out_features, src[0]},
+                                     .init = Init::fan_in_uniform,
+                                     .fan_in = src[0]}};
+    if (linear.bias) {
+      list.push_back({.name = "bias",
+                      .shape = {linear.out_features},
+                      .init = Init::fan_in_uniform,
+                      .fan_in = src[0]});
+    }
+    return list;
+  }
+  std::vector<ParameterSpec> operator()(const BatchNormSpec&) const {
+    const Shape channels{src[0]};
+    return {{.name = "weight", .shape = channels, .init = Init::ones},
+            {.name = "bias", .shape = channels},
+            {.name = "running_mean", .shape = channels, .trainable = false},
+            {.name = "running_var", .shape = channels, .init = Init::ones, .trainable = false}};
+  }
+  template <class Other>
+  std::vector<ParameterSpec> operator()(const Other&) const {
+    return {};
+  }
+};
+
+}  // namespace
+
+std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const Shape& src) {
+  return std::visit(Parameters{src}, layer);
+}
+
+std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const Shape& src) {
+  const std::vector<Shape> shapes = node_shapes(block, src);
+  std::vector<ParameterSpec> all;
+  for (const Node& node : block.nodes) {
+    const int input = node.inputs[0];
+    const Shape& node_src = input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
+    for (ParameterSpec& parameter : layer_parameters(node.layer, node_src)) {
+      if (!node.name.empty()) parameter.name = node.name + "." + parameter.name;
+      all.push_back(std::move(parameter));
+    }
+  }
+  return all;
+}
+
+std::int64_t parameter_count(const ModelSpec& model) {
+  const std::vector<Shape> borders = border_shapes(model);
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+      if (parameter.trainable) count += parameter.shape.elements();
+    }
+  }
+  return count;
+}
+
+Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
+                     const std::string& full_name) {
+  Tensor value(parameter.shape);
+  const std::span<float> floats = value.floats();
+  Hash name_hash;
+  name_hash.add(full_name);
+  Rng rng(seed, Purpose::init, name_hash.value());
+  const auto fan_in = static_cast<double>(parameter.fan_in);
+  switch (parameter.init) {
+    case Init::he_normal: {
+      const auto deviation = static_cast<float>(std::sqrt(2.0 / fan_in));
+      for (float& x : floats) x = deviation * rng.normal();
+      break;
+    }
+    case Init::fan_in_uniform: {
+      const auto bound = static_cast<float>(1.0 / std::sqrt(fan_in));
+      for (float& x : floats) x = rng.uniform(-bound, bound);
+      break;
+    }
+    case Init::zeros: break;
+    case Init::ones: std::ranges::fill(floats, 1.0F); break;
+  }
+  return value;
+}
+
+}  // namespace plait

@@ -1,0 +1,44 @@
+// The parameters a layer has: names, shapes and how they begin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "model/spec.hpp"
+#include "tensor/tensor.hpp"
+
+namespace plait {
+
+enum class Init {
+  he_normal,       ///< normal, std = sqrt(2 / fan_in)
+  fan_in_uniform,  ///< uniform in +-1 / sqrt(fan_in)
+  zeros,
+  ones
+};
+
+/// `trainable` is false for BatchNorm's running statistics, which a step updates without a
+/// gradient.
+struct ParameterSpec {
+  std::string name;
+  Shape shape;
+  Init init = Init::zeros;
+  std::int64_t fan_in = 1;
+  bool trainable = true;
+};
+
+/// In fixed order: weight, bias; BatchNorm: weight, bias, running_mean, running_var.
+std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const Shape& src);
+
+/// Of all nodes, named "node.weight" (or "weight" where the node has no name).
+std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const Shape& src);
+
+/// Trainable elements of the whole network.
+std::int64_t parameter_count(const ModelSpec& model);
+
+/// The begin of a parameter, plain layout. Depends on (seed, full name) only, so that the same
+/// weights come out whichever worker makes them.
+Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
+                     const std::string& full_name);
+
+}  // namespace plait

@@ -1,0 +1,133 @@
+#include "model/shapes.hpp"
+
+#include "base/error.hpp"
+
+namespace plait {
+
+namespace {
+
+/// Output extent of a sliding window, floor mode.
+std::int64_t window_count(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
+                          std::int64_t padding) {
+  return (extent + 2 * padding - kernel) / stride + 1;
+}
+
+void require_image(const Shape& src, std::string_view kind, const std::string& where) {
+  if (src.rank() != 3) {
+    user_error("{}: {} needs an image CxHxW but its input is {}; put it before flatten", where,
+               kind, src);
+  }
+}
+
+struct Infer {
+  std::span<const Shape> srcs;
+  const std::string& where;
+
+  Shape operator()(const ConvolutionSpec& conv) const {
+    const Shape& src = srcs[0];
+    require_image(src, "convolution", where);
+    const auto at_least_one = [](Extent2 e) { return e.height >= 1 && e.width >= 1; };
+    if (conv.out_channels < 1 || !at_least_one(conv.kernel) || !at_least_one(conv.stride) ||
+        !at_least_one(conv.dilation) || conv.padding.height < 0 || conv.padding.width < 0) {
+      user_error("{}: convolution needs positive channels, kernel, stride and dilation", where);
+    }
+    if (conv.groups < 1 || src[0] % conv.groups != 0 || conv.out_channels % conv.groups != 0) {
+      user_error("{}: {} groups do not divide the channels {} -> {}", where, conv.groups, src[0],
+                 conv.out_channels);
+    }
+    const std::int64_t reach_h = (conv.kernel.height - 1) * conv.dilation.height + 1;
+    const std::int64_t reach_w = (conv.kernel.width - 1) * conv.dilation.width + 1;
+    if (src[1] + 2 * conv.padding.height < reach_h || src[2] + 2 * conv.padding.width < reach_w) {
+      user_error("{}: a kernel that spans {}x{} does not fit its input {} with padding {}x{}",
+                 where, reach_h, reach_w, src, conv.padding.height, conv.padding.width);
+    }
+    return {conv.out_channels,
+            window_count(src[1], reach_h, conv.stride.height, conv.padding.height),
+            window_count(src[2], reach_w, conv.stride.width, conv.padding.width)};
+  }
+  Shape operator()(const LinearSpec& linear) const {
+    if (srcs[0].rank() != 1) {
+      user_error("{}: linear needs flat features but its input is {}; put a flatten in front",
+                 where, srcs[0]);
+    }
+    if (linear.out_features < 1) user_error("{}: linear needs positive out_features", where);
+    return {linear.out_features};
+  }
+  Shape operator()(const BatchNormSpec&) const { return srcs[0]; }
+  Shape operator()(const ActivationSpec&) const { return srcs[0]; }
+  Shape operator()(const PoolSpec& pool) const {
+    const Shape& src = srcs[0];
+    require_image(src, "pooling", where);
+    if (pool.kernel.height < 1 || pool.kernel.width < 1 || pool.stride.height < 1 ||
+        pool.stride.width < 1 || pool.padding.height < 0 || pool.padding.width < 0 ||
+        2 * pool.padding.height > pool.kernel.height ||
+        2 * pool.padding.width > pool.kernel.width) {
+      user_error(
+          "{}: pooling needs a positive kernel and stride, and padding of at most half a kernel",
+          where);
+    }
+    if (src[1] + 2 * pool.padding.height < pool.kernel.height ||
+        src[2] + 2 * pool.padding.width < pool.kernel.width) {
+      user_error("{}: a pooling window of {}x{} does not fit its input {}", where,
+                 pool.kernel.height, pool.kernel.width, src);
+    }
+    return {src[0],
+            window_count(src[1], pool.kernel.height, pool.stride.height, pool.padding.height),
+            window_count(src[2], pool.kernel.width, pool.stride.width, pool.padding.width)};
+  }
+  Shape operator()(const GlobalAveragePoolSpec&) const {
+    require_image(srcs[0], "global_average_pool", where);
+    return {srcs[0][0], 1, 1};
+  }
+  Shape operator()(const DropoutSpec& dropout) const {
+    if (!(dropout.probability >= 0 && dropout.probability < 1)) {
+      user_error("{}: dropout probability {} is not in [0, 1)", where, dropout.probability);
+    }
+    return srcs[0];
+  }
+  Shape operator()(const FlattenSpec&) const { return {srcs[0].elements()}; }
+  Shape operator()(const AddSpec&) const {
+    if (!(srcs[0] == srcs[1])) {
+      user_error("{}: add needs two inputs of one shape but has {} and {}", where, srcs[0],
+                 srcs[1]);
+    }
+    return srcs[0];
+  }
+};
+
+}  // namespace
+
+Shape layer_shape(const LayerSpec& layer, std::span<const Shape> srcs, const std::string& where) {
+  const std::size_t wanted = std::holds_alternative<AddSpec>(layer) ? 2 : 1;
+  if (srcs.size() != wanted) {
+    user_error("{}: {} takes {} input(s) but has {}", where, kind_name(layer), wanted, srcs.size());
+  }
+  return std::visit(Infer{srcs, where}, layer);
+}
+
+std::vector<Shape> node_shapes(const BlockSpec& block, const Shape& src) {
+  if (block.nodes.empty()) user_error("block '{}' has no layers", block.name);
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+    const Node& node = block.nodes[i];
+    const std::string where = fmt::format("block '{}', layer '{}'", block.name, node.name);
+    std::vector<Shape> srcs;
+    for (int input : node.inputs) {
+      if (input < kBlockInput || input >= static_cast<int>(i)) {
+        user_error("{}: input {} is not an earlier layer of the block", where, input);
+      }
+      srcs.push_back(input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)]);
+    }
+    shapes.push_back(layer_shape(node.layer, srcs, where));
+  }
+  return shapes;
+}
+
+std::vector<Shape> border_shapes(const ModelSpec& model) {
+  std::vector<Shape> borders{model.input};
+  for (const BlockSpec& block : model.blocks)
+    borders.push_back(node_shapes(block, borders.back()).back());
+  return borders;
+}
+
+}  // namespace plait

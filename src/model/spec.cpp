@@ -1,0 +1,43 @@
+#include "model/spec.hpp"
+
+namespace plait {
+
+namespace {
+
+struct KindName {
+  std::string_view operator()(const ConvolutionSpec&) const { return "convolution"; }
+  std::string_view operator()(const LinearSpec&) const { return "linear"; }
+  std::string_view operator()(const BatchNormSpec&) const { return "batch_norm"; }
+  std::string_view operator()(const ActivationSpec& activation) const {
+    switch (activation.kind) {
+      case ActivationKind::relu: return "relu";
+      case ActivationKind::tanh: return "tanh";
+      case ActivationKind::sigmoid: return "sigmoid";
+      case ActivationKind::gelu: return "gelu";
+    }
+    return "activation";
+  }
+  std::string_view operator()(const PoolSpec& pool) const {
+    return pool.kind == PoolKind::max ? "max_pool" : "average_pool";
+  }
+  std::string_view operator()(const GlobalAveragePoolSpec&) const { return "global_average_pool"; }
+  std::string_view operator()(const DropoutSpec&) const { return "dropout"; }
+  std::string_view operator()(const FlattenSpec&) const { return "flatten"; }
+  std::string_view operator()(const AddSpec&) const { return "add"; }
+};
+
+}  // namespace
+
+std::string_view kind_name(const LayerSpec& layer) { return std::visit(KindName{}, layer); }
+
+int BlockSpec::then(std::string node_name, LayerSpec layer) {
+  const int previous = static_cast<int>(nodes.size()) - 1;  // -1 is kBlockInput
+  return join(std::move(node_name), std::move(layer), {previous});
+}
+
+int BlockSpec::join(std::string node_name, LayerSpec layer, std::vector<int> inputs) {
+  nodes.push_back({std::move(node_name), std::move(layer), std::move(inputs)});
+  return static_cast<int>(nodes.size()) - 1;
+}
+
+}  // namespace plait

@@ -1,0 +1,123 @@
+// What a network is: a chain of blocks, each a small graph of layers. Plain values that can be
+// compared, printed and hashed; what a layer computes lives in layers/.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tensor/shape.hpp"
+
+namespace plait {
+
+/// Height and width.
+struct Extent2 {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  bool operator==(const Extent2&) const = default;
+};
+
+struct ConvolutionSpec {
+  std::int64_t out_channels = 0;
+  Extent2 kernel{3, 3};
+  Extent2 stride{1, 1};
+  Extent2 padding{0, 0};
+  Extent2 dilation{1, 1};
+  std::int64_t groups = 1;
+  bool bias = true;
+  bool operator==(const ConvolutionSpec&) const = default;
+};
+
+struct LinearSpec {
+  std::int64_t out_features = 0;
+  bool bias = true;
+  bool operator==(const LinearSpec&) const = default;
+};
+
+/// Over channels, statistics over batch and space. running <- (1 - momentum) running + momentum
+/// batch, with the unbiased variance, as in PyTorch.
+struct BatchNormSpec {
+  double epsilon = 1e-5;
+  double momentum = 0.1;
+  bool operator==(const BatchNormSpec&) const = default;
+};
+
+enum class ActivationKind { relu, tanh, sigmoid, gelu };  // gelu: the exact one, with erf
+
+struct ActivationSpec {
+  ActivationKind kind = ActivationKind::relu;
+  bool operator==(const ActivationSpec&) const = default;
+};
+
+enum class PoolKind { max, average };
+
+/// Average pooling divides by the kernel's size, padding included (PyTorch's default).
+struct PoolSpec {
+  PoolKind kind = PoolKind::max;
+  Extent2 kernel{2, 2};
+  Extent2 stride{2, 2};
+  Extent2 padding{0, 0};
+  bool operator==(const PoolSpec&) const = default;
+};
+
+/// C x H x W -> C x 1 x 1.
+struct GlobalAveragePoolSpec {
+  bool operator==(const GlobalAveragePoolSpec&) const = default;
+};
+
+/// Keeps with probability 1 - p and scales by 1 / (1 - p) in training; identity in evaluation.
+struct DropoutSpec {
+  double probability = 0.5;
+  bool operator==(const DropoutSpec&) const = default;
+};
+
+/// C x H x W -> features, in C, H, W order.
+struct FlattenSpec {
+  bool operator==(const FlattenSpec&) const = default;
+};
+
+/// Sum of two tensors of one shape (the residual connection).
+struct AddSpec {
+  bool operator==(const AddSpec&) const = default;
+};
+
+using LayerSpec = std::variant<ConvolutionSpec, LinearSpec, BatchNormSpec, ActivationSpec, PoolSpec,
+                               GlobalAveragePoolSpec, DropoutSpec, FlattenSpec, AddSpec>;
+
+/// "convolution", "linear", "relu", ...: the words of model files and messages.
+std::string_view kind_name(const LayerSpec& layer);
+
+/// The input of a node that is the block's own input.
+constexpr int kBlockInput = -1;
+
+/// A layer in a block's graph. `inputs` are indices of earlier nodes, or kBlockInput.
+struct Node {
+  std::string name;
+  LayerSpec layer;
+  std::vector<int> inputs;
+  bool operator==(const Node&) const = default;
+};
+
+/// One link of the chain: one tensor in, one tensor out (the last node's).
+struct BlockSpec {
+  std::string name;
+  std::vector<Node> nodes;
+  bool operator==(const BlockSpec&) const = default;
+
+  /// Appends a node fed by the node before (or by the block's input); returns its index.
+  int then(std::string node_name, LayerSpec layer);
+  /// Appends a node with the given inputs; returns its index.
+  int join(std::string node_name, LayerSpec layer, std::vector<int> inputs);
+};
+
+/// `input` and every other shape of this room is that of one sample, without the batch.
+struct ModelSpec {
+  std::string name;
+  Shape input;
+  std::vector<BlockSpec> blocks;
+  bool operator==(const ModelSpec&) const = default;
+};
+
+}  // namespace plait

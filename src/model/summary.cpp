@@ -1,0 +1,122 @@
+#include "model/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "model/macs.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+/// 1703258 -> "1,703,258".
+std::string with_commas(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return digits;
+}
+
+/// 39518208 -> "39.5 M".
+std::string with_unit(std::int64_t number) {
+  constexpr std::array<char, 6> units{'k', 'M', 'G', 'T', 'P', 'E'};
+  if (number < 1000) return std::to_string(number);
+  auto value = static_cast<double>(number) / 1000;
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < units.size(); ++unit) value /= 1000;
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
+}
+
+std::string extent(Extent2 e) { return fmt::format("{}x{}", e.height, e.width); }
+
+struct LayerText {
+  std::string operator()(const ConvolutionSpec& conv) const {
+    std::string text = fmt::format("conv{} {}", extent(conv.kernel), conv.out_channels);
+    if (conv.stride != Extent2{1, 1})
+      text += fmt::format("/{}", std::max(conv.stride.height, conv.stride.width));
+    return text;
+  }
+  std::string operator()(const LinearSpec& linear) const {
+    return fmt::format("linear {}", linear.out_features);
+  }
+  std::string operator()(const BatchNormSpec&) const { return "bn"; }
+  std::string operator()(const PoolSpec& pool) const {
+    return fmt::format("{} {}", pool.kind == PoolKind::max ? "max_pool" : "average_pool",
+                       extent(pool.kernel));
+  }
+  std::string operator()(const DropoutSpec& dropout) const {
+    return fmt::format("dropout {}", dropout.probability);
+  }
+  template <class Other>
+  std::string operator()(const Other& other) const {
+    return std::string(kind_name(other));
+  }
+};
+
+std::string layers_text(const BlockSpec& block) {
+  std::string text;
+  for (const Node& node : block.nodes) {
+    if (!text.empty()) text += ", ";
+    text += std::visit(LayerText{}, node.layer);
+  }
+  return text;
+}
+
+struct Row {
+  std::array<std::string, 5> cells;  ///< block, layers, output, parameters, MACs
+};
+
+/// First columns to the left, numbers to the right; every line is equally long.
+std::string table(const std::vector<Row>& rows) {
+  std::array<std::size_t, 5> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      widths[c] = std::max(widths[c], row.cells[c].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      if (c > 0) text += "  ";
+      text += c < 3 ? fmt::format("{:<{}}", row.cells[c], widths[c])
+                    : fmt::format("{:>{}}", row.cells[c], widths[c]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string summary(const ModelSpec& model) {
+  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<BlockCost> costs = block_costs(model);
+  std::vector<Row> rows{{{"block", "layers", "output", "parameters", "MACs"}},
+                        {{"input", "", model.input.to_string(), "", ""}}};
+  for (std::size_t i = 0; i < model.blocks.size();) {
+    const std::string layers = layers_text(model.blocks[i]);
+    std::size_t end = i + 1;
+    while (end < model.blocks.size() && costs[end] == costs[i] &&
+           borders[end + 1] == borders[i + 1] && layers_text(model.blocks[end]) == layers) {
+      ++end;
+    }
+    if (end - i < 3) end = i + 1;
+    const auto count = static_cast<std::int64_t>(end - i);
+    std::string name = model.blocks[i].name;
+    if (count > 1) name += fmt::format(" .. {} ({}x)", model.blocks[end - 1].name, count);
+    rows.push_back({{std::move(name), layers, borders[i + 1].to_string(),
+                     with_commas(count * costs[i].parameters), with_unit(count * costs[i].macs)}});
+    i = end;
+  }
+  const BlockCost total = model_cost(model);
+  rows.push_back(
+      {{"total", fmt::format("{} blocks", model.blocks.size()), borders.back().to_string(),
+        with_commas(total.parameters), with_unit(total.macs)}});
+  return table(rows);
+}
+
+}  // namespace plait

@@ -1,0 +1,41 @@
+// The families behind zoo.hpp, one file each. Inside this room only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/spec.hpp"
+
+namespace plait::zoo {
+
+/// What every family needs to know.
+struct Task {
+  std::string name;
+  Shape input;
+  std::int64_t classes = 0;
+};
+
+/// Hidden layers with ReLU; no widths: softmax regression.
+ModelSpec mlp(const Task& task, const std::vector<std::int64_t>& widths);
+ModelSpec lenet(const Task& task);
+/// 11, 13, 16 or 19.
+ModelSpec vgg(const Task& task, int depth);
+/// 6n+2: BasicBlocks of widths 16, 32, 64; projections (option B) where the shape changes.
+ModelSpec cifar_resnet(const Task& task, int depth);
+/// 18, 34 or 50.
+ModelSpec imagenet_resnet(const Task& task, int depth);
+/// 9n+2: pre-activation bottlenecks of widths 64, 128, 256.
+ModelSpec preact_resnet(const Task& task, int depth);
+
+/// UserError unless the input is CxHxW with both sides of at least `side` pixels.
+void require_image(const Task& task, std::int64_t side);
+/// The shorter side.
+std::int64_t side_of(const Shape& image);
+
+/// A square convolution with padding kernel / 2.
+ConvolutionSpec convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias);
+LayerSpec relu();
+/// Global average pool, flatten, linear: the end of every ResNet, appended to `head`.
+void append_classifier(BlockSpec& head, std::int64_t classes);
+
+}  // namespace plait::zoo

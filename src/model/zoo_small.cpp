@@ -1,0 +1,69 @@
+// Perceptrons and LeNet, and what all families share.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "model/zoo_families.hpp"
+
+namespace plait::zoo {
+
+void require_image(const Task& task, std::int64_t side) {
+  if (task.input.rank() != 3) {
+    user_error("model '{}' needs images CxHxW but the data has shape {}; try mlp", task.name,
+               task.input);
+  }
+  if (side_of(task.input) < side) {
+    user_error("model '{}' needs images of at least {}x{} pixels but the data has shape {}; try {}",
+               task.name, side, side, task.input, side_of(task.input) < 16 ? "resnet20" : "lenet");
+  }
+}
+
+std::int64_t side_of(const Shape& image) { return std::min(image[1], image[2]); }
+
+ConvolutionSpec convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias) {
+  return {.out_channels = out,
+          .kernel = {kernel, kernel},
+          .stride = {stride, stride},
+          .padding = {kernel / 2, kernel / 2},
+          .bias = bias};
+}
+
+LayerSpec relu() { return ActivationSpec{ActivationKind::relu}; }
+
+void append_classifier(BlockSpec& head, std::int64_t classes) {
+  head.then("pool", GlobalAveragePoolSpec{});
+  head.then("flatten", FlattenSpec{});
+  head.then("fc", LinearSpec{.out_features = classes});
+}
+
+ModelSpec mlp(const Task& task, const std::vector<std::int64_t>& widths) {
+  ModelSpec model{.name = task.name, .input = task.input, .blocks = {}};
+  for (std::size_t i = 0; i <= widths.size(); ++i) {
+    BlockSpec block{.name = fmt::format("fc{}", i + 1), .nodes = {}};
+    if (i == 0 && task.input.rank() != 1) block.then("flatten", FlattenSpec{});
+    const bool last = i == widths.size();
+    block.then("linear", LinearSpec{.out_features = last ? task.classes : widths[i]});
+    if (!last) block.then("relu", relu());
+    model.blocks.push_back(std::move(block));
+  }
+  return model;
+}
+
+ModelSpec lenet(const Task& task) {
+  require_image(task, 16);
+  ModelSpec model{.name = task.name, .input = task.input, .blocks = {}};
+  const auto add = [&](const std::string& name) -> BlockSpec& {
+    return model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}});
+  };
+  add("conv1").then("conv", ConvolutionSpec{.out_channels = 20, .kernel = {5, 5}});
+  add("pool1").then("pool", PoolSpec{});
+  add("conv2").then("conv", ConvolutionSpec{.out_channels = 50, .kernel = {5, 5}});
+  add("pool2").then("pool", PoolSpec{});
+  BlockSpec& hidden = add("fc1");
+  hidden.then("flatten", FlattenSpec{});
+  hidden.then("linear", LinearSpec{.out_features = 500});
+  hidden.then("relu", relu());
+  add("fc2").then("linear", LinearSpec{.out_features = task.classes});
+  return model;
+}
+
+}  // namespace plait::zoo

@@ -1,0 +1,70 @@
+// VGG with BatchNorm. Blocks conv1_1, conv1_2, pool1, ..., then the head: one linear layer below 64
+// pixels, three with dropout from there.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "model/zoo_families.hpp"
+
+namespace plait::zoo {
+
+namespace {
+
+/// Convolutions in each of the five stages.
+std::array<int, 5> stage_sizes(int depth) {
+  switch (depth) {
+    case 11: return {1, 1, 2, 2, 2};
+    case 13: return {2, 2, 2, 2, 2};
+    case 16: return {2, 2, 3, 3, 3};
+    default: return {2, 2, 4, 4, 4};
+  }
+}
+
+void append_big_head(ModelSpec& model, std::int64_t classes) {
+  BlockSpec first{.name = "fc1", .nodes = {}};
+  first.then("flatten", FlattenSpec{});
+  first.then("linear", LinearSpec{.out_features = 4096});
+  first.then("relu", relu());
+  first.then("dropout", DropoutSpec{});
+  model.blocks.push_back(std::move(first));
+  BlockSpec second{.name = "fc2", .nodes = {}};
+  second.then("linear", LinearSpec{.out_features = 4096});
+  second.then("relu", relu());
+  second.then("dropout", DropoutSpec{});
+  model.blocks.push_back(std::move(second));
+  BlockSpec third{.name = "fc3", .nodes = {}};
+  third.then("linear", LinearSpec{.out_features = classes});
+  model.blocks.push_back(std::move(third));
+}
+
+}  // namespace
+
+ModelSpec vgg(const Task& task, int depth) {
+  require_image(task, 32);
+  constexpr std::array<std::int64_t, 5> widths{64, 128, 256, 512, 512};
+  const std::array<int, 5> sizes = stage_sizes(depth);
+  ModelSpec model{.name = task.name, .input = task.input, .blocks = {}};
+  for (std::size_t stage = 0; stage < widths.size(); ++stage) {
+    for (int i = 0; i < sizes[stage]; ++i) {
+      BlockSpec block{.name = fmt::format("conv{}_{}", stage + 1, i + 1), .nodes = {}};
+      block.then("conv", convolution(widths[stage], 3, 1, true));
+      block.then("bn", BatchNormSpec{});
+      block.then("relu", relu());
+      model.blocks.push_back(std::move(block));
+    }
+    BlockSpec pool{.name = fmt::format("pool{}", stage + 1), .nodes = {}};
+    pool.then("pool", PoolSpec{});
+    model.blocks.push_back(std::move(pool));
+  }
+  if (side_of(task.input) < 64) {
+    BlockSpec head{.name = "fc", .nodes = {}};
+    head.then("flatten", FlattenSpec{});
+    head.then("linear", LinearSpec{.out_features = task.classes});
+    model.blocks.push_back(std::move(head));
+  } else {
+    append_big_head(model, task.classes);
+  }
+  return model;
+}
+
+}  // namespace plait::zoo

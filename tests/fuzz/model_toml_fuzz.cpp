@@ -1,0 +1,22 @@
+// Any text is either refused by a UserError or a model that can be counted, printed and read back.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "model/model_file.hpp"
+#include "model/summary.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    const plait::ModelSpec model = plait::parse_model(text, "fuzz.toml", {3, 32, 32}, 10);
+    if (model.blocks.size() > 1000) return 0;  // keeps the fuzzer quick
+    plait::summary(model);
+    if (!(plait::parse_model(plait::write_model(model), "fuzz.toml", {}, 10) == model))
+      std::abort();
+  } catch (const plait::UserError&) {
+  }
+  return 0;
+}

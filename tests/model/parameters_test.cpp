@@ -1,0 +1,75 @@
+// Parameters: how they begin, and that the begin depends on the name and the seed only.
+#include "model/parameters.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/shapes.hpp"
+
+namespace plait {
+namespace {
+
+TEST(LayerParameters, ConvolutionWithGroups) {
+  const ConvolutionSpec conv{.out_channels = 8, .kernel = {3, 5}, .groups = 2};
+  const std::vector<ParameterSpec> list = layer_parameters(conv, {6, 9, 9});
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].shape, (Shape{8, 3, 3, 5}));
+  EXPECT_EQ(list[0].fan_in, 45);
+  EXPECT_EQ(list[1].shape, Shape{8});
+}
+
+TEST(LayerParameters, BatchNormHasUntrainedStatistics) {
+  const std::vector<ParameterSpec> list = layer_parameters(BatchNormSpec{}, {6, 9, 9});
+  ASSERT_EQ(list.size(), 4U);
+  EXPECT_TRUE(list[1].trainable);
+  EXPECT_EQ(list[2].name, "running_mean");
+  EXPECT_FALSE(list[2].trainable);
+  EXPECT_FALSE(list[3].trainable);
+}
+
+TEST(InitialValue, DependsOnNameAndSeedOnly) {
+  const ParameterSpec weight{
+      .name = "weight", .shape = {4, 5}, .init = Init::he_normal, .fan_in = 5};
+  const auto floats = [&](std::uint64_t seed, const std::string& name) {
+    const Tensor value = initial_value(weight, seed, name);
+    return std::vector<float>(value.floats().begin(), value.floats().end());
+  };
+  EXPECT_EQ(floats(1, "a.weight"), floats(1, "a.weight"));
+  EXPECT_NE(floats(1, "a.weight"), floats(1, "b.weight"));
+  EXPECT_NE(floats(1, "a.weight"), floats(2, "a.weight"));
+}
+
+TEST(InitialValue, HasTheRightSpread) {
+  const Tensor normal = initial_value(
+      {.name = "w", .shape = {200, 500}, .init = Init::he_normal, .fan_in = 50}, 1, "w");
+  double squares = 0;
+  for (float x : normal.floats()) squares += static_cast<double>(x) * x;
+  EXPECT_NEAR(std::sqrt(squares / 100'000), 0.2, 0.002);  // sqrt(2 / 50)
+  const Tensor uniform = initial_value(
+      {.name = "w", .shape = {100'000}, .init = Init::fan_in_uniform, .fan_in = 25}, 1, "w");
+  EXPECT_NEAR(std::ranges::max(uniform.floats()), 0.2, 1e-4);  // 1 / sqrt(25)
+  EXPECT_NEAR(std::ranges::min(uniform.floats()), -0.2, 1e-4);
+  const Tensor ones = initial_value({.name = "w", .shape = {3}, .init = Init::ones}, 1, "w");
+  EXPECT_EQ(ones.floats()[2], 1);
+}
+
+TEST(Shapes, WindowsOfOddSizes) {
+  const auto shape = [](const LayerSpec& layer, const Shape& src) {
+    return layer_shape(layer, std::vector{src}, "here");
+  };
+  EXPECT_EQ(
+      shape(
+          ConvolutionSpec{.out_channels = 2, .kernel = {7, 7}, .stride = {2, 2}, .padding = {3, 3}},
+          {3, 224, 225}),
+      (Shape{2, 112, 113}));
+  EXPECT_EQ(shape(ConvolutionSpec{.out_channels = 2, .dilation = {2, 3}}, {3, 9, 9}),
+            (Shape{2, 5, 3}));
+  EXPECT_EQ(shape(PoolSpec{}, {4, 7, 5}), (Shape{4, 3, 2}));
+  EXPECT_EQ(shape(FlattenSpec{}, {4, 7, 5}), Shape{140});
+  EXPECT_EQ(shape(GlobalAveragePoolSpec{}, {4, 7, 5}), (Shape{4, 1, 1}));
+}
+
+}  // namespace
+}  // namespace plait

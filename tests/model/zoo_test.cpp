@@ -1,0 +1,187 @@
+// The zoo against published parameter counts and multiply-adds.
+#include "model/zoo.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "model/macs.hpp"
+#include "model/parameters.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const Shape kCifar{3, 32, 32};
+const Shape kImageNet{3, 224, 224};
+const Shape kMnist{1, 28, 28};
+
+std::string message_of(const std::string& name, const Shape& input, int classes = 10) {
+  try {
+    make_model(name, input, classes);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+struct Count {
+  std::string name;
+  Shape input;
+  int classes;
+  std::int64_t parameters;
+};
+
+class ZooCounts : public testing::TestWithParam<Count> {};
+
+TEST_P(ZooCounts, ParametersMatchThePublishedNumber) {
+  const Count& count = GetParam();
+  const ModelSpec model = make_model(count.name, count.input, count.classes);
+  EXPECT_EQ(parameter_count(model), count.parameters);
+  EXPECT_EQ(model_cost(model).parameters, count.parameters);
+  EXPECT_EQ(border_shapes(model).back(), Shape{count.classes});
+  EXPECT_EQ(model.name, count.name);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, ZooCounts,
+    testing::Values(
+        Count{"linear", kMnist, 10, 784 * 10 + 10},
+        Count{"mlp:100-50", kMnist, 10, 784 * 100 + 100 + 100 * 50 + 50 + 50 * 10 + 10},
+        Count{"mlp", {20}, 3, 20 * 512 + 512 + 512 * 256 + 256 + 256 * 3 + 3},
+        Count{"lenet", kMnist, 10, 431'080},           // Caffe's LeNet
+        Count{"lenet", kCifar, 10, 657'080},           // 1,520 + 25,050 + 625,500 + 5,010
+        Count{"vgg16", kCifar, 10, 14'728'266},        // parareal paper's VGG-16
+        Count{"vgg11", kImageNet, 1000, 132'868'840},  // torchvision vgg11_bn
+        Count{"vgg13", kImageNet, 1000, 133'053'736}, Count{"vgg16", kImageNet, 1000, 138'365'992},
+        Count{"vgg19", kImageNet, 1000, 143'678'248},
+        Count{"resnet18", kImageNet, 1000, 11'689'512},  // torchvision
+        Count{"resnet34", kImageNet, 1000, 21'797'672},
+        Count{"resnet50", kImageNet, 1000, 25'557'032}, Count{"resnet18", kCifar, 10, 11'173'962},
+        Count{"resnet20", kCifar, 10, 272'474},  // option A 269,722 + two projections 2,752
+        Count{"resnet110", kCifar, 10, 1'730'714}, Count{"resnet164", kCifar, 10, 1'703'258},
+        Count{"preresnet164", kCifar, 10, 1'703'258}, Count{"resnet1001", kCifar, 10, 10'327'706}),
+    [](const auto& tested) {
+      std::string name = tested.param.name + "_" + tested.param.input.to_string();
+      for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+      return name;
+    });
+
+TEST(Zoo, MacsOfResNet1001) {
+  EXPECT_NEAR(static_cast<double>(model_cost(make_model("resnet1001", kCifar, 10)).macs), 1.488e9,
+              0.5e6);
+}
+
+TEST(Zoo, MacsOfTorchvisionNetworks) {
+  const auto gmacs = [](const std::string& name) {
+    return static_cast<double>(model_cost(make_model(name, kImageNet, 1000)).macs) * 1e-9;
+  };
+  EXPECT_NEAR(gmacs("resnet18"), 1.814, 0.001);
+  EXPECT_NEAR(gmacs("resnet50"), 4.089, 0.001);
+  EXPECT_NEAR(gmacs("vgg16"), 15.470, 0.001);
+}
+
+TEST(Zoo, MacsOfVgg16ByStage) {
+  const ModelSpec model = make_model("vgg16", kCifar, 10);
+  const std::vector<BlockCost> costs = block_costs(model);
+  std::vector<double> stages(1);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    if (model.blocks[i].name.starts_with("pool")) stages.push_back(0);
+    stages.back() += static_cast<double>(costs[i].macs) * 1e-6;
+  }
+  ASSERT_EQ(stages.size(), 6U);
+  const double wanted[] = {39.5, 56.6, 94.4, 94.4, 28.3};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(stages[i], wanted[i], 0.06) << "stage " << i + 1;
+  EXPECT_NEAR(static_cast<double>(model_cost(model).macs) * 1e-6, 313, 0.5);
+}
+
+TEST(Zoo, EveryNameBuildsAndIsUnique) {
+  std::vector<std::string> names;
+  for (const ZooEntry& entry : zoo_names()) {
+    EXPECT_FALSE(entry.description.empty());
+    EXPECT_EQ(border_shapes(make_model(entry.name, kCifar, 7)).back(), Shape{7}) << entry.name;
+    EXPECT_THAT(names, testing::Not(testing::Contains(entry.name)));
+    names.push_back(entry.name);
+  }
+}
+
+TEST(Zoo, PreactFirstBlockSharesItsReluWithTheShortcut) {
+  const ModelSpec model = make_model("preresnet29", kCifar, 10);
+  ASSERT_EQ(model.blocks.size(), 1 + 9 + 1U);
+  const BlockSpec& first = model.blocks[4];
+  EXPECT_EQ(first.name, "layer2.0");
+  ASSERT_EQ(first.nodes.size(), 11U);
+  EXPECT_EQ(first.nodes[9].name, "shortcut");
+  EXPECT_EQ(first.nodes[9].inputs, std::vector{1});
+  EXPECT_EQ(first.nodes[1].name, "relu1");
+  EXPECT_EQ(first.nodes[10].inputs, (std::vector{8, 9}));
+  EXPECT_EQ(std::get<ConvolutionSpec>(first.nodes[2].layer).stride, (Extent2{2, 2}));
+  EXPECT_EQ(std::get<ConvolutionSpec>(first.nodes[9].layer).stride, (Extent2{2, 2}));
+  const BlockSpec& second = model.blocks[5];
+  ASSERT_EQ(second.nodes.size(), 10U);
+  EXPECT_EQ(second.nodes[9].inputs, (std::vector{8, kBlockInput}));
+}
+
+TEST(Zoo, ShapesAtTheBordersOfResNet164) {
+  const std::vector<Shape> borders = border_shapes(make_model("resnet164", kCifar, 10));
+  EXPECT_EQ(borders[1], (Shape{16, 32, 32}));
+  EXPECT_EQ(borders[2], (Shape{64, 32, 32}));
+  EXPECT_EQ(borders[20], (Shape{128, 16, 16}));
+  EXPECT_EQ(borders[38], (Shape{256, 8, 8}));
+}
+
+TEST(Zoo, ResNetNamesFollowTorchvision) {
+  const ModelSpec model = make_model("resnet18", kImageNet, 1000);
+  const std::vector<Shape> borders = border_shapes(model);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+      names.push_back(model.blocks[i].name + "." + parameter.name);
+    }
+  }
+  for (const char* name :
+       {"stem.conv1.weight", "layer1.0.bn1.running_mean", "layer2.0.downsample.0.weight",
+        "layer2.0.downsample.1.bias", "layer4.1.conv2.weight", "head.fc.bias"}) {
+    EXPECT_THAT(names, testing::Contains(name));
+  }
+}
+
+TEST(Zoo, SmallImagesGetASmallStem) {
+  EXPECT_EQ(border_shapes(make_model("resnet18", kCifar, 10))[1], (Shape{64, 32, 32}));
+  EXPECT_EQ(border_shapes(make_model("resnet18", {3, 64, 64}, 10))[2], (Shape{64, 16, 16}));
+}
+
+TEST(Zoo, WrongInputsAreRefusedWithTheShape) {
+  EXPECT_THAT(message_of("vgg16", kMnist),
+              AllOf(HasSubstr("vgg16"), HasSubstr("32x32"), HasSubstr("1x28x28")));
+  EXPECT_THAT(message_of("resnet20", {784}), AllOf(HasSubstr("CxHxW"), HasSubstr("784")));
+  EXPECT_THAT(message_of("lenet", {1, 8, 8}), HasSubstr("16x16"));
+  EXPECT_THAT(message_of("mlp", {}), HasSubstr("input"));
+  EXPECT_THAT(message_of("mlp", kMnist, 0), HasSubstr("at least 1 class"));
+  EXPECT_THAT(message_of("mlp", {3, 0, 5}), HasSubstr("3x0x5"));
+}
+
+TEST(Zoo, WrongNamesAreRefused) {
+  EXPECT_THAT(message_of("vgg61", kCifar),
+              AllOf(HasSubstr("did you mean"), HasSubstr("resnet1001")));
+  EXPECT_THAT(message_of("resnet21", kCifar), HasSubstr("did you mean"));
+  EXPECT_THAT(message_of("vgg016", kCifar), HasSubstr("unknown model"));
+  EXPECT_THAT(message_of("vgg16 ", kCifar), HasSubstr("unknown model"));
+  EXPECT_THAT(message_of("", kCifar), HasSubstr("unknown model"));
+  EXPECT_THAT(message_of("preresnet30", kCifar), HasSubstr("9n+2"));
+  for (const char* name :
+       {"mlp:", "mlp:0", "mlp:-5", "mlp:5-", "mlp:5x6", "mlp:99999999999999999999"}) {
+    EXPECT_THAT(message_of(name, kCifar), HasSubstr("mlp:512-256")) << name;
+  }
+}
+
+TEST(Zoo, AbsurdSizesAreRefusedBeforeTheyOverflow) {
+  EXPECT_THAT(message_of("mlp:2000000000-2000000000", kCifar), HasSubstr("2^40 parameters"));
+  EXPECT_THAT(message_of("linear", {1 << 30, 1 << 30, 1 << 30}), HasSubstr("2^40 elements"));
+}
+
+}  // namespace
+}  // namespace plait
