@@ -1,0 +1,65 @@
+// The words for augmentations, as they stand in flags and TOML files.
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "data/open.hpp"
+
+namespace plait {
+
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+std::int64_t parse_padding(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 1 << 20) {
+    user_error("augmentation pad-crop '{}': write the padding in pixels, for example pad-crop 4",
+               text);
+  }
+  return value;
+}
+
+void add_word(std::string_view word, Augmentation& out) {
+  const std::size_t split = std::min(word.find_first_of(" :"), word.size());
+  const std::string_view name = word.substr(0, split);
+  const std::string_view rest = split < word.size() ? trim(word.substr(split + 1)) : "";
+  if (name == "pad-crop") {
+    out.pad_crop = parse_padding(rest);
+  } else if (name == "flip" && rest.empty()) {
+    out.flip = true;
+  } else {
+    user_error("augmentation '{}' is unknown{}; there are: pad-crop N, flip", word,
+               did_you_mean(name, {"pad-crop", "flip"}));
+  }
+}
+
+}  // namespace
+
+Augmentation parse_augmentation(const std::string& text) {
+  Augmentation out;
+  std::string_view left = trim(text);
+  if (left.empty() || left == "none") return out;
+  while (true) {
+    const std::size_t comma = std::min(left.find(','), left.size());
+    add_word(trim(left.substr(0, comma)), out);
+    if (comma == left.size()) return out;
+    left = left.substr(comma + 1);
+  }
+}
+
+std::string to_string(const Augmentation& augmentation) {
+  std::string text;
+  if (augmentation.pad_crop > 0) text = fmt::format("pad-crop {}", augmentation.pad_crop);
+  if (augmentation.flip) text += text.empty() ? "flip" : ", flip";
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace plait

@@ -1,0 +1,87 @@
+#include "data/batch.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/rng.hpp"
+
+namespace plait {
+
+namespace {
+
+void shape_to(Tensor& tensor, Shape shape) {
+  TensorDesc desc{.shape = std::move(shape)};
+  if (tensor.empty() || !(tensor.desc() == desc)) tensor = Tensor(std::move(desc));
+}
+
+}  // namespace
+
+BatchStream::BatchStream(DatasetPtr dataset, BatchOptions options)
+    : dataset_(std::move(dataset)), options_(options) {
+  const std::int64_t size = dataset_->size();
+  if (options_.batch < 1) user_error("batch {}: must be at least 1", options_.batch);
+  if (size < 1) user_error("the dataset has no samples");
+  if (size > std::numeric_limits<std::uint32_t>::max()) {
+    user_error("{} samples; at most 2^32 - 1 can be shuffled", size);
+  }
+  batches_ = size / options_.batch;
+  if (!options_.drop_last && size % options_.batch != 0) ++batches_;
+  if (batches_ == 0) {
+    user_error("batch {} is larger than the {} samples there are; use a smaller batch",
+               options_.batch, size);
+  }
+}
+
+std::vector<std::uint32_t> BatchStream::order(std::uint64_t epoch) const {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(dataset_->size()));
+  std::iota(order.begin(), order.end(), 0U);
+  if (!options_.shuffle) return order;
+  Rng rng(options_.seed, Purpose::shuffle, epoch);
+  for (std::size_t left = order.size(); left > 1; --left) {
+    std::swap(order[left - 1], order[rng.below(static_cast<std::uint32_t>(left))]);
+  }
+  return order;
+}
+
+BatchStream::Order BatchStream::cached_order(std::uint64_t epoch) const {
+  const std::lock_guard lock(mutex_);
+  if (!cached_ || cached_epoch_ != epoch) {
+    cached_ = std::make_shared<const std::vector<std::uint32_t>>(order(epoch));
+    cached_epoch_ = epoch;
+  }
+  return cached_;
+}
+
+Batch BatchStream::load(std::uint64_t epoch, std::int64_t index) const {
+  Batch batch;
+  load_into(epoch, index, batch);
+  return batch;
+}
+
+void BatchStream::load_into(std::uint64_t epoch, std::int64_t index, Batch& batch) const {
+  if (index < 0 || index >= batches_) fail("no batch {} among {} per epoch", index, batches_);
+  const std::int64_t first = index * options_.batch;
+  const std::int64_t count = std::min(options_.batch, dataset_->size() - first);
+  shape_to(batch.images, dataset_->sample_shape().with_front(count));
+  shape_to(batch.targets, dataset_->target_shape().with_front(count));
+  batch.epoch = epoch;
+  batch.index = index;
+
+  const Order order = options_.shuffle ? cached_order(epoch) : nullptr;
+  const std::span<float> images = batch.images.floats();
+  const std::span<float> targets = batch.targets.floats();
+  const std::size_t image_elements = images.size() / static_cast<std::size_t>(count);
+  const std::size_t target_elements = targets.size() / static_cast<std::size_t>(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t sample =
+        order ? std::int64_t{(*order)[static_cast<std::size_t>(first + i)]} : first + i;
+    dataset_->get(sample, epoch,
+                  {images.subspan(at * image_elements, image_elements),
+                   targets.subspan(at * target_elements, target_elements)});
+  }
+}
+
+}  // namespace plait

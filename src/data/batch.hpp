@@ -1,0 +1,65 @@
+// Batches by random access: load(epoch, index) gives the same bits whenever and wherever it is
+// called, so a run resumes at any (epoch, index) without replaying anything.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "data/dataset.hpp"
+#include "tensor/tensor.hpp"
+
+namespace plait {
+
+struct Batch {
+  /// N x sample_shape, f32, plain.
+  Tensor images;
+  /// N x target_shape, f32.
+  Tensor targets;
+  std::uint64_t epoch = 0;
+  std::int64_t index = 0;
+
+  std::int64_t size() const { return images.empty() ? 0 : images.shape()[0]; }
+};
+
+struct BatchOptions {
+  std::int64_t batch = 64;
+  std::uint64_t seed = 1;
+  bool shuffle = true;
+  /// Without it the last batch of an epoch may be smaller.
+  bool drop_last = true;
+};
+
+class BatchStream {
+ public:
+  /// UserError when batch < 1, or when drop_last would leave no batch at all.
+  BatchStream(DatasetPtr dataset, BatchOptions options);
+
+  const Dataset& dataset() const { return *dataset_; }
+  const BatchOptions& options() const { return options_; }
+  std::int64_t batches_per_epoch() const { return batches_; }
+
+  /// The sample numbers of an epoch in their order: Fisher-Yates from (seed, shuffle, epoch).
+  std::vector<std::uint32_t> order(std::uint64_t epoch) const;
+
+  /// 0 <= index < batches_per_epoch(). Safe to call from several threads.
+  Batch load(std::uint64_t epoch, std::int64_t index) const;
+  /// As load(), into the memory of `batch` where its shapes fit. Copies of its tensors see the
+  /// change.
+  void load_into(std::uint64_t epoch, std::int64_t index, Batch& batch) const;
+
+ private:
+  using Order = std::shared_ptr<const std::vector<std::uint32_t>>;
+  Order cached_order(std::uint64_t epoch) const;
+
+  DatasetPtr dataset_;
+  BatchOptions options_;
+  std::int64_t batches_ = 0;
+
+  // The order of the epoch asked for last; a cache only, results never depend on it.
+  mutable std::mutex mutex_;
+  mutable std::uint64_t cached_epoch_ = 0;
+  mutable Order cached_;
+};
+
+}  // namespace plait

@@ -1,0 +1,58 @@
+// Dataset: numbered samples, each an image (or a row of features) and a target. An interface of
+// small readers and decorators; batches, order and threads live elsewhere (batch.hpp,
+// prefetch.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "tensor/shape.hpp"
+
+namespace plait {
+
+/// Where get() writes: exactly sample_shape() and target_shape() elements, owned by the caller.
+struct Sample {
+  std::span<float> image;
+  std::span<float> target;
+};
+
+/// get() may be called from several threads at once: implementations hold no hidden mutable state.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual std::int64_t size() const = 0;
+  /// {C, H, W} or {F}.
+  virtual const Shape& sample_shape() const = 0;
+  /// {1} for classification (the class index, exact in a float); the target's own shape otherwise.
+  virtual const Shape& target_shape() const = 0;
+  /// 0 means regression.
+  virtual int classes() const = 0;
+  /// 0 <= index < size(). `epoch` matters to augmenting decorators only.
+  virtual void get(std::int64_t index, std::uint64_t epoch, Sample out) const = 0;
+};
+
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+/// A dataset seen through another: passes everything on until a method is overridden.
+class Decorator : public Dataset {
+ public:
+  explicit Decorator(DatasetPtr inner) : inner_(std::move(inner)) {}
+
+  std::int64_t size() const override { return inner_->size(); }
+  const Shape& sample_shape() const override { return inner_->sample_shape(); }
+  const Shape& target_shape() const override { return inner_->target_shape(); }
+  int classes() const override { return inner_->classes(); }
+  void get(std::int64_t index, std::uint64_t epoch, Sample out) const override {
+    inner_->get(index, epoch, out);
+  }
+
+ protected:
+  const Dataset& inner() const { return *inner_; }
+
+ private:
+  DatasetPtr inner_;
+};
+
+}  // namespace plait

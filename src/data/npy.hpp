@@ -1,0 +1,47 @@
+// NPY files (NumPy arrays, versions 1.0 and 2.0, little endian, C order) and pairs of them as
+// datasets.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "data/bytes.hpp"
+#include "data/memory.hpp"
+
+namespace plait {
+
+/// What the header of an NPY file says; `descr` is NumPy's word, for example "<f4" or "|u1".
+struct NpyHeader {
+  std::string descr;
+  Shape shape;
+  /// Bytes of the whole header: where the values begin.
+  std::size_t size = 0;
+};
+
+/// UserError naming `name` on anything that is not a readable header followed by exactly its
+/// values.
+NpyHeader parse_npy_header(ByteView bytes, const std::string& name);
+
+/// Values in C order: bytes for u1, floats for f4 and f8 (rounded; must stay finite).
+struct NpyInputs {
+  Shape shape;
+  std::variant<Bytes, std::vector<float>> values;
+};
+
+NpyInputs parse_npy_inputs(ByteView bytes, const std::string& name);
+
+/// Integers of rank 1 are class labels, floats of rank 1 or 2 are regression targets.
+struct NpyTargets {
+  Shape shape;
+  std::vector<float> values;
+  bool are_labels = false;
+};
+
+NpyTargets parse_npy_targets(ByteView bytes, const std::string& name);
+
+/// One split: `dir`/`split`_x.npy and `dir`/`split`_y.npy. x: rank 2 (features), 3 (grey images) or
+/// 4 (channels first). classes is the largest label + 1, or 0 for regression.
+MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split);
+
+}  // namespace plait

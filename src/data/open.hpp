@@ -1,0 +1,56 @@
+// The door of the data room: a word such as "cifar10:DIR" becomes a train and a test split,
+// limited, normalised and augmented as asked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/dataset.hpp"
+
+namespace plait {
+
+/// What is done to training images anew in every epoch.
+struct Augmentation {
+  /// Zeros around the image before a random crop; 0 is off.
+  std::int64_t pad_crop = 0;
+  bool flip = false;
+
+  bool operator==(const Augmentation&) const = default;
+};
+
+/// Reads "pad-crop 4, flip" (also "pad-crop:4"; "" and "none" are off); UserError on other words.
+Augmentation parse_augmentation(const std::string& text);
+/// The text parse_augmentation reads back.
+std::string to_string(const Augmentation& augmentation);
+
+struct DataOptions {
+  std::uint64_t seed = 1;
+  /// First samples only; 0 is all.
+  std::int64_t train_limit = 0;
+  std::int64_t test_limit = 0;
+  bool normalise = true;
+  /// For the training split only.
+  Augmentation augmentation{};
+};
+
+struct Splits {
+  DatasetPtr train;
+  DatasetPtr test;
+};
+
+/// UserError on an unknown kind, a missing folder or file, and damaged files.
+Splits open_data(const std::string& spec, const DataOptions& options = {});
+
+struct DataKind {
+  std::string name;
+  /// How it is written: "mnist:DIR".
+  std::string usage;
+  std::string description;
+  /// One sentence, beginning in lower case: what to do to have it.
+  std::string how_to_get;
+};
+
+/// In the order of a table for the user.
+std::vector<DataKind> data_kinds();
+
+}  // namespace plait

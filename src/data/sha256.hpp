@@ -1,0 +1,12 @@
+// SHA-256 of bytes, as 64 lower-case hexadecimal digits.
+#pragma once
+
+#include <string>
+
+#include "data/bytes.hpp"
+
+namespace plait {
+
+std::string sha256_hex(ByteView bytes);
+
+}  // namespace plait

@@ -1,0 +1,117 @@
+#include "data/npy.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "data/test_files.hpp"
+
+namespace plait {
+namespace {
+
+using test::npy_dict;
+using test::npy_file;
+using test::user_error_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Npy, HeaderOfBothVersions) {
+  for (const int version : {1, 2}) {
+    const Bytes file = npy_file<float>(npy_dict("<f4", "(2, 3)"), {1, 2, 3, 4, 5, 6}, version);
+    const NpyHeader header = parse_npy_header(file, "f");
+    EXPECT_EQ(header.descr, "<f4");
+    EXPECT_EQ(header.shape, (Shape{2, 3}));
+    EXPECT_EQ(file.size() - header.size, 24U);
+  }
+}
+
+TEST(Npy, EveryTruncationIsRefused) {
+  const Bytes file = npy_file<float>(npy_dict("<f4", "(2, 3)"), {1, 2, 3, 4, 5, 6}, 2);
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    EXPECT_THROW(parse_npy_header(ByteView(file).first(size), "f"), UserError) << size;
+  }
+}
+
+TEST(Npy, RefusesWhatItCannotRead) {
+  const auto message = [](const std::string& dict) {
+    return user_error_of([&] { parse_npy_header(npy_file<float>(dict, {1, 2}), "a.npy"); });
+  };
+  EXPECT_THAT(message("{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }"),
+              AllOf(HasSubstr("a.npy"), HasSubstr("Fortran order")));
+  EXPECT_THAT(message(npy_dict(">f4", "(2,)")), HasSubstr("big-endian"));
+  EXPECT_THAT(message(npy_dict("<c8", "(1,)")), HasSubstr("'<c8'"));
+  EXPECT_THAT(message(npy_dict("|O", "(1,)")), HasSubstr("'|O'"));
+  EXPECT_THAT(message("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (2,), }"),
+              HasSubstr("structured"));
+  EXPECT_THAT(message(npy_dict("<f4", "(4611686018427387904, 4)")), HasSubstr("holds 8 bytes"));
+  EXPECT_THAT(message(npy_dict("<f4", "(99999999999999999999,)")), HasSubstr("cannot be read"));
+  EXPECT_THAT(message(npy_dict("<f4", "(1,)")), HasSubstr("promises 4 bytes"));
+  EXPECT_THAT(message(npy_dict("<f4", "(0,)")), HasSubstr("empty axis"));
+  EXPECT_THAT(message("{'descr': '<f4', 'shape': (2,), }"), HasSubstr("lacks"));
+  EXPECT_THAT(message("{'colour': '<f4', }"), HasSubstr("'colour'"));
+  Bytes version3 = npy_file<float>(npy_dict("<f4", "(2,)"), {1, 2});
+  version3[6] = 3;
+  EXPECT_THAT(user_error_of([&] { parse_npy_header(version3, "f"); }), HasSubstr("version 3.0"));
+}
+
+TEST(Npy, InputsOfAllTypes) {
+  const NpyInputs u1 =
+      parse_npy_inputs(npy_file<std::uint8_t>(npy_dict("|u1", "(1, 2)"), {3, 255}), "f");
+  EXPECT_EQ(std::get<Bytes>(u1.values), (Bytes{3, 255}));
+  const NpyInputs f8 =
+      parse_npy_inputs(npy_file<double>(npy_dict("<f8", "(2, 1)"), {0.5, -2}), "f");
+  EXPECT_EQ(std::get<1>(f8.values), (std::vector<float>{0.5F, -2}));
+  EXPECT_THAT(user_error_of([] {
+                parse_npy_inputs(npy_file<double>(npy_dict("<f8", "(1, 2)"), {1, 1e300}), "f");
+              }),
+              HasSubstr("position 1"));
+  EXPECT_THROW(parse_npy_inputs(npy_file<float>(npy_dict("<f4", "(1, 1)"), {NAN}), "f"), UserError);
+  EXPECT_THAT(user_error_of([] {
+                parse_npy_inputs(npy_file<float>(npy_dict("<f4", "(2,)"), {1, 2}), "f");
+              }),
+              HasSubstr("shape 2"));
+  EXPECT_THAT(user_error_of([] {
+                parse_npy_inputs(npy_file<int>(npy_dict("<i4", "(1, 2)"), {1, 2}), "f");
+              }),
+              HasSubstr("<i4"));
+}
+
+TEST(Npy, LabelsAndRegressionTargets) {
+  const NpyTargets labels =
+      parse_npy_targets(npy_file<std::int64_t>(npy_dict("<i8", "(3,)"), {2, 0, 7}), "f");
+  EXPECT_TRUE(labels.are_labels);
+  EXPECT_EQ(labels.values, (std::vector<float>{2, 0, 7}));
+  EXPECT_THAT(user_error_of([] {
+                parse_npy_targets(npy_file<std::int16_t>(npy_dict("<i2", "(2,)"), {1, -1}), "f");
+              }),
+              AllOf(HasSubstr("label -1"), HasSubstr("position 1")));
+  EXPECT_THROW(parse_npy_targets(npy_file<std::uint64_t>(npy_dict("<u8", "(1,)"), {~0ULL}), "f"),
+               UserError);
+  EXPECT_THROW(parse_npy_targets(npy_file<int>(npy_dict("<i4", "(1, 2)"), {1, 2}), "f"), UserError);
+  const NpyTargets floats =
+      parse_npy_targets(npy_file<float>(npy_dict("<f4", "(1, 2)"), {1, 2}), "f");
+  EXPECT_FALSE(floats.are_labels);
+}
+
+TEST(Npy, PairsOfFiles) {
+  const test::TempDir dir;
+  dir.write("train_x.npy",
+            npy_file<float>(npy_dict("<f4", "(2, 2, 3)"), std::vector<float>(12, 1)));
+  EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }),
+              HasSubstr("train_y.npy: no such file"));
+  dir.write("train_y.npy", npy_file<int>(npy_dict("<i4", "(2,)"), {4, 1}));
+  const MemoryData grey = read_npy_pair(dir.path(), "train");
+  EXPECT_EQ(grey.sample_shape, (Shape{1, 2, 3}));
+  EXPECT_EQ(grey.classes, 5);
+  dir.write("train_y.npy", npy_file<float>(npy_dict("<f4", "(2, 2)"), {4, 1, 2, 3}));
+  const MemoryData regression = read_npy_pair(dir.path(), "train");
+  EXPECT_EQ(regression.target_shape, (Shape{2}));
+  EXPECT_EQ(regression.classes, 0);
+  dir.write("train_y.npy", npy_file<int>(npy_dict("<i4", "(3,)"), {4, 1, 1}));
+  EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }),
+              AllOf(HasSubstr("2 samples"), HasSubstr("3 targets")));
+}
+
+}  // namespace
+}  // namespace plait

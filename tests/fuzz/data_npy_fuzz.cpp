@@ -1,0 +1,19 @@
+// Any bytes as an NPY file of inputs and of targets: values that fit the shape or a UserError.
+#include "base/error.hpp"
+#include "data/npy.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    const plait::NpyInputs inputs = plait::parse_npy_inputs({data, size}, "fuzz");
+    const std::size_t count = std::visit([](const auto& v) { return v.size(); }, inputs.values);
+    if (static_cast<std::size_t>(inputs.shape.elements()) != count) __builtin_trap();
+  } catch (const plait::UserError&) {
+  }
+  try {
+    const plait::NpyTargets targets = plait::parse_npy_targets({data, size}, "fuzz");
+    if (static_cast<std::size_t>(targets.shape.elements()) != targets.values.size())
+      __builtin_trap();
+  } catch (const plait::UserError&) {
+  }
+  return 0;
+}
