@@ -1,0 +1,20 @@
+// Any text given to the state.json reader is read or refused with a UserError; what is read is
+// written and read back as it was.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "checkpoint/state.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  plait::StateFile file;
+  try {
+    file = plait::parse_state({reinterpret_cast<const char*>(data), size}, "fuzz");
+  } catch (const plait::UserError&) {
+    return 0;
+  }
+  const plait::StateFile again = plait::parse_state(plait::print_state(file), "again");
+  if (!(again.state == file.state) || again.files != file.files) std::abort();
+  return 0;
+}
