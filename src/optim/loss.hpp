@@ -1,0 +1,49 @@
+// Losses on a batch of logits, by PyTorch's definitions: softmax cross-entropy with label
+// smoothing, and mean squared error. Plain functions; a NaN among the logits is a NaN in the loss.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace plait {
+
+struct LossSpec {
+  std::string kind = "cross_entropy";  // cross_entropy, mse
+  double label_smoothing = 0;          // cross_entropy
+};
+
+struct LossBatch {
+  std::span<const float> logits = {};  // [samples, classes]
+  std::span<const float> targets =
+      {};  // [samples] class indices; or values [samples, classes], MSE only
+  std::int64_t classes = 0;
+  /// What each sample's gradient is multiplied by; 0 means 1 / samples. A shard of a larger batch
+  /// gives 1 / (samples of the whole batch).
+  double scale = 0;
+};
+
+struct LossResult {
+  double sum = 0;            // over the samples, unscaled: the batch's mean loss is sum / samples
+  std::int64_t correct = 0;  // samples whose largest logit (the first of equals) is the target's;
+                             // never one with a NaN, never with one value per sample
+};
+
+/// Per sample, with q = (1 - s) onehot(target) + s / K:   loss = -sum_k q_k log softmax(x)_k
+///   diff_logits = scale (softmax(x) - q). Empty `diff_logits`: the loss only.
+/// UserError names the sample of a label that is no class.
+LossResult cross_entropy(const LossBatch& batch, double label_smoothing,
+                         std::span<float> diff_logits = {});
+
+/// Per sample:   loss = sum_k (x_k - y_k)^2 / K;   diff_logits = scale 2 (x - y) / K.
+/// Class indices stand for one-hot rows (with K = 1, `targets` are values).
+LossResult mean_squared_error(const LossBatch& batch, std::span<float> diff_logits = {});
+
+/// UserError on an unknown kind or a smoothing out of range.
+void check_loss(const LossSpec& spec);
+
+/// The one that `spec` names.
+LossResult compute_loss(const LossSpec& spec, const LossBatch& batch,
+                        std::span<float> diff_logits = {});
+
+}  // namespace plait

@@ -1,0 +1,67 @@
+#include "optim/schedule.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace plait {
+namespace {
+
+TEST(Schedule, ConstantWithWarmUp) {
+  const ScheduleSpec spec{.base = 0.8, .warmup_steps = 4};
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 0), 0.2);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 1), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 3), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 4), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 1'000'000'000'000), 0.8);
+}
+
+TEST(Schedule, StepBeginsAfterTheWarmUp) {
+  const ScheduleSpec spec{
+      .kind = "step", .base = 1, .warmup_steps = 5, .step_size = 10, .gamma = 0.5};
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 4), 1);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 14), 1);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 15), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 25), 0.25);
+}
+
+TEST(Schedule, CosineFallsFromBaseToItsEndAndStays) {
+  const ScheduleSpec spec{
+      .kind = "cosine", .base = 2, .warmup_steps = 10, .final_fraction = 0.1, .total_steps = 110};
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 9), 2);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 10), 2);
+  EXPECT_NEAR(learning_rate(spec, 60), 2 * (0.1 + 0.9 / 2), 1e-12);
+  EXPECT_NEAR(learning_rate(spec, 35), 2 * (0.1 + 0.9 * (1 + std::sqrt(0.5)) / 2), 1e-12);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 110), 0.2);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 500), 0.2);
+  for (std::int64_t step = 10; step < 110; ++step) {
+    EXPECT_LT(learning_rate(spec, step + 1), learning_rate(spec, step));
+  }
+}
+
+void expect_refused(const ScheduleSpec& spec, const std::string& part) {
+  try {
+    check_schedule(spec);
+    ADD_FAILURE() << "accepted; wanted " << part;
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(part));
+  }
+}
+
+TEST(Schedule, RefusesNonsense) {
+  EXPECT_NO_THROW(check_schedule({}));
+  expect_refused({.kind = "cosin"}, "did you mean 'cosine'");
+  expect_refused({.base = -1}, "learning rate is -1");
+  expect_refused({.base = std::nan("")}, "learning rate is nan");
+  expect_refused({.warmup_steps = -3}, "-3");
+  expect_refused({.kind = "step", .step_size = 0}, "each 0 steps");
+  expect_refused({.kind = "step", .step_size = 5, .gamma = 0}, "gamma of the step schedule is 0");
+  expect_refused({.kind = "cosine", .warmup_steps = 9, .total_steps = 9}, "9 steps");
+  expect_refused({.kind = "cosine", .final_fraction = 2, .total_steps = 9}, "is 2");
+}
+
+}  // namespace
+}  // namespace plait
