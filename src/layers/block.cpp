@@ -1,0 +1,160 @@
+#include "layers/block.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "layers/simd/add.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+/// The pointer a place stands for in one call.
+struct Resolve {
+  const BlockArgs& args;
+
+  float* operator()(const Place& place) const {
+    switch (place.where) {
+      case Where::none: return nullptr;
+      case Where::block_src: return const_cast<float*>(args.src);  // read only, by graph
+      case Where::block_dst: return args.dst;
+      case Where::block_diff_dst: return const_cast<float*>(args.diff_dst);  // read only, by graph
+      case Where::block_diff_src: return args.diff_src;
+      case Where::saved: return reinterpret_cast<float*>(args.saved + place.offset);
+      case Where::pending: return reinterpret_cast<float*>(args.pending + place.offset);
+      case Where::scratch: return reinterpret_cast<float*>(args.scratch + place.offset);
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace
+
+Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& options)
+    : name_(spec.name), src_desc_(src), threads_(options.threads), steps_(fuse(spec)) {
+  node_shapes(spec, src.shape.without_front());  // refuses what does not fit, with names
+  std::vector<TensorDesc> descs(spec.nodes.size() + 1);
+  descs[0] = src;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (std::holds_alternative<AddSpec>(steps_[i].spec) && !steps_[i].convert_to) {
+      match_layouts(i, descs);
+    }
+    const GraphStep& step = steps_[i];
+    LayerRequest request{.spec = step.spec,
+                         .srcs = {},
+                         .relu = step.relu,
+                         .residual = step.residual,
+                         .convert_to = step.convert_to,
+                         .threads = options.threads,
+                         .name = name_ + "." + step.name};
+    for (int tensor : step.srcs) request.srcs.push_back(descs[static_cast<std::size_t>(tensor)]);
+    layers_.push_back(make_layer(request, options.backend));
+    descs[static_cast<std::size_t>(step.dst)] = layers_.back()->dst_desc();
+  }
+  dst_desc_ = descs[static_cast<std::size_t>(steps_.back().dst)];
+  memory_ = place_memory(steps_, layers_, descs, options.wants_diff_src);
+
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    weights_offset_.push_back(weights_size_);
+    state_offset_.push_back(state_size_);
+    const std::vector<ParameterSlot> slots = layers_[i]->parameter_slots();
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      const ParameterSlot& slot = slots[k];
+      const std::int64_t base = slot.spec.trainable ? weights_offset_[i] : state_offset_[i];
+      const std::string prefix = steps_[i].name.empty() ? "" : steps_[i].name + ".";
+      parameters_.push_back(
+          {prefix + slot.spec.name, slot.spec, base + slot.offset, slot.physical_size, i, k});
+      std::int64_t& end = slot.spec.trainable ? weights_size_ : state_size_;
+      end = std::max(end, base + (slot.offset + slot.physical_size + 15) / 16 * 16);
+    }
+    for (Task task : {Task::forward, Task::backward_data, Task::backward_weights}) {
+      scratch_bytes_ = std::max(scratch_bytes_, layers_[i]->scratch_bytes(task));
+    }
+    has_backward_data_ =
+        has_backward_data_ || memory_.steps[i].run_data || !memory_.steps[i].sums.empty();
+    has_backward_weights_ = has_backward_weights_ || memory_.steps[i].run_weights;
+  }
+  scratch_bytes_ += memory_.transient_bytes;
+}
+
+void Block::match_layouts(std::size_t add, std::vector<TensorDesc>& descs) {
+  const Layout first = descs[static_cast<std::size_t>(steps_[add].srcs[0])].layout;
+  const Layout second = descs[static_cast<std::size_t>(steps_[add].srcs[1])].layout;
+  if (first == second) return;
+  const std::size_t plain = first == Layout::plain ? 0 : 1;
+  const int converted = static_cast<int>(descs.size());
+  GraphStep convert{.name = steps_[add].name + ".layout",
+                    .spec = steps_[add].spec,
+                    .srcs = {steps_[add].srcs[plain]},
+                    .dst = converted,
+                    .convert_to = plain == 0 ? second : first};
+  descs.emplace_back();
+  steps_[add].srcs[plain] = converted;
+  steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(add), std::move(convert));
+}
+
+LayerArgs Block::layer_args(std::size_t i, const BlockArgs& args) const {
+  const Resolve at{args};
+  LayerArgs layer;
+  for (std::size_t k = 0; k < steps_[i].srcs.size(); ++k) {
+    layer.src[k] = at(memory_.tensors[static_cast<std::size_t>(steps_[i].srcs[k])]);
+  }
+  layer.dst = at(memory_.tensors[static_cast<std::size_t>(steps_[i].dst)]);
+  layer.weights = args.weights == nullptr ? nullptr : args.weights + weights_offset_[i];
+  layer.diff_weights =
+      args.diff_weights == nullptr ? nullptr : args.diff_weights + weights_offset_[i];
+  layer.state = args.state == nullptr ? nullptr : args.state + state_offset_[i];
+  layer.saved = args.saved + memory_.layer_saved[i].offset;
+  layer.scratch = args.scratch + memory_.transient_bytes;
+  layer.training = args.training;
+  layer.randomness = args.randomness;
+  return layer;
+}
+
+void Block::forward(const BlockArgs& args) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->forward(layer_args(i, args));
+}
+
+void Block::backward_data(const BlockArgs& args) {
+  const Resolve at{args};
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    const BackwardStep& step = memory_.steps[i];
+    if (step.run_data) {
+      LayerArgs layer = layer_args(i, args);
+      layer.diff_dst = at(step.diff_dst);
+      layer.diff_src = at(step.diff_src);
+      layer.diff_addend = at(step.addend);
+      layers_[i]->backward_data(layer);
+    }
+    for (const GradientSum& sum : step.sums) {
+      if (sum.b.where == Where::none) {
+        std::memcpy(at(sum.result), at(sum.a), sum.bytes);
+      } else {
+        simd::add({at(sum.result), at(sum.a), at(sum.b), sum.bytes / sizeof(float)}, threads_);
+      }
+    }
+  }
+}
+
+void Block::backward_weights(const BlockArgs& args) {
+  const Resolve at{args};
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    if (!memory_.steps[i].run_weights) continue;
+    LayerArgs layer = layer_args(i, args);
+    layer.diff_dst = at(memory_.steps[i].diff_dst);
+    layers_[i]->backward_weights(layer);
+  }
+}
+
+void Block::pack_parameter(const BlockParameter& parameter, const float* plain,
+                           float* physical) const {
+  layers_[parameter.step]->pack_parameter(parameter.index, plain, physical);
+}
+
+void Block::unpack_parameter(const BlockParameter& parameter, const float* physical,
+                             float* plain) const {
+  layers_[parameter.step]->unpack_parameter(parameter.index, physical, plain);
+}
+
+}  // namespace plait

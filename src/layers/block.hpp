@@ -1,0 +1,103 @@
+// Block: one link of the chain, ready to compute. It plays its small graph of layers as three tasks
+// and says how much memory each needs. Like a layer it keeps no activations of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/block_graph.hpp"
+#include "layers/layer.hpp"
+
+namespace plait {
+
+struct BlockOptions {
+  Backend backend = Backend::onednn;
+  int threads = 1;
+  /// False for the first block of a chain: nobody waits for the gradient of the images.
+  bool wants_diff_src = true;
+};
+
+/// The memory of one task. forward: src, dst, weights, state, saved, scratch.
+/// backward_data: diff_dst, diff_src, weights, diff_weights, saved, pending, scratch (and src, dst
+/// where backward_reads_src/dst say so). backward_weights: src, diff_dst, diff_weights, saved,
+/// pending, scratch. backward_data comes first: it leaves inner gradients in `pending`, and
+/// BatchNorm's gradients in diff_weights; together the two overwrite all of diff_weights.
+struct BlockArgs {
+  const float* src = nullptr;
+  float* dst = nullptr;
+  const float* diff_dst = nullptr;
+  float* diff_src = nullptr;
+  const float* weights = nullptr;
+  float* diff_weights = nullptr;
+  float* state = nullptr;
+  std::byte* saved = nullptr;
+  std::byte* pending = nullptr;
+  std::byte* scratch = nullptr;
+  bool training = true;
+  Randomness randomness;
+};
+
+/// A parameter of a block: `offset` in floats from the block's weights (trainable) or state
+/// (others).
+struct BlockParameter {
+  std::string name;  ///< "node.weight"
+  ParameterSpec spec;
+  std::int64_t offset = 0;
+  std::int64_t physical_size = 0;
+  std::size_t step = 0;   ///< of the block's graph
+  std::size_t index = 0;  ///< within that layer
+};
+
+class Block {
+ public:
+  Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& options);
+
+  const std::string& name() const { return name_; }
+  const TensorDesc& src_desc() const { return src_desc_; }
+  const TensorDesc& dst_desc() const { return dst_desc_; }
+  const std::vector<BlockParameter>& parameters() const { return parameters_; }
+  std::int64_t weights_size() const { return weights_size_; }
+  std::int64_t state_size() const { return state_size_; }
+
+  std::size_t saved_bytes() const { return memory_.saved_bytes; }  ///< forward .. last backward
+  std::size_t pending_bytes() const {
+    return memory_.pending_bytes;
+  }                                                             ///< backward_data .. _weights
+  std::size_t scratch_bytes() const { return scratch_bytes_; }  ///< inside one task
+  bool has_backward_data() const { return has_backward_data_; }
+  bool has_backward_weights() const { return has_backward_weights_; }
+  bool backward_reads_src() const { return memory_.reads_src; }
+  bool backward_reads_dst() const { return memory_.reads_dst; }
+
+  void forward(const BlockArgs& args);
+  void backward_data(const BlockArgs& args);
+  void backward_weights(const BlockArgs& args);
+
+  void pack_parameter(const BlockParameter& parameter, const float* plain, float* physical) const;
+  void unpack_parameter(const BlockParameter& parameter, const float* physical, float* plain) const;
+
+ private:
+  /// Puts a conversion before add step `add` where its two sources lie differently; the next step
+  /// to build is then the conversion.
+  void match_layouts(std::size_t add, std::vector<TensorDesc>& descs);
+  LayerArgs layer_args(std::size_t step, const BlockArgs& args) const;
+
+  std::string name_;
+  TensorDesc src_desc_;
+  TensorDesc dst_desc_;
+  int threads_ = 1;
+  std::vector<GraphStep> steps_;
+  std::vector<std::shared_ptr<Layer>> layers_;
+  GraphMemory memory_;
+  std::vector<BlockParameter> parameters_;
+  std::vector<std::int64_t> weights_offset_;
+  std::vector<std::int64_t> state_offset_;
+  std::int64_t weights_size_ = 0;
+  std::int64_t state_size_ = 0;
+  std::size_t scratch_bytes_ = 0;
+  bool has_backward_data_ = false;
+  bool has_backward_weights_ = false;
+};
+
+}  // namespace plait

@@ -1,0 +1,261 @@
+#include "layers/block_graph.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace plait {
+
+namespace {
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+bool is_relu(const LayerSpec& layer) {
+  const auto* activation = std::get_if<ActivationSpec>(&layer);
+  return activation != nullptr && activation->kind == ActivationKind::relu;
+}
+
+bool is_plain_add(const GraphStep& step) {
+  return std::holds_alternative<AddSpec>(step.spec) && !step.convert_to;
+}
+
+std::vector<int> reader_counts(const BlockSpec& block) {
+  std::vector<int> counts(block.nodes.size() + 1, 0);
+  for (const Node& node : block.nodes) {
+    for (int input : node.inputs) ++counts[static_cast<std::size_t>(input + 1)];
+  }
+  return counts;
+}
+
+/// Builds GraphMemory; one object per call, its members are the state of the walk.
+class Placement {
+ public:
+  Placement(const std::vector<GraphStep>& steps, const std::vector<std::shared_ptr<Layer>>& layers,
+            const std::vector<TensorDesc>& descs, bool wants_diff_src)
+      : steps_(steps), layers_(layers), descs_(descs), wants_gradient_(descs.size(), false) {
+    memory_.tensors.resize(descs.size());
+    memory_.layer_saved.resize(steps.size());
+    memory_.steps.resize(steps.size());
+    wants_gradient_[0] = wants_diff_src;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      bool wants = trainable(i);
+      for (int src : steps[i].srcs) wants = wants || wants_gradient_[index(src)];
+      wants_gradient_[index(steps[i].dst)] = wants;
+    }
+  }
+
+  GraphMemory run() {
+    decide_tasks();
+    place_tensors();
+    place_gradients();
+    return std::move(memory_);
+  }
+
+ private:
+  static std::size_t index(int tensor) { return static_cast<std::size_t>(tensor); }
+
+  bool trainable(std::size_t step) const {
+    return std::ranges::any_of(layers_[step]->parameter_slots(),
+                               [](const ParameterSlot& slot) { return slot.spec.trainable; });
+  }
+
+  void decide_tasks() {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const bool is_add = is_plain_add(steps_[i]);
+      const bool by_weights = layers_[i]->traits().weights_reads_src;
+      BackwardStep& step = memory_.steps[i];
+      step.run_weights = by_weights;
+      step.run_data =
+          !is_add && (wants_gradient_[index(steps_[i].srcs[0])] || (trainable(i) && !by_weights));
+    }
+  }
+
+  /// Does anything in backward read tensor `t`?
+  bool kept(int t) const {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const LayerTraits traits = layers_[i]->traits();
+      const BackwardStep& step = memory_.steps[i];
+      if (steps_[i].srcs[0] == t && ((traits.data_reads_src && step.run_data) ||
+                                     (traits.weights_reads_src && step.run_weights))) {
+        return true;
+      }
+      if (steps_[i].dst == t && traits.data_reads_dst && step.run_data) return true;
+    }
+    return false;
+  }
+
+  int readers(int t) const {
+    int count = 0;
+    for (const GraphStep& step : steps_) {
+      count += static_cast<int>(std::ranges::count(step.srcs, t));
+    }
+    return count;
+  }
+
+  Place take(std::size_t& region, Where where, std::size_t bytes) {
+    const Place place{where, region};
+    region += aligned(bytes);
+    return place;
+  }
+
+  // From the last step to the first, so that an in-place step hands its dst's place on to its src.
+  void place_tensors() {
+    memory_.tensors[0] = {Where::block_src, 0};
+    memory_.tensors[index(steps_.back().dst)] = {Where::block_dst, 0};
+    for (std::size_t i = steps_.size(); i-- > 0;) {
+      memory_.layer_saved[i] = take(memory_.saved_bytes, Where::saved, layers_[i]->saved_bytes());
+      Place& dst = memory_.tensors[index(steps_[i].dst)];
+      const std::size_t bytes = descs_[index(steps_[i].dst)].bytes();
+      if (dst.where == Where::none) {
+        dst = kept(steps_[i].dst) ? take(memory_.saved_bytes, Where::saved, bytes)
+                                  : take(memory_.transient_bytes, Where::scratch, bytes);
+      }
+      const int src = steps_[i].srcs[0];
+      const bool replaceable = src != 0 && readers(src) == 1 && !kept(src) &&
+                               descs_[index(src)] == descs_[index(steps_[i].dst)];
+      if (layers_[i]->traits().forward_in_place && replaceable) memory_.tensors[index(src)] = dst;
+    }
+    memory_.reads_src = kept(0);
+    memory_.reads_dst = kept(steps_.back().dst);
+  }
+
+  int contributions_left(int t, std::size_t before) const {
+    int count = 0;
+    for (std::size_t i = 0; i < before; ++i) {
+      count += static_cast<int>(std::ranges::count(steps_[i].srcs, t));
+    }
+    return count;
+  }
+
+  /// Where step `i` writes the gradient of its src: into the block's diff_src as soon as the
+  /// remaining way there is in place, else into new pending memory.
+  Place destination(int t, std::size_t i) {
+    int walk = t;
+    std::size_t at = i;
+    while (walk != 0) {
+      const auto producer =
+          std::ranges::find_if(steps_, [&](const GraphStep& s) { return s.dst == walk; });
+      const auto p = static_cast<std::size_t>(producer - steps_.begin());
+      const bool in_place =
+          layers_[p]->traits().diff_in_place && memory_.steps[p].run_data &&
+          !memory_.steps[p].run_weights && contributions_left(walk, at) == 0 &&
+          descs_[index(walk)].bytes() == descs_[index(producer->srcs[0])].bytes() &&
+          !producer->residual;
+      if (!in_place) break;
+      walk = producer->srcs[0];
+      at = p;
+    }
+    if (walk == 0 && wants_gradient_[0] && contributions_left(0, at) == 0) {
+      return {Where::block_diff_src, 0};
+    }
+    return take(memory_.pending_bytes, Where::pending, descs_[index(t)].bytes());
+  }
+
+  /// Tensor `t` also gets the gradient at `place`, as it is.
+  void contribute_alias(int t, const Place& place, std::size_t i) {
+    if (!wants_gradient_[index(t)]) return;
+    Place& gradient = gradients_[index(t)];
+    if (gradient.where == Where::none) {
+      if (place.where == Where::pending) shared_.insert(place.offset);
+      gradient = place;
+    } else {
+      const std::size_t bytes = descs_[index(t)].bytes();
+      const Place sum = take(memory_.pending_bytes, Where::pending, bytes);
+      memory_.steps[i].sums.push_back({sum, gradient, place, bytes});
+      gradient = sum;
+    }
+  }
+
+  void contribute_data(std::size_t i) {
+    const GraphStep& graph = steps_[i];
+    BackwardStep& step = memory_.steps[i];
+    const int src = graph.srcs[0];
+    if (!step.run_data || !wants_gradient_[index(src)]) return;
+    const LayerTraits traits = layers_[i]->traits();
+    const bool on_way_home = step.diff_dst.where == Where::block_diff_src;
+    const bool in_place = traits.diff_in_place && !step.run_weights && src != 0 &&
+                          step.diff_dst.where == Where::pending &&
+                          !shared_.contains(step.diff_dst.offset) &&
+                          descs_[index(src)].bytes() == descs_[index(graph.dst)].bytes();
+    step.diff_src = on_way_home || in_place ? step.diff_dst : destination(src, i);
+    const Place earlier = gradients_[index(src)];
+    if (earlier.where != Where::none && traits.adds_addend) {
+      step.addend = earlier;
+    } else if (earlier.where != Where::none) {
+      step.sums.push_back({step.diff_src, step.diff_src, earlier, descs_[index(src)].bytes()});
+    }
+    gradients_[index(src)] = step.diff_src;
+  }
+
+  void place_gradients() {
+    gradients_.resize(descs_.size());
+    gradients_[index(steps_.back().dst)] = {Where::block_diff_dst, 0};
+    for (std::size_t i = steps_.size(); i-- > 0;) {
+      const GraphStep& graph = steps_[i];
+      memory_.steps[i].diff_dst = gradients_[index(graph.dst)];
+      if (is_plain_add(graph)) {
+        contribute_alias(graph.srcs[0], memory_.steps[i].diff_dst, i);
+        contribute_alias(graph.srcs[1], memory_.steps[i].diff_dst, i);
+      } else {
+        if (graph.residual) contribute_alias(graph.srcs[1], memory_.steps[i].diff_dst, i);
+        contribute_data(i);
+      }
+    }
+    const Place home{Where::block_diff_src, 0};
+    if (wants_gradient_[0] && gradients_[0] != home) {
+      memory_.steps[0].sums.push_back({home, gradients_[0], {}, descs_[0].bytes()});
+    }
+  }
+
+  const std::vector<GraphStep>& steps_;
+  const std::vector<std::shared_ptr<Layer>>& layers_;
+  const std::vector<TensorDesc>& descs_;
+  std::vector<bool> wants_gradient_;
+  std::vector<Place> gradients_;  ///< by tensor id, as far as the walk has come
+  std::set<std::size_t> shared_;  ///< offsets of pending buffers with more than one reader
+  GraphMemory memory_;
+};
+
+}  // namespace
+
+std::vector<GraphStep> fuse(const BlockSpec& block) {
+  const std::vector<int> readers = reader_counts(block);
+  const int count = static_cast<int>(block.nodes.size());
+  std::vector<bool> absorbed(block.nodes.size(), false);
+  std::vector<GraphStep> steps;
+  for (int i = 0; i < count; ++i) {
+    if (absorbed[static_cast<std::size_t>(i)]) continue;
+    const Node& node = block.nodes[static_cast<std::size_t>(i)];
+    GraphStep step{.name = node.name, .spec = node.layer, .srcs = {}, .dst = i + 1};
+    for (int input : node.inputs) step.srcs.push_back(input + 1);
+    const bool single = readers[static_cast<std::size_t>(i + 1)] == 1;
+    for (int j = i + 1; single && j < count; ++j) {
+      const Node& next = block.nodes[static_cast<std::size_t>(j)];
+      if (std::ranges::find(next.inputs, i) == next.inputs.end()) continue;
+      if (std::holds_alternative<BatchNormSpec>(node.layer) && is_relu(next.layer)) {
+        step.relu = true;
+        step.dst = j + 1;
+        absorbed[static_cast<std::size_t>(j)] = true;
+      } else if (std::holds_alternative<ConvolutionSpec>(node.layer) &&
+                 std::holds_alternative<AddSpec>(next.layer)) {
+        const int skip = next.inputs[0] == i ? next.inputs[1] : next.inputs[0];
+        if (skip < i) {
+          step.residual = true;
+          step.srcs.push_back(skip + 1);
+          step.dst = j + 1;
+          absorbed[static_cast<std::size_t>(j)] = true;
+        }
+      }
+      break;
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+GraphMemory place_memory(const std::vector<GraphStep>& steps,
+                         const std::vector<std::shared_ptr<Layer>>& layers,
+                         const std::vector<TensorDesc>& descs, bool wants_diff_src) {
+  return Placement(steps, layers, descs, wants_diff_src).run();
+}
+
+}  // namespace plait

@@ -1,0 +1,81 @@
+// The graph inside a block, decided once: which layers are fused, where every tensor lives, which
+// gradient buffers are shared. Pure bookkeeping, no arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layers/layer.hpp"
+
+namespace plait {
+
+/// One layer call. Tensor 0 is the block's src; tensor i + 1 is the result of node i; conversions
+/// make further ones.
+struct GraphStep {
+  std::string name;
+  LayerSpec spec;
+  std::vector<int> srcs;
+  int dst = 0;
+  bool relu = false;      ///< a ReLU node was fused into this BatchNorm
+  bool residual = false;  ///< an add node was fused into this convolution; srcs[1] is the skip
+  std::optional<Layout>
+      convert_to{};  ///< no node at all: brings srcs[0] into the layout of its partner
+};
+
+/// Fuses BatchNorm + ReLU and convolution + add where the first has no other reader.
+std::vector<GraphStep> fuse(const BlockSpec& block);
+
+enum class Where {
+  none,
+  block_src,
+  block_dst,
+  block_diff_dst,
+  block_diff_src,
+  saved,
+  pending,
+  scratch
+};
+
+struct Place {
+  Where where = Where::none;
+  std::size_t offset = 0;  ///< bytes
+  bool operator==(const Place&) const = default;
+};
+
+/// result <- a + b, on `bytes` of floats; a plain copy of a where b is nowhere.
+struct GradientSum {
+  Place result;
+  Place a;
+  Place b;
+  std::size_t bytes = 0;
+};
+
+/// Gradient side of one step: the layer call, then the sums that join gradients which met.
+struct BackwardStep {
+  bool run_data = false;
+  bool run_weights = false;
+  Place diff_dst;
+  Place diff_src;
+  Place addend;  ///< for layers that add it themselves
+  std::vector<GradientSum> sums;
+};
+
+struct GraphMemory {
+  std::vector<Place> tensors;       ///< by tensor id
+  std::vector<Place> layer_saved;   ///< by step
+  std::vector<BackwardStep> steps;  ///< by step
+  std::size_t saved_bytes = 0;
+  std::size_t pending_bytes = 0;
+  std::size_t transient_bytes = 0;  ///< inner tensors that nobody needs after the task
+  bool reads_src = false;
+  bool reads_dst = false;
+};
+
+/// `descs` by tensor id (those fused away may be empty); `layers` by step.
+GraphMemory place_memory(const std::vector<GraphStep>& steps,
+                         const std::vector<std::shared_ptr<Layer>>& layers,
+                         const std::vector<TensorDesc>& descs, bool wants_diff_src);
+
+}  // namespace plait

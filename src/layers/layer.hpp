@@ -1,0 +1,128 @@
+// Layer: what one layer computes, as three tasks on raw memory. A layer is built once per shape and
+// keeps no activations: everything between forward and backward lives in memory the caller hands
+// in, so one layer object serves any number of minibatches in flight, one call at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layers/task.hpp"
+#include "model/parameters.hpp"
+#include "model/spec.hpp"
+#include "tensor/tensor.hpp"
+
+namespace plait {
+
+/// What random layers (dropout) draw from: sample n of a task is `first_sample + n` of the
+/// minibatch of `step`, so that cutting a minibatch does not change the numbers.
+struct Randomness {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::int64_t first_sample = 0;
+};
+
+/// The memory one task of one layer reads and writes. Every task gets the pointers its comment in
+/// Layer names; the others may be null.
+struct LayerArgs {
+  std::array<const float*, 2> src{};
+  float* dst = nullptr;
+  const float* diff_dst = nullptr;
+  float* diff_src = nullptr;
+  const float* diff_addend = nullptr;  ///< if set: diff_src <- gradient + diff_addend
+  const float* weights = nullptr;      ///< the layer's trainable parameters, physical
+  float* diff_weights = nullptr;       ///< same layout; overwritten
+  float* state = nullptr;              ///< the layer's other parameters (running statistics)
+  std::byte* saved = nullptr;    ///< the layer's own memory, from forward to its last backward
+  std::byte* scratch = nullptr;  ///< garbage before and after
+  bool training = true;
+  Randomness randomness;
+};
+
+/// What the graph around a layer must keep, and may do.
+struct LayerTraits {
+  bool data_reads_src = false;     ///< backward_data reads src
+  bool data_reads_dst = false;     ///< backward_data reads dst
+  bool weights_reads_src = false;  ///< backward_weights reads src; otherwise there is no such task
+  bool adds_addend = false;        ///< backward_data honours diff_addend
+  bool diff_in_place = false;      ///< diff_src may be diff_dst's memory
+  bool forward_in_place = false;   ///< dst may be src's memory
+};
+
+/// One parameter inside the flat arrays a layer is handed. Offsets count floats, from the layer's
+/// `weights` (trainable) or `state` (others).
+struct ParameterSlot {
+  ParameterSpec spec;
+  std::int64_t offset = 0;
+  std::int64_t physical_size = 0;
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  virtual const TensorDesc& dst_desc() const = 0;
+  virtual LayerTraits traits() const = 0;
+  virtual std::size_t saved_bytes() const { return 0; }
+  virtual std::size_t scratch_bytes(Task) const { return 0; }
+
+  /// dst <- src, weights. With a fused residual, src[1] is added to the result.
+  virtual void forward(const LayerArgs& args) = 0;
+  /// diff_src <- diff_dst, weights and what traits() names. BatchNorm also writes its diff_weights
+  /// here, because they fall out of the sums that diff_src needs; diff_src may then be null.
+  virtual void backward_data(const LayerArgs& args) = 0;
+  /// diff_weights <- diff_dst, src.
+  virtual void backward_weights(const LayerArgs&) {}
+
+  /// Where each parameter lies; plain unless a layer overrides these four together.
+  virtual std::vector<ParameterSlot> parameter_slots() const { return slots_; }
+  /// Plain <-> physical layout of parameter `index`.
+  virtual void pack_parameter(std::size_t index, const float* plain, float* physical) const;
+  virtual void unpack_parameter(std::size_t index, const float* physical, float* plain) const;
+
+ protected:
+  /// Lays the parameters out one after another, plain, each at a multiple of 16 floats.
+  void place_parameters(const std::vector<ParameterSpec>& specs);
+  /// The same with given physical sizes (one per spec).
+  void place_parameters(const std::vector<ParameterSpec>& specs,
+                        std::span<const std::int64_t> sizes);
+
+  std::vector<ParameterSlot> slots_;
+};
+
+/// Everything a layer is built from. `srcs` are batch descs; `relu` asks a BatchNorm to end in
+/// ReLU; `residual` asks a convolution to add src[1] to its result; `convert_to` asks for nothing
+/// but a change of layout, whatever the spec.
+struct LayerRequest {
+  LayerSpec spec;
+  std::vector<TensorDesc> srcs;
+  bool relu = false;
+  bool residual = false;
+  std::optional<Layout> convert_to{};
+  int threads = 1;
+  std::string name{};
+};
+
+/// `reference` is the plain-loop twin of every layer: slow, obvious, plain layouts only.
+enum class Backend { onednn, reference };
+
+std::unique_ptr<Layer> make_layer(const LayerRequest& request, Backend backend);
+
+namespace onednn {
+std::unique_ptr<Layer> make_layer(const LayerRequest& request);
+}
+namespace reference {
+std::unique_ptr<Layer> make_layer(const LayerRequest& request);
+}
+
+/// Batch desc of a plain sample shape.
+TensorDesc batch_desc(const Shape& sample, std::int64_t batch, Layout layout = Layout::plain);
+
+}  // namespace plait

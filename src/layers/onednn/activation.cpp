@@ -1,0 +1,86 @@
+// Elementwise activations. Those whose derivative follows from the result work in place.
+#include "layers/onednn/kernel.hpp"
+#include "layers/onednn/layers.hpp"
+
+namespace plait::onednn {
+
+namespace {
+
+using dnnl::algorithm;
+using Forward = dnnl::eltwise_forward;
+using Backward = dnnl::eltwise_backward;
+
+struct Algorithms {
+  algorithm forward;
+  algorithm backward;
+};
+
+Algorithms algorithms_of(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::relu:
+      return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd};
+    case ActivationKind::tanh:
+      return {algorithm::eltwise_tanh, algorithm::eltwise_tanh_use_dst_for_bwd};
+    case ActivationKind::sigmoid:
+      return {algorithm::eltwise_logistic, algorithm::eltwise_logistic_use_dst_for_bwd};
+    case ActivationKind::gelu: return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
+  }
+  return {};
+}
+
+class Activation final : public Layer {
+ public:
+  explicit Activation(const LayerRequest& request)
+      : desc_(request.srcs[0]),
+        by_dst_(std::get<ActivationSpec>(request.spec).kind != ActivationKind::gelu) {
+    const Algorithms algorithms = algorithms_of(std::get<ActivationSpec>(request.spec).kind);
+    const Md md = to_md(desc_);
+    const auto forward_kind = dnnl::prop_kind::forward_training;
+    // The pair must name one algorithm; use_dst variants compute the same forward.
+    const Forward::primitive_desc forward({forward_kind, algorithms.backward, md, 0.0F, 0.0F},
+                                          user_scratch(), cpu());
+    const Backward::primitive_desc backward({algorithms.backward, md, md, 0.0F, 0.0F},
+                                            user_scratch(), cpu(), forward);
+    forward_ = Kernel(Forward(forward), forward.scratchpad_desc());
+    forward_.input(DNNL_ARG_SRC, md, md);
+    forward_.output(DNNL_ARG_DST, md, md);
+    backward_ = Kernel(Backward(backward), backward.scratchpad_desc());
+    backward_.input(by_dst_ ? DNNL_ARG_DST : DNNL_ARG_SRC, md, md);
+    backward_.input(DNNL_ARG_DIFF_DST, md, md);
+    backward_.output(DNNL_ARG_DIFF_SRC, md, md);
+  }
+
+  const TensorDesc& dst_desc() const override { return desc_; }
+  LayerTraits traits() const override {
+    return {.data_reads_src = !by_dst_,
+            .data_reads_dst = by_dst_,
+            .diff_in_place = true,
+            .forward_in_place = by_dst_};
+  }
+  std::size_t scratch_bytes(Task task) const override {
+    return task == Task::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
+  }
+  void forward(const LayerArgs& args) override {
+    forward_.run({{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}}, args.scratch);
+  }
+  void backward_data(const LayerArgs& args) override {
+    backward_.run({{DNNL_ARG_SRC, args.src[0]},
+                   {DNNL_ARG_DST, args.dst},
+                   {DNNL_ARG_DIFF_DST, args.diff_dst},
+                   {DNNL_ARG_DIFF_SRC, args.diff_src}},
+                  args.scratch);
+  }
+
+ private:
+  TensorDesc desc_;
+  bool by_dst_;
+  Kernel forward_, backward_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_activation(const LayerRequest& request) {
+  return std::make_unique<Activation>(request);
+}
+
+}  // namespace plait::onednn

@@ -1,0 +1,293 @@
+// Convolution: three primitives around one layout of weights (that of forward). Activations keep
+// the layout they arrive in where a JIT kernel takes it. 3x3 tasks that our Winograd kernels do
+// faster go there; they share the layouts, so the choice is per task and costs no conversion.
+#include "layers/winograd/convolution.hpp"
+
+#include <cstring>
+#include <string_view>
+
+#include "layers/onednn/kernel.hpp"
+#include "layers/onednn/layers.hpp"
+#include "layers/simd/add.hpp"
+#include "model/shapes.hpp"
+
+namespace plait::onednn {
+
+namespace {
+
+using dnnl::algorithm;
+using dnnl::prop_kind;
+using Forward = dnnl::convolution_forward;
+using BackwardData = dnnl::convolution_backward_data;
+using BackwardWeights = dnnl::convolution_backward_weights;
+using Dims = dnnl::memory::dims;
+
+Md any_of(const Md& md) {
+  return {md.dims(), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
+
+template <class Pd>
+bool slow(const Pd& pd) {
+  const std::string_view name = pd.impl_info_str();
+  return name.find("ref") != std::string_view::npos;
+}
+
+/// The geometry in oneDNN's words; dilation counts the gaps.
+struct Geometry {
+  Dims stride;
+  Dims dilation;
+  Dims padding;
+
+  explicit Geometry(const ConvolutionSpec& c)
+      : stride{c.stride.height, c.stride.width},
+        dilation{c.dilation.height - 1, c.dilation.width - 1},
+        padding{c.padding.height, c.padding.width} {}
+
+  Forward::primitive_desc forward(const Md& src, const Md& weights, const Md& bias, const Md& dst,
+                                  const dnnl::primitive_attr& attributes) const {
+    const auto kind = prop_kind::forward_training;
+    const auto algo = algorithm::convolution_direct;
+    if (bias.is_zero()) {
+      return {
+          {kind, algo, src, weights, dst, stride, dilation, padding, padding}, attributes, cpu()};
+    }
+    return {{kind, algo, src, weights, bias, dst, stride, dilation, padding, padding},
+            attributes,
+            cpu()};
+  }
+  BackwardData::primitive_desc backward_data(const Md& src, const Md& weights, const Md& dst,
+                                             const Forward::primitive_desc& hint) const {
+    return {{algorithm::convolution_direct, src, weights, dst, stride, dilation, padding, padding},
+            user_scratch(),
+            cpu(),
+            hint};
+  }
+  BackwardWeights::primitive_desc backward_weights(const Md& src, const Md& weights, const Md& bias,
+                                                   const Md& dst,
+                                                   const Forward::primitive_desc& hint) const {
+    const auto algo = algorithm::convolution_direct;
+    if (bias.is_zero()) {
+      return {{algo, src, weights, dst, stride, dilation, padding, padding},
+              user_scratch(),
+              cpu(),
+              hint};
+    }
+    return {{algo, src, weights, bias, dst, stride, dilation, padding, padding},
+            user_scratch(),
+            cpu(),
+            hint};
+  }
+};
+
+class Convolution final : public Layer {
+ public:
+  explicit Convolution(const LayerRequest& request)
+      : spec_(std::get<ConvolutionSpec>(request.spec)),
+        threads_(request.threads),
+        residual_(request.residual) {
+    const Shape sample = request.srcs[0].shape.without_front();
+    const std::int64_t batch = request.srcs[0].shape[0];
+    const Shape dst_sample = layer_shape(spec_, {&sample, 1}, request.name);
+    const auto specs = layer_parameters(request.spec, sample);
+    Shape weights_shape = specs[0].shape;
+    if (spec_.groups > 1) {
+      weights_shape[0] /= spec_.groups;
+      weights_shape = weights_shape.with_front(spec_.groups);
+    }
+    plain_weights_ = plain_md(weights_shape);
+    bias_ = spec_.bias ? plain_md({spec_.out_channels}) : Md();
+    src_ = to_md(request.srcs[0]);
+    const Md dst_plain = plain_md(dst_sample.with_front(batch));
+    build_forward(residual_ ? to_md(request.srcs[1]) : any_of(dst_plain), dst_plain);
+    choose_winograd(request.srcs[0]);
+    if (!by_winograd(Task::backward_data)) build_backward_data();
+    if (!by_winograd(Task::backward_weights)) build_backward_weights();
+
+    std::vector<std::int64_t> sizes{float_count(weights_)};
+    if (spec_.bias) sizes.push_back(spec_.out_channels);
+    place_parameters(specs, sizes);
+  }
+
+  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  LayerTraits traits() const override { return {.weights_reads_src = true}; }
+  std::size_t scratch_bytes(Task task) const override {
+    if (by_winograd(task)) return winograd_->scratch_bytes(task);
+    return task == Task::forward         ? forward_.scratch_bytes()
+           : task == Task::backward_data ? backward_data_.scratch_bytes()
+                                         : backward_weights_.scratch_bytes();
+  }
+
+  void forward(const LayerArgs& args) override {
+    if (by_winograd(Task::forward)) {
+      winograd_->forward(args.src[0], args.weights, bias_of(args.weights), args.dst, args.scratch);
+    } else {
+      run_forward(args);
+    }
+    if (residual_ && (add_after_ || by_winograd(Task::forward))) {
+      simd::add({args.dst, args.dst, args.src[1], dst_desc_.bytes() / sizeof(float)}, threads_);
+    }
+  }
+
+  void backward_data(const LayerArgs& args) override {
+    if (by_winograd(Task::backward_data)) {
+      return winograd_->backward_data(args.diff_dst, args.weights, args.diff_src, args.scratch);
+    }
+    backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
+                        {DNNL_ARG_WEIGHTS, args.weights},
+                        {DNNL_ARG_DIFF_SRC, args.diff_src}},
+                       args.scratch);
+  }
+
+  void backward_weights(const LayerArgs& args) override {
+    if (by_winograd(Task::backward_weights)) {
+      return winograd_->backward_weights(args.src[0], args.diff_dst, args.diff_weights,
+                                         bias_of(args.diff_weights), args.scratch);
+    }
+    backward_weights_.run({{DNNL_ARG_SRC, args.src[0]},
+                           {DNNL_ARG_DIFF_DST, args.diff_dst},
+                           {DNNL_ARG_DIFF_WEIGHTS, args.diff_weights},
+                           {DNNL_ARG_DIFF_BIAS, bias_of(args.diff_weights)}},
+                          args.scratch);
+  }
+
+  void pack_parameter(std::size_t index, const float* plain, float* physical) const override {
+    if (index != 0) return Layer::pack_parameter(index, plain, physical);
+    reorder_once(plain_weights_, plain, weights_, physical);
+  }
+  void unpack_parameter(std::size_t index, const float* physical, float* plain) const override {
+    if (index != 0) return Layer::unpack_parameter(index, physical, plain);
+    reorder_once(weights_, physical, plain_weights_, plain);
+  }
+
+ private:
+  template <class T>
+  T* bias_of(T* parameters) const {
+    return spec_.bias ? parameters + slots_[1].offset : nullptr;
+  }
+
+  bool by_winograd(Task task) const { return by_winograd_[static_cast<std::size_t>(task)]; }
+
+  void run_forward(const LayerArgs& args) {
+    forward_.run({{DNNL_ARG_SRC, args.src[0]},
+                  {DNNL_ARG_WEIGHTS, args.weights},
+                  {DNNL_ARG_BIAS, bias_of(args.weights)},
+                  {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, args.src[1]},
+                  {DNNL_ARG_DST, args.dst}},
+                 args.scratch);
+  }
+
+  void choose_winograd(const TensorDesc& src) {
+    const ConvolutionSpec three_by_three{.out_channels = spec_.out_channels,
+                                         .kernel = {3, 3},
+                                         .padding = {1, 1},
+                                         .bias = spec_.bias};
+    const Md blocked_weights(plain_weights_.dims(), dnnl::memory::data_type::f32,
+                             dnnl::memory::format_tag::OIhw8i8o);
+    const Shape& shape = src.shape;
+    if (!(spec_ == three_by_three) || src.layout != Layout::blocked8 ||
+        dst_desc_.layout != Layout::blocked8 || weights_ != blocked_weights || shape[1] % 8 != 0 ||
+        spec_.out_channels % 8 != 0) {
+      return;
+    }
+    const winograd::ConvolutionShape convolution{
+        .batch = static_cast<int>(shape[0]),
+        .in_channels = static_cast<int>(shape[1]),
+        .out_channels = static_cast<int>(spec_.out_channels),
+        .height = static_cast<int>(shape[2]),
+        .width = static_cast<int>(shape[3])};
+    winograd_.emplace(convolution, threads_);
+    for (Task task : {Task::forward, Task::backward_data, Task::backward_weights}) {
+      by_winograd_[static_cast<std::size_t>(task)] = winograd::worthwhile(convolution, task);
+    }
+  }
+
+  void build_forward(const Md& wanted_dst, const Md& dst_plain) {
+    const Geometry geometry(spec_);
+    auto pd = geometry.forward(src_, any_of(plain_weights_), bias_, wanted_dst, user_scratch());
+    if (slow(pd)) {
+      auto free_pd =
+          geometry.forward(any_of(src_), any_of(plain_weights_), bias_, wanted_dst, user_scratch());
+      if (!slow(free_pd)) pd = free_pd;
+    }
+    auto desc = from_md(pd.dst_desc());
+    if (!desc || desc->layout == Layout::channels_last) desc = from_md(dst_plain);
+    dst_desc_ = *desc;
+    dst_ = to_md(dst_desc_);
+    if (residual_) pd = with_residual(geometry, pd);
+    weights_ = pd.weights_desc();
+    forward_ = Kernel(Forward(pd), pd.scratchpad_desc());
+    forward_.input(DNNL_ARG_SRC, src_, pd.src_desc());
+    forward_.input(DNNL_ARG_WEIGHTS, weights_, weights_);
+    if (spec_.bias) forward_.input(DNNL_ARG_BIAS, bias_, bias_);
+    if (residual_ && !add_after_) {
+      forward_.input(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, dst_, dst_);
+    }
+    forward_.output(DNNL_ARG_DST, dst_, pd.dst_desc());
+    forward_pd_ = pd;
+  }
+
+  /// The same convolution with the skip added in its epilogue, where the kernel can.
+  Forward::primitive_desc with_residual(const Geometry& geometry,
+                                        const Forward::primitive_desc& bare) {
+    dnnl::post_ops post;
+    post.append_binary(algorithm::binary_add, dst_);
+    dnnl::primitive_attr attributes = user_scratch();
+    attributes.set_post_ops(post);
+    try {
+      auto pd = geometry.forward(bare.src_desc(), any_of(plain_weights_), bias_, dst_, attributes);
+      if (std::strcmp(pd.impl_info_str(), bare.impl_info_str()) == 0) return pd;
+    } catch (const dnnl::error&) {
+      // not offered for this shape: fall through
+    }
+    add_after_ = true;
+    return bare;
+  }
+
+  void build_backward_data() {
+    const Geometry geometry(spec_);
+    auto data = geometry.backward_data(src_, any_of(weights_), dst_, forward_pd_);
+    if (slow(data)) {
+      auto free_pd =
+          geometry.backward_data(any_of(src_), any_of(weights_), any_of(dst_), forward_pd_);
+      if (!slow(free_pd)) data = free_pd;
+    }
+    backward_data_ = Kernel(BackwardData(data), data.scratchpad_desc());
+    backward_data_.input(DNNL_ARG_DIFF_DST, dst_, data.diff_dst_desc());
+    backward_data_.input(DNNL_ARG_WEIGHTS, weights_, data.weights_desc());
+    backward_data_.output(DNNL_ARG_DIFF_SRC, src_, data.diff_src_desc());
+  }
+
+  void build_backward_weights() {
+    const Geometry geometry(spec_);
+    auto weights = geometry.backward_weights(src_, any_of(weights_), bias_, dst_, forward_pd_);
+    if (slow(weights)) {
+      auto free_pd = geometry.backward_weights(any_of(src_), any_of(weights_), bias_, any_of(dst_),
+                                               forward_pd_);
+      if (!slow(free_pd)) weights = free_pd;
+    }
+    backward_weights_ = Kernel(BackwardWeights(weights), weights.scratchpad_desc());
+    backward_weights_.input(DNNL_ARG_SRC, src_, weights.src_desc());
+    backward_weights_.input(DNNL_ARG_DIFF_DST, dst_, weights.diff_dst_desc());
+    backward_weights_.output(DNNL_ARG_DIFF_WEIGHTS, weights_, weights.diff_weights_desc());
+    if (spec_.bias) backward_weights_.output(DNNL_ARG_DIFF_BIAS, bias_, bias_);
+  }
+
+  ConvolutionSpec spec_;
+  int threads_;
+  bool residual_;
+  bool add_after_ = false;
+  Md src_, dst_, weights_, plain_weights_, bias_;
+  TensorDesc dst_desc_;
+  Forward::primitive_desc forward_pd_;
+  std::optional<winograd::Convolution> winograd_;
+  std::array<bool, 3> by_winograd_{};  ///< by task
+  Kernel forward_, backward_data_, backward_weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_convolution(const LayerRequest& request) {
+  return std::make_unique<Convolution>(request);
+}
+
+}  // namespace plait::onednn

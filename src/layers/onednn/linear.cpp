@@ -1,0 +1,111 @@
+// Linear: oneDNN's inner product on features NxC.
+#include "layers/onednn/kernel.hpp"
+#include "layers/onednn/layers.hpp"
+
+namespace plait::onednn {
+
+namespace {
+
+using Forward = dnnl::inner_product_forward;
+using BackwardData = dnnl::inner_product_backward_data;
+using BackwardWeights = dnnl::inner_product_backward_weights;
+
+class Linear final : public Layer {
+ public:
+  explicit Linear(const LayerRequest& request) : spec_(std::get<LinearSpec>(request.spec)) {
+    const std::int64_t batch = request.srcs[0].shape[0];
+    const auto specs = layer_parameters(request.spec, request.srcs[0].shape.without_front());
+    plain_weights_ = plain_md(specs[0].shape);
+    dst_desc_ = {.shape = {batch, spec_.out_features}};
+    const Md src = to_md(request.srcs[0]);
+    const Md dst = to_md(dst_desc_);
+    const Md bias = spec_.bias ? plain_md({spec_.out_features}) : Md();
+    const Md any{plain_weights_.dims(), dnnl::memory::data_type::f32,
+                 dnnl::memory::format_tag::any};
+    const auto attributes = user_scratch();
+    const dnnl::engine& engine = cpu();
+
+    const auto kind = dnnl::prop_kind::forward_training;
+    const Forward::primitive_desc pd(
+        spec_.bias ? Forward::desc(kind, src, any, bias, dst) : Forward::desc(kind, src, any, dst),
+        attributes, engine);
+    weights_ = pd.weights_desc();
+    forward_ = Kernel(Forward(pd), pd.scratchpad_desc());
+    forward_.input(DNNL_ARG_SRC, src, src);
+    forward_.input(DNNL_ARG_WEIGHTS, weights_, weights_);
+    if (spec_.bias) forward_.input(DNNL_ARG_BIAS, bias, bias);
+    forward_.output(DNNL_ARG_DST, dst, dst);
+
+    const BackwardData::primitive_desc data({src, any, dst}, attributes, engine, pd);
+    backward_data_ = Kernel(BackwardData(data), data.scratchpad_desc());
+    backward_data_.input(DNNL_ARG_DIFF_DST, dst, dst);
+    backward_data_.input(DNNL_ARG_WEIGHTS, weights_, data.weights_desc());
+    backward_data_.output(DNNL_ARG_DIFF_SRC, src, src);
+
+    const BackwardWeights::primitive_desc weights(spec_.bias
+                                                      ? BackwardWeights::desc(src, any, bias, dst)
+                                                      : BackwardWeights::desc(src, any, dst),
+                                                  attributes, engine, pd);
+    backward_weights_ = Kernel(BackwardWeights(weights), weights.scratchpad_desc());
+    backward_weights_.input(DNNL_ARG_SRC, src, src);
+    backward_weights_.input(DNNL_ARG_DIFF_DST, dst, dst);
+    backward_weights_.output(DNNL_ARG_DIFF_WEIGHTS, weights_, weights.diff_weights_desc());
+    if (spec_.bias) backward_weights_.output(DNNL_ARG_DIFF_BIAS, bias, bias);
+
+    std::vector<std::int64_t> sizes{float_count(weights_)};
+    if (spec_.bias) sizes.push_back(spec_.out_features);
+    place_parameters(specs, sizes);
+  }
+
+  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  LayerTraits traits() const override { return {.weights_reads_src = true}; }
+  std::size_t scratch_bytes(Task task) const override {
+    return task == Task::forward         ? forward_.scratch_bytes()
+           : task == Task::backward_data ? backward_data_.scratch_bytes()
+                                         : backward_weights_.scratch_bytes();
+  }
+
+  void forward(const LayerArgs& args) override {
+    forward_.run({{DNNL_ARG_SRC, args.src[0]},
+                  {DNNL_ARG_WEIGHTS, args.weights},
+                  {DNNL_ARG_BIAS, spec_.bias ? args.weights + slots_[1].offset : nullptr},
+                  {DNNL_ARG_DST, args.dst}},
+                 args.scratch);
+  }
+  void backward_data(const LayerArgs& args) override {
+    backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
+                        {DNNL_ARG_WEIGHTS, args.weights},
+                        {DNNL_ARG_DIFF_SRC, args.diff_src}},
+                       args.scratch);
+  }
+  void backward_weights(const LayerArgs& args) override {
+    backward_weights_.run(
+        {{DNNL_ARG_SRC, args.src[0]},
+         {DNNL_ARG_DIFF_DST, args.diff_dst},
+         {DNNL_ARG_DIFF_WEIGHTS, args.diff_weights},
+         {DNNL_ARG_DIFF_BIAS, spec_.bias ? args.diff_weights + slots_[1].offset : nullptr}},
+        args.scratch);
+  }
+  void pack_parameter(std::size_t index, const float* plain, float* physical) const override {
+    if (index != 0) return Layer::pack_parameter(index, plain, physical);
+    reorder_once(plain_weights_, plain, weights_, physical);
+  }
+  void unpack_parameter(std::size_t index, const float* physical, float* plain) const override {
+    if (index != 0) return Layer::unpack_parameter(index, physical, plain);
+    reorder_once(weights_, physical, plain_weights_, plain);
+  }
+
+ private:
+  LinearSpec spec_;
+  TensorDesc dst_desc_;
+  Md weights_, plain_weights_;
+  Kernel forward_, backward_data_, backward_weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_linear(const LayerRequest& request) {
+  return std::make_unique<Linear>(request);
+}
+
+}  // namespace plait::onednn

@@ -1,0 +1,30 @@
+#include "layers/onednn/layers.hpp"
+#include "layers/simd/batch_norm_layer.hpp"
+
+namespace plait::onednn {
+
+namespace {
+
+struct Make {
+  const LayerRequest& request;
+
+  using Result = std::unique_ptr<Layer>;
+  Result operator()(const ConvolutionSpec&) const { return make_convolution(request); }
+  Result operator()(const LinearSpec&) const { return make_linear(request); }
+  Result operator()(const BatchNormSpec&) const { return simd::make_batch_norm(request); }
+  Result operator()(const ActivationSpec&) const { return make_activation(request); }
+  Result operator()(const PoolSpec&) const { return make_pool(request); }
+  Result operator()(const GlobalAveragePoolSpec&) const { return make_pool(request); }
+  Result operator()(const DropoutSpec&) const { return make_dropout(request); }
+  Result operator()(const FlattenSpec&) const { return make_flatten(request); }
+  Result operator()(const AddSpec&) const { return make_add(request); }
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_layer(const LayerRequest& request) {
+  if (request.convert_to) return make_conversion(request);
+  return std::visit(Make{request}, request.spec);
+}
+
+}  // namespace plait::onednn

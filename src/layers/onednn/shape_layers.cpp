@@ -1,0 +1,120 @@
+// Layers that only move or join memory: flatten and add.
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "layers/onednn/kernel.hpp"
+#include "layers/onednn/layers.hpp"
+#include "layers/simd/add.hpp"
+
+namespace plait::onednn {
+
+namespace {
+
+/// A layout change as a kernel of its own; empty where both sides are the same bytes.
+class Move {
+ public:
+  Move() = default;
+  Move(const TensorDesc& from, const TensorDesc& to) : bytes_(to.bytes()) {
+    if (from == to) return;
+    const dnnl::engine& engine = cpu();
+    const dnnl::reorder::primitive_desc pd(engine, to_md(from), engine, to_md(to), user_scratch());
+    kernel_ = Kernel(dnnl::reorder(pd), pd.scratchpad_desc());
+    kernel_.input(DNNL_ARG_FROM, to_md(from), to_md(from));
+    kernel_.output(DNNL_ARG_TO, to_md(to), to_md(to));
+  }
+  std::size_t scratch_bytes() const { return kernel_.scratch_bytes(); }
+  explicit operator bool() const { return static_cast<bool>(kernel_); }
+  void run(const float* from, float* to, std::byte* scratch) {
+    if (kernel_) {
+      kernel_.run({{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, scratch);
+    } else if (from != to) {
+      std::memcpy(to, from, bytes_);
+    }
+  }
+
+ private:
+  Kernel kernel_;
+  std::size_t bytes_ = 0;
+};
+
+class Flatten final : public Layer {
+ public:
+  explicit Flatten(const LayerRequest& request) {
+    const TensorDesc& src = request.srcs[0];
+    const TensorDesc plain{.shape = src.shape};
+    dst_desc_ = {.shape = {src.shape[0], src.shape.elements() / src.shape[0]}};
+    out_ = Move(src, plain);
+    back_ = Move(plain, src);
+  }
+  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  LayerTraits traits() const override { return {.diff_in_place = !out_}; }
+  std::size_t scratch_bytes(Task) const override {
+    return std::max(out_.scratch_bytes(), back_.scratch_bytes());
+  }
+  void forward(const LayerArgs& args) override { out_.run(args.src[0], args.dst, args.scratch); }
+  void backward_data(const LayerArgs& args) override {
+    back_.run(args.diff_dst, args.diff_src, args.scratch);
+  }
+
+ private:
+  TensorDesc dst_desc_;
+  Move out_, back_;
+};
+
+class Conversion final : public Layer {
+ public:
+  explicit Conversion(const LayerRequest& request)
+      : dst_desc_{.shape = request.srcs[0].shape, .layout = *request.convert_to},
+        out_(request.srcs[0], dst_desc_),
+        back_(dst_desc_, request.srcs[0]) {}
+  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  LayerTraits traits() const override { return {}; }
+  std::size_t scratch_bytes(Task) const override {
+    return std::max(out_.scratch_bytes(), back_.scratch_bytes());
+  }
+  void forward(const LayerArgs& args) override { out_.run(args.src[0], args.dst, args.scratch); }
+  void backward_data(const LayerArgs& args) override {
+    back_.run(args.diff_dst, args.diff_src, args.scratch);
+  }
+
+ private:
+  TensorDesc dst_desc_;
+  Move out_, back_;
+};
+
+/// Only where an add could not be fused. Its sources lie alike: the block sees to it.
+class Add final : public Layer {
+ public:
+  explicit Add(const LayerRequest& request) : desc_(request.srcs[0]), threads_(request.threads) {
+    if (!(request.srcs[0] == request.srcs[1])) {
+      throw std::logic_error(request.name + ": add of two layouts");
+    }
+  }
+  const TensorDesc& dst_desc() const override { return desc_; }
+  LayerTraits traits() const override { return {}; }
+  void forward(const LayerArgs& args) override {
+    simd::add({args.dst, args.src[0], args.src[1], desc_.bytes() / sizeof(float)}, threads_);
+  }
+  void backward_data(const LayerArgs&) override {}
+
+ private:
+  TensorDesc desc_;
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_flatten(const LayerRequest& request) {
+  return std::make_unique<Flatten>(request);
+}
+
+std::unique_ptr<Layer> make_conversion(const LayerRequest& request) {
+  return std::make_unique<Conversion>(request);
+}
+
+std::unique_ptr<Layer> make_add(const LayerRequest& request) {
+  return std::make_unique<Add>(request);
+}
+
+}  // namespace plait::onednn

@@ -1,0 +1,75 @@
+// Elementwise activations. relu, tanh and sigmoid find their derivative from dst, gelu from src:
+//   gelu(x) = x P(x),  gelu'(x) = P(x) + x p(x),  P(x) = (1 + erf(x / sqrt 2)) / 2,  p = P'.
+#include <cmath>
+#include <numbers>
+
+#include "layers/reference/plain_layer.hpp"
+
+namespace plait::reference {
+
+namespace {
+
+double normal_cdf(double x) { return 0.5 * (1.0 + std::erf(x / std::numbers::sqrt2)); }
+
+double normal_density(double x) {
+  return std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
+
+class Activation final : public PlainLayer {
+ public:
+  explicit Activation(const LayerRequest& request)
+      : PlainLayer(request), kind_(std::get<ActivationSpec>(request.spec).kind) {}
+
+  LayerTraits traits() const override {
+    const bool from_src = kind_ == ActivationKind::gelu;
+    return {.data_reads_src = from_src,
+            .data_reads_dst = !from_src,
+            .diff_in_place = true,
+            .forward_in_place = !from_src};
+  }
+
+  void forward(const LayerArgs& args) override {
+    for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
+      args.dst[i] = static_cast<float>(value(args.src[0][i]));
+    }
+  }
+
+  void backward_data(const LayerArgs& args) override {
+    const float* from = kind_ == ActivationKind::gelu ? args.src[0] : args.dst;
+    for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
+      args.diff_src[i] = static_cast<float>(args.diff_dst[i] * derivative(from[i]));
+    }
+  }
+
+ private:
+  double value(double x) const {
+    switch (kind_) {
+      case ActivationKind::relu: return x < 0 ? 0 : x;  // a NaN stays one
+      case ActivationKind::tanh: return std::tanh(x);
+      case ActivationKind::sigmoid: return 1.0 / (1.0 + std::exp(-x));
+      case ActivationKind::gelu: return x * normal_cdf(x);
+    }
+    return x;
+  }
+
+  /// Of src for gelu, else of dst; relu's at 0 is 0.
+  double derivative(double from) const {
+    switch (kind_) {
+      case ActivationKind::relu: return from > 0 ? 1 : 0;
+      case ActivationKind::tanh: return 1.0 - from * from;
+      case ActivationKind::sigmoid: return from * (1.0 - from);
+      case ActivationKind::gelu: return normal_cdf(from) + from * normal_density(from);
+    }
+    return 1;
+  }
+
+  ActivationKind kind_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_activation(const LayerRequest& request) {
+  return std::make_unique<Activation>(request);
+}
+
+}  // namespace plait::reference

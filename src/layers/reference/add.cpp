@@ -1,0 +1,32 @@
+// Add: dst = src[0] + src[1]. Both sources get diff_dst as it is, which the graph hands on by
+// itself.
+#include "base/error.hpp"
+#include "layers/reference/plain_layer.hpp"
+
+namespace plait::reference {
+
+namespace {
+
+class Add final : public PlainLayer {
+ public:
+  using PlainLayer::PlainLayer;
+
+  LayerTraits traits() const override { return {.forward_in_place = true}; }
+
+  void forward(const LayerArgs& args) override {
+    for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
+      args.dst[i] = args.src[0][i] + args.src[1][i];
+    }
+  }
+  void backward_data(const LayerArgs&) override {
+    fail("add has no backward task: the graph passes diff_dst to both of its sources");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_add(const LayerRequest& request) {
+  return std::make_unique<Add>(request);
+}
+
+}  // namespace plait::reference

@@ -1,0 +1,74 @@
+// Average pooling: the sum under the window divided by the kernel's size, padding counted as zeros.
+// The global average pool is the same with a window as large as the image.
+#include "layers/reference/plain_layer.hpp"
+#include "layers/reference/pool_window.hpp"
+
+namespace plait::reference {
+
+namespace {
+
+class AveragePool final : public PlainLayer {
+ public:
+  AveragePool(const LayerRequest& request, const PoolSpec& spec)
+      : PlainLayer(request), spec_(spec) {}
+
+  LayerTraits traits() const override { return {}; }
+
+  void forward(const LayerArgs& args) override {
+    std::vector<double> sum(static_cast<std::size_t>(dst_.shape.elements()));
+    for_each_pair([&](std::size_t src, std::size_t dst) { sum[dst] += args.src[0][src]; });
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      args.dst[i] = static_cast<float>(sum[i] / window_size());
+    }
+  }
+
+  void backward_data(const LayerArgs& args) override {
+    std::vector<double> sum(static_cast<std::size_t>(src_.shape.elements()));
+    for_each_pair([&](std::size_t src, std::size_t dst) { sum[src] += args.diff_dst[dst]; });
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      args.diff_src[i] = static_cast<float>(sum[i] / window_size());
+    }
+  }
+
+ private:
+  double window_size() const {
+    return static_cast<double>(spec_.kernel.height * spec_.kernel.width);
+  }
+
+  /// Every (source pixel, window that covers it), as offsets into the plain tensors.
+  template <class Visit>
+  void for_each_pair(Visit visit) const {
+    std::size_t dst = 0;
+    for (std::int64_t image = 0; image < dst_.shape[0] * dst_.shape[1]; ++image) {
+      for (std::int64_t y = 0; y < dst_.shape[2]; ++y) {
+        for (std::int64_t x = 0; x < dst_.shape[3]; ++x, ++dst) {
+          const PoolWindow window = pool_window(spec_, src_.shape, y, x);
+          for (std::int64_t h = window.top; h < window.bottom; ++h) {
+            for (std::int64_t w = window.left; w < window.right; ++w) {
+              const std::int64_t src = (image * src_.shape[2] + h) * src_.shape[3] + w;
+              visit(static_cast<std::size_t>(src), dst);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  PoolSpec spec_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_average_pool(const LayerRequest& request) {
+  return std::make_unique<AveragePool>(request, std::get<PoolSpec>(request.spec));
+}
+
+std::unique_ptr<Layer> make_global_average_pool(const LayerRequest& request) {
+  const Shape& src = request.srcs.front().shape;
+  if (src.rank() != 4) return std::make_unique<AveragePool>(request, PoolSpec{});  // it refuses
+  const Extent2 image{src[2], src[3]};
+  return std::make_unique<AveragePool>(
+      request, PoolSpec{.kind = PoolKind::average, .kernel = image, .stride = image});
+}
+
+}  // namespace plait::reference

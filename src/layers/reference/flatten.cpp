@@ -1,0 +1,30 @@
+// Flatten: in plain layout the same bytes under another shape.
+#include <cstring>
+
+#include "layers/reference/plain_layer.hpp"
+
+namespace plait::reference {
+
+namespace {
+
+class Flatten final : public PlainLayer {
+ public:
+  using PlainLayer::PlainLayer;
+
+  LayerTraits traits() const override { return {.diff_in_place = true, .forward_in_place = true}; }
+
+  void forward(const LayerArgs& args) override {
+    if (args.dst != args.src[0]) std::memcpy(args.dst, args.src[0], src_.bytes());
+  }
+  void backward_data(const LayerArgs& args) override {
+    if (args.diff_src != args.diff_dst) std::memcpy(args.diff_src, args.diff_dst, src_.bytes());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_flatten(const LayerRequest& request) {
+  return std::make_unique<Flatten>(request);
+}
+
+}  // namespace plait::reference

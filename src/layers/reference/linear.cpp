@@ -1,0 +1,69 @@
+// Linear: dst[n,o] = bias[o] + sum_i weight[o,i] src[n,i].
+#include "layers/reference/plain_layer.hpp"
+
+namespace plait::reference {
+
+namespace {
+
+class Linear final : public PlainLayer {
+ public:
+  explicit Linear(const LayerRequest& request)
+      : PlainLayer(request), has_bias_(std::get<LinearSpec>(request.spec).bias) {}
+
+  LayerTraits traits() const override { return {.weights_reads_src = true}; }
+
+  void forward(const LayerArgs& args) override {
+    for (std::int64_t n = 0; n < batch(); ++n) {
+      for (std::int64_t o = 0; o < out(); ++o) {
+        double sum = has_bias_ ? args.weights[slots_[1].offset + o] : 0.0F;
+        for (std::int64_t i = 0; i < in(); ++i) {
+          sum += static_cast<double>(args.weights[o * in() + i]) * args.src[0][n * in() + i];
+        }
+        args.dst[n * out() + o] = static_cast<float>(sum);
+      }
+    }
+  }
+
+  void backward_data(const LayerArgs& args) override {
+    for (std::int64_t n = 0; n < batch(); ++n) {
+      for (std::int64_t i = 0; i < in(); ++i) {
+        double sum = 0;
+        for (std::int64_t o = 0; o < out(); ++o) {
+          sum += static_cast<double>(args.weights[o * in() + i]) * args.diff_dst[n * out() + o];
+        }
+        args.diff_src[n * in() + i] = static_cast<float>(sum);
+      }
+    }
+  }
+
+  void backward_weights(const LayerArgs& args) override {
+    for (std::int64_t o = 0; o < out(); ++o) {
+      for (std::int64_t i = 0; i < in(); ++i) {
+        double sum = 0;
+        for (std::int64_t n = 0; n < batch(); ++n) {
+          sum += static_cast<double>(args.diff_dst[n * out() + o]) * args.src[0][n * in() + i];
+        }
+        args.diff_weights[o * in() + i] = static_cast<float>(sum);
+      }
+      if (!has_bias_) continue;
+      double sum = 0;
+      for (std::int64_t n = 0; n < batch(); ++n) sum += args.diff_dst[n * out() + o];
+      args.diff_weights[slots_[1].offset + o] = static_cast<float>(sum);
+    }
+  }
+
+ private:
+  std::int64_t batch() const { return src_.shape[0]; }
+  std::int64_t in() const { return src_.shape[1]; }
+  std::int64_t out() const { return dst_.shape[1]; }
+
+  bool has_bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_linear(const LayerRequest& request) {
+  return std::make_unique<Linear>(request);
+}
+
+}  // namespace plait::reference

@@ -1,0 +1,24 @@
+// The pixels under one window of a pool, clipped to the image. Internal to the pools.
+#pragma once
+
+#include <algorithm>
+
+#include "model/spec.hpp"
+#include "tensor/shape.hpp"
+
+namespace plait::reference {
+
+/// Half-open ranges of rows and columns of the source image.
+struct PoolWindow {
+  std::int64_t top, bottom, left, right;
+};
+
+inline PoolWindow pool_window(const PoolSpec& pool, const Shape& src, std::int64_t y,
+                              std::int64_t x) {
+  const std::int64_t top = y * pool.stride.height - pool.padding.height;
+  const std::int64_t left = x * pool.stride.width - pool.padding.width;
+  return {std::max<std::int64_t>(top, 0), std::min(top + pool.kernel.height, src[2]),
+          std::max<std::int64_t>(left, 0), std::min(left + pool.kernel.width, src[3])};
+}
+
+}  // namespace plait::reference

@@ -1,0 +1,16 @@
+#include "layers/simd/add.hpp"
+
+#include <cstdint>
+
+namespace plait::simd {
+
+void add(const Sum& sum, int threads) {
+  float* result = sum.result;
+  const float* a = sum.a;
+  const float* b = sum.b;
+  const auto size = static_cast<std::int64_t>(sum.size);
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < size; ++i) result[i] = a[i] + b[i];
+}
+
+}  // namespace plait::simd

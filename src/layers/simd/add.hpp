@@ -1,0 +1,18 @@
+// Elementwise sum of float arrays, in parallel.
+#pragma once
+
+#include <cstddef>
+
+namespace plait::simd {
+
+/// result <- a + b; result may be a or b.
+struct Sum {
+  float* result;
+  const float* a;
+  const float* b;
+  std::size_t size;
+};
+
+void add(const Sum& sum, int threads);
+
+}  // namespace plait::simd

@@ -1,0 +1,74 @@
+// The public class: checks, and which plan and which order of channels goes with which task. The
+// work is in run_data.cpp and run_weights.cpp.
+#include "layers/winograd/convolution.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "layers/winograd/run.hpp"
+
+namespace plait::winograd {
+namespace {
+
+const ConvolutionShape& checked(const ConvolutionShape& shape, int threads) {
+  if (shape.batch < 1 || shape.height < 1 || shape.width < 1) {
+    throw std::invalid_argument("winograd convolution: batch, height and width must be positive");
+  }
+  if (shape.in_channels < 8 || shape.in_channels % 8 != 0 || shape.out_channels < 8 ||
+      shape.out_channels % 8 != 0) {
+    throw std::invalid_argument("winograd convolution: channels must be multiples of 8");
+  }
+  if (threads < 1) throw std::invalid_argument("winograd convolution: threads must be positive");
+  return shape;
+}
+
+Tiling checked(Tiling tiling, const ConvolutionShape& shape) {
+  if (tiling == Tiling::image2x2 && (shape.height > 2 || shape.width > 2)) {
+    throw std::invalid_argument("winograd convolution: image larger than 2x2");
+  }
+  return tiling;
+}
+
+}  // namespace
+
+Convolution::Convolution(const ConvolutionShape& shape, int threads)
+    : Convolution(shape, threads, choose_tiling(shape)) {}
+
+Convolution::Convolution(const ConvolutionShape& shape, int threads, Tiling tiling)
+    : shape_(checked(shape, threads)),
+      threads_(threads),
+      tiling_(checked(tiling, shape)),
+      forward_(plan_forward(shape, tiling, threads)),
+      backward_data_(plan_backward_data(shape, tiling, threads)),
+      backward_weights_(plan_backward_weights(shape, tiling, threads)) {}
+
+std::size_t Convolution::scratch_bytes(Task task) const {
+  switch (task) {
+    case Task::forward: return forward_.scratch_bytes;
+    case Task::backward_data: return backward_data_.scratch_bytes;
+    case Task::backward_weights: return backward_weights_.scratch_bytes;
+  }
+  return 0;
+}
+
+std::size_t Convolution::scratch_bytes() const {
+  return std::max(
+      {forward_.scratch_bytes, backward_data_.scratch_bytes, backward_weights_.scratch_bytes});
+}
+
+void Convolution::forward(const float* src, const float* weights, const float* bias_or_null,
+                          float* dst, void* scratch) const {
+  run_data(forward_, Direction::forward, src, weights, bias_or_null, dst, scratch);
+}
+
+void Convolution::backward_data(const float* diff_dst, const float* weights, float* diff_src,
+                                void* scratch) const {
+  run_data(backward_data_, Direction::backward, diff_dst, weights, nullptr, diff_src, scratch);
+}
+
+void Convolution::backward_weights(const float* src, const float* diff_dst, float* diff_weights,
+                                   float* diff_bias_or_null, void* scratch) const {
+  run_weights(backward_weights_, src, diff_dst, diff_weights, diff_bias_or_null, scratch);
+}
+
+}  // namespace plait::winograd

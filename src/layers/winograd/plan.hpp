@@ -1,0 +1,108 @@
+// How a task is cut into pieces that fit the caches, and where its scratch memory goes. A plan is a
+// function of shape, tiling and threads only, and does not depend on how fast anything runs.
+#pragma once
+
+#include <cstddef>
+
+#include "layers/task.hpp"
+#include "layers/winograd/tiling.hpp"
+
+namespace plait::winograd {
+
+struct ConvolutionShape {
+  int batch;
+  int in_channels;
+  int out_channels;
+  int height;
+  int width;
+};
+
+// A part of the scratch memory: buffers of `stride` floats, one after the other.
+struct Region {
+  std::ptrdiff_t offset = 0;
+  std::ptrdiff_t stride = 0;
+
+  float* at(void* scratch, int index = 0) const {
+    return static_cast<float*>(scratch) + offset + index * stride;
+  }
+};
+
+// forward, and backward_data with the channels swapped: `in` is what is read, `out` what is
+// written.
+struct DataPlan {
+  enum class Order {
+    // All weights are transformed first; then threads take chunks of tiles, with all channels.
+    tile_chunks,
+    // For one chunk of tiles after the other: all threads transform it, then take groups of out
+    // channels, for each of which they transform the weights again. For many channels, where the
+    // transformed weights would not fit the caches, or for few tiles.
+    channel_groups,
+  };
+
+  Tiling tiling;
+  Grid grid;
+  int threads;
+  int in_blocks;
+  int out_blocks;
+  Order order;
+  int chunk;   // tiles
+  int group;   // out blocks; all of them with tile_chunks
+  int slices;  // into which a chunk is cut to be transformed by all threads (channel_groups)
+  PlaneStrides in_strides;
+  PlaneStrides out_strides;
+  std::ptrdiff_t panel_plane;
+  Region in_planes;   // per thread, or shared with channel_groups
+  Region out_planes;  // per thread
+  Region panels;      // shared, or per thread with channel_groups
+  std::size_t scratch_bytes;
+
+  int chunks() const { return (grid.tiles() + chunk - 1) / chunk; }
+  int groups() const { return (out_blocks + group - 1) / group; }
+};
+
+// backward_weights.
+struct WeightsPlan {
+  enum class Order {
+    // The tiles are cut into one part per thread, and each part adds its products to panels of its
+    // own, chunk by chunk; diff_weights is made from the sum of the parts' panels.
+    own_tiles,
+    // For one chunk of tiles after the other: all threads transform it, then take positions and add
+    // products to the shared panels. For many channels and many tiles.
+    shared_chunks,
+    // All threads transform all tiles, then take groups of channels and make their diff_weights at
+    // once. For many channels and few tiles.
+    channel_groups,
+  };
+
+  Tiling tiling;
+  Grid grid;
+  int threads;
+  int in_blocks;
+  int out_blocks;
+  Order order;
+  int parts;      // 1 unless own_tiles
+  int part;       // tiles
+  int chunk;      // tiles; a part is cut into chunks
+  int in_group;   // in blocks per piece of work of the products
+  int out_group;  // out blocks
+  int slices;     // into which a chunk is cut to be transformed by all threads; 1 with own_tiles
+  PlaneStrides in_strides;
+  PlaneStrides out_strides;
+  std::ptrdiff_t panel_plane;
+  Region in_planes;   // per part
+  Region out_planes;  // per part
+  Region panels;      // per part, or per thread with channel_groups
+  Region bias_sums;   // per part and slice
+  std::size_t scratch_bytes;
+
+  int chunks() const { return (part + chunk - 1) / chunk; }  // of a part
+  int in_groups() const { return (in_blocks + in_group - 1) / in_group; }
+  int out_groups() const { return (out_blocks + out_group - 1) / out_group; }
+};
+
+Tiling choose_tiling(const ConvolutionShape& shape);
+DataPlan plan_forward(const ConvolutionShape& shape, Tiling tiling, int threads);
+DataPlan plan_backward_data(const ConvolutionShape& shape, Tiling tiling, int threads);
+WeightsPlan plan_backward_weights(const ConvolutionShape& shape, Tiling tiling, int threads);
+
+}  // namespace plait::winograd

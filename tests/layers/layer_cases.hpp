@@ -1,0 +1,150 @@
+// The layers the twin and the finite-difference tests run on: small, odd shapes of every kind.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "layers/layer.hpp"
+
+namespace plait::layer_testing {
+
+/// `src` is a batch shape; a second source, where the layer takes one, has the shape of dst.
+struct LayerCase {
+  std::string name;
+  LayerSpec spec;
+  Shape src;
+  bool relu = false;
+  bool residual = false;
+};
+
+inline std::string to_string(Backend backend) {
+  return backend == Backend::onednn ? "onednn" : "reference";
+}
+
+inline std::vector<LayerCase> convolution_cases() {
+  using C = ConvolutionSpec;
+  const Extent2 one{1, 1};
+  const Extent2 two{2, 2};
+  return {
+      {"conv_3x3", C{.out_channels = 7, .padding = one}, {3, 5, 9, 11}},
+      {"conv_3x3_valid", C{.out_channels = 5, .bias = false}, {3, 7, 9, 11}},
+      {"conv_3x3_wide", C{.out_channels = 20, .padding = one, .bias = false}, {3, 20, 9, 11}},
+      {"conv_3x3_blocks", C{.out_channels = 16, .padding = one, .bias = false}, {2, 32, 8, 8}},
+      {"conv_3x3_image", C{.out_channels = 16, .padding = one}, {3, 3, 9, 11}},
+      {"conv_3x3_stride2", C{.out_channels = 20, .stride = two, .padding = one}, {3, 7, 9, 11}},
+      {"conv_3x3_dilated", C{.out_channels = 7, .padding = two, .dilation = two}, {3, 5, 9, 11}},
+      {"conv_3x3_groups", C{.out_channels = 10, .padding = one, .groups = 5}, {3, 20, 9, 11}},
+      {"conv_depthwise", C{.out_channels = 20, .padding = one, .groups = 20}, {3, 20, 9, 11}},
+      {"conv_1x1", C{.out_channels = 7, .kernel = one}, {3, 20, 9, 11}},
+      {"conv_1x1_stride2",
+       C{.out_channels = 20, .kernel = one, .stride = two, .bias = false},
+       {3, 5, 9, 11}},
+      {"conv_5x5", C{.out_channels = 7, .kernel = {5, 5}, .padding = two}, {3, 5, 9, 11}},
+      {"conv_7x7_stride2",
+       C{.out_channels = 20, .kernel = {7, 7}, .stride = two, .padding = {3, 3}, .bias = false},
+       {3, 3, 9, 11}},
+      {"conv_uneven",
+       C{.out_channels = 7,
+         .kernel = {2, 5},
+         .stride = {3, 1},
+         .padding = {1, 2},
+         .dilation = {1, 2}},
+       {3, 5, 9, 11}},
+      {"conv_single_pixel", C{.out_channels = 7, .padding = one}, {1, 5, 1, 1}},
+      {"conv_residual", C{.out_channels = 7, .padding = one}, {3, 5, 9, 11}, false, true},
+      {"conv_residual_wide",
+       C{.out_channels = 20, .padding = one, .bias = false},
+       {3, 20, 9, 11},
+       false,
+       true},
+      {"conv_residual_blocks",
+       C{.out_channels = 16, .padding = one, .bias = false},
+       {2, 16, 8, 8},
+       false,
+       true},
+      {"conv_residual_1x1_stride2",
+       C{.out_channels = 20, .kernel = one, .stride = two, .bias = false},
+       {3, 7, 9, 11},
+       false,
+       true},
+  };
+}
+
+inline std::vector<LayerCase> other_cases() {
+  using A = ActivationSpec;
+  using K = ActivationKind;
+  using P = PoolSpec;
+  const Shape image{3, 5, 9, 11};
+  const Shape wide{3, 20, 9, 11};
+  const Shape flat{5, 13};
+  return {
+      {"linear", LinearSpec{.out_features = 7}, {3, 20}},
+      {"linear_wide", LinearSpec{.out_features = 33}, {5, 67}},
+      {"linear_no_bias", LinearSpec{.out_features = 1, .bias = false}, {3, 5}},
+      {"linear_one_sample", LinearSpec{.out_features = 10}, {1, 64}},
+      {"batch_norm", BatchNormSpec{}, image},
+      {"batch_norm_wide", BatchNormSpec{.epsilon = 1e-3, .momentum = 0.3}, wide},
+      {"batch_norm_blocks", BatchNormSpec{}, {2, 32, 4, 4}},
+      {"batch_norm_flat", BatchNormSpec{}, flat},
+      {"batch_norm_relu", BatchNormSpec{}, image, true},
+      {"batch_norm_relu_wide", BatchNormSpec{}, wide, true},
+      {"batch_norm_relu_blocks", BatchNormSpec{}, {2, 16, 4, 5}, true},
+      {"batch_norm_relu_flat", BatchNormSpec{}, flat, true},
+      {"relu", A{K::relu}, image},
+      {"relu_wide", A{K::relu}, wide},
+      {"relu_flat", A{K::relu}, flat},
+      {"tanh", A{K::tanh}, image},
+      {"tanh_flat", A{K::tanh}, flat},
+      {"sigmoid", A{K::sigmoid}, wide},
+      {"sigmoid_flat", A{K::sigmoid}, flat},
+      {"gelu", A{K::gelu}, image},
+      {"gelu_flat", A{K::gelu}, flat},
+      {"max_pool", P{}, image},
+      {"max_pool_overlap", P{.kernel = {3, 3}, .padding = {1, 1}}, wide},
+      {"max_pool_uneven", P{.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}}, image},
+      {"average_pool", P{.kind = PoolKind::average}, image},
+      {"average_pool_padded",
+       P{.kind = PoolKind::average, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, wide},
+      {"global_average_pool", GlobalAveragePoolSpec{}, image},
+      {"global_average_pool_wide", GlobalAveragePoolSpec{}, wide},
+      {"dropout", DropoutSpec{.probability = 0.3}, image},
+      {"dropout_wide", DropoutSpec{}, wide},
+      {"dropout_flat", DropoutSpec{.probability = 0.9}, flat},
+      {"flatten", FlattenSpec{}, image},
+      {"flatten_wide", FlattenSpec{}, wide},
+      {"flatten_pixel", FlattenSpec{}, {3, 20, 1, 1}},
+      {"add", AddSpec{}, image},
+      {"add_wide", AddSpec{}, wide},
+      {"add_flat", AddSpec{}, flat},
+  };
+}
+
+inline std::vector<LayerCase> layer_cases() {
+  std::vector<LayerCase> all = convolution_cases();
+  for (LayerCase& other : other_cases()) all.push_back(std::move(other));
+  return all;
+}
+
+inline std::ostream& operator<<(std::ostream& out, const LayerCase& layer_case) {
+  return out << layer_case.name;
+}
+
+/// The request of a case with its source in `layout`. The skip of a residual lies as the backend's
+/// own dst would without it.
+inline LayerRequest request_of(const LayerCase& layer_case, Layout layout, Backend backend) {
+  LayerRequest request{.spec = layer_case.spec,
+                       .srcs = {{.shape = layer_case.src, .layout = layout}},
+                       .relu = layer_case.relu,
+                       .residual = false,
+                       .threads = 1,
+                       .name = "block." + layer_case.name};
+  if (layer_case.residual) {
+    request.srcs.push_back(make_layer(request, backend)->dst_desc());
+    request.residual = true;
+  }
+  if (std::holds_alternative<AddSpec>(layer_case.spec)) request.srcs.push_back(request.srcs[0]);
+  return request;
+}
+
+}  // namespace plait::layer_testing

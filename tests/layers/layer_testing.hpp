@@ -1,0 +1,279 @@
+// Helpers of the layer tests: layouts by index arithmetic, memory that notices trespassers, and a
+// Rig that plays the three tasks of one layer on plain vectors. The Rig hands a task exactly what
+// the Layer contract names; everything else is NaN, so that a dishonest trait shows in the numbers.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "layers/layer.hpp"
+
+namespace plait::layer_testing {
+
+using Floats = std::vector<float>;
+
+inline std::size_t count(const Shape& shape) { return static_cast<std::size_t>(shape.elements()); }
+
+inline Floats random_floats(std::size_t size, std::uint64_t stream) {
+  Rng rng(20211, Purpose::test, stream);
+  Floats values(size);
+  for (float& x : values) x = rng.uniform(-1.0F, 1.0F);
+  return values;
+}
+
+/// Where plain element `i` of a tensor lies in memory.
+inline std::size_t physical_offset(const TensorDesc& desc, std::size_t i) {
+  if (desc.layout == Layout::plain) return i;
+  const auto channels = static_cast<std::size_t>(desc.shape[1]);
+  const auto pixels = static_cast<std::size_t>(desc.shape[2] * desc.shape[3]);
+  const std::size_t pixel = i % pixels;
+  const std::size_t c = i / pixels % channels;
+  const std::size_t n = i / pixels / channels;
+  if (desc.layout == Layout::channels_last) return (n * pixels + pixel) * channels + c;
+  const std::size_t block = desc.layout == Layout::blocked8 ? 8 : 16;
+  const std::size_t blocks = (channels + block - 1) / block;
+  return ((n * blocks + c / block) * pixels + pixel) * block + c % block;
+}
+
+/// Also expects the padding of blocked layouts to be zero.
+inline Floats to_plain(const TensorDesc& desc, const float* physical) {
+  Floats rest(physical, physical + desc.physical_elements());
+  Floats plain(count(desc.shape));
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const std::size_t at = physical_offset(desc, i);
+    plain[i] = physical[at];
+    rest[at] = 0;
+  }
+  EXPECT_TRUE(std::ranges::all_of(rest, [](float x) { return x == 0; }))
+      << "padded channels of " << desc.shape.to_string() << " are not zero";
+  return plain;
+}
+
+inline Floats to_physical(const TensorDesc& desc, const Floats& plain) {
+  Floats physical(static_cast<std::size_t>(desc.physical_elements()), 0.0F);
+  for (std::size_t i = 0; i < plain.size(); ++i) physical[physical_offset(desc, i)] = plain[i];
+  return physical;
+}
+
+/// Difference relative to the largest expected value; NaN never passes.
+inline void expect_close(const Floats& actual, const Floats& expected, double tolerance,
+                         const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  double largest = 0;
+  for (float x : expected) largest = std::max(largest, std::abs(static_cast<double>(x)));
+  const double allowed = tolerance * largest + 1e-30;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(actual[i]) - expected[i]);
+    if (difference <= allowed) continue;
+    if (++wrong > 3) break;
+    ADD_FAILURE() << what << "[" << i << "] is " << actual[i] << ", expected " << expected[i]
+                  << " (allowed difference " << allowed << ")";
+  }
+}
+
+/// Bytes that are all-ones (NaN as floats) at first, followed by a fence.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes = 0) : bytes_(bytes), data_(allocate_bytes(bytes + kFence)) {
+    poison();
+    std::memset(data_.get() + bytes_, kMark, kFence);
+  }
+  explicit Memory(const Floats& values) : Memory(values.size() * sizeof(float)) {
+    if (!values.empty()) std::memcpy(data_.get(), values.data(), bytes_);
+  }
+  void poison() { std::memset(data_.get(), 0xFF, bytes_); }
+  std::byte* data() { return data_.get(); }
+  float* floats() { return reinterpret_cast<float*>(data_.get()); }
+  void expect_intact(const std::string& what) const {
+    const std::byte* fence = data_.get() + bytes_;
+    EXPECT_TRUE(
+        std::all_of(fence, fence + kFence, [](std::byte b) { return b == std::byte{kMark}; }))
+        << "somebody wrote behind " << what;
+  }
+
+ private:
+  static constexpr std::size_t kFence = 256;
+  static constexpr unsigned char kMark = 0x5A;
+  std::size_t bytes_;
+  std::shared_ptr<std::byte> data_;
+};
+
+struct RigOptions {
+  bool training = true;
+  bool updates_state = true;
+  bool in_place = false;  ///< forward and backward_data, where the traits allow it
+  Randomness randomness{.seed = 7, .step = 3, .first_sample = 2};
+};
+
+/// One layer with its memory. Tensors and parameters go in and come out plain.
+class Rig {
+ public:
+  Rig(LayerRequest request, Backend backend) : request_(std::move(request)) {
+    omp_set_num_threads(request_.threads);  // a layer is built and run with one pool size
+    layer_ = make_layer(request_, backend);
+    std::int64_t sizes[2] = {0, 0};
+    for (const ParameterSlot& slot : layer_->parameter_slots()) {
+      std::int64_t& size = sizes[slot.spec.trainable ? 0 : 1];
+      size = std::max(size, slot.offset + slot.physical_size);
+    }
+    weights_.assign(static_cast<std::size_t>(sizes[0]), 0.0F);
+    state_.assign(static_cast<std::size_t>(sizes[1]), 0.0F);
+  }
+
+  RigOptions options;
+
+  Layer& layer() { return *layer_; }
+  const LayerRequest& request() const { return request_; }
+
+  void set_parameter(std::size_t index, const Floats& plain) {
+    const ParameterSlot slot = layer_->parameter_slots()[index];
+    Floats& home = slot.spec.trainable ? weights_ : state_;
+    layer_->pack_parameter(index, plain.data(), home.data() + slot.offset);
+  }
+  Floats parameter(std::size_t index) const {
+    const ParameterSlot slot = layer_->parameter_slots()[index];
+    const Floats& home = slot.spec.trainable ? weights_ : state_;
+    Floats plain(count(slot.spec.shape));
+    layer_->unpack_parameter(index, home.data() + slot.offset, plain.data());
+    return plain;
+  }
+  /// Deterministic values; variances positive, scales away from zero.
+  void set_random_parameters(std::uint64_t stream) {
+    const std::vector<ParameterSlot> slots = layer_->parameter_slots();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      Floats values = random_floats(count(slots[i].spec.shape), stream + i);
+      const bool positive = slots[i].spec.init == Init::ones;
+      for (float& x : values) x = positive ? 1.0F + 0.5F * x : 0.5F * x;
+      set_parameter(i, values);
+    }
+  }
+
+  Floats forward(const std::vector<Floats>& srcs) {
+    srcs_.clear();
+    for (std::size_t k = 0; k < srcs.size(); ++k) {
+      srcs_.emplace_back(to_physical(request_.srcs[k], srcs[k]));
+    }
+    const TensorDesc& dst_desc = layer_->dst_desc();
+    dst_ = Memory(dst_desc.bytes());
+    if (options.training) saved_ = Memory(layer_->saved_bytes());
+    Memory unsaved(layer_->saved_bytes());
+    LayerArgs args = base_args();
+    args.saved = options.training ? saved_.data() : unsaved.data();
+    for (std::size_t k = 0; k < srcs.size(); ++k) args.src[k] = srcs_[k].floats();
+    args.dst = dst_.floats();
+    if (options.in_place && layer_->traits().forward_in_place) {
+      std::memcpy(dst_.data(), srcs_[0].data(), dst_desc.bytes());
+      args.src[0] = dst_.floats();
+    }
+    run(Task::forward, args);
+    dst_.expect_intact("dst");
+    unsaved.expect_intact("saved");
+    return to_plain(dst_desc, dst_.floats());
+  }
+
+  /// `addend` only where the traits allow it. Fills what gradients() returns for BatchNorm.
+  Floats backward_data(const Floats& diff_dst, const Floats& addend = {}) {
+    const TensorDesc& src_desc = request_.srcs[0];
+    Memory gradient(to_physical(layer_->dst_desc(), diff_dst));
+    Memory diff_src(src_desc.bytes());
+    Memory added(to_physical(src_desc, addend));
+    diff_weights_ = Memory(weights_.size() * sizeof(float));
+    LayerArgs args =
+        backward_args(layer_->traits().data_reads_src, layer_->traits().data_reads_dst);
+    args.diff_dst = gradient.floats();
+    args.diff_src = diff_src.floats();
+    if (options.in_place && layer_->traits().diff_in_place) args.diff_src = gradient.floats();
+    if (!addend.empty()) args.diff_addend = added.floats();
+    run(Task::backward_data, args);
+    gradient.expect_intact("diff_dst");
+    diff_src.expect_intact("diff_src");
+    return to_plain(src_desc, args.diff_src);
+  }
+
+  /// Gradients of the trainable parameters; after backward_data, which writes BatchNorm's.
+  std::vector<Floats> gradients(const Floats& diff_dst) {
+    if (layer_->traits().weights_reads_src) {
+      Memory gradient(to_physical(layer_->dst_desc(), diff_dst));
+      diff_weights_ = Memory(weights_.size() * sizeof(float));
+      LayerArgs args = backward_args(true, false);
+      args.diff_dst = gradient.floats();
+      run(Task::backward_weights, args);
+    }
+    return unpack_gradients();
+  }
+
+ private:
+  LayerArgs base_args() {
+    LayerArgs args;
+    args.weights = weights_.data();
+    args.state = options.training && !options.updates_state ? nullptr : state_.data();
+    args.saved = saved_.data();
+    args.training = options.training;
+    args.randomness = options.randomness;
+    return args;
+  }
+
+  LayerArgs backward_args(bool reads_src, bool reads_dst) {
+    LayerArgs args = base_args();
+    for (std::size_t k = 0; k < srcs_.size(); ++k) {
+      unreadable_.emplace_back(request_.srcs[k].bytes());
+      args.src[k] = reads_src && k == 0 ? srcs_[k].floats() : unreadable_.back().floats();
+    }
+    unreadable_.emplace_back(layer_->dst_desc().bytes());
+    args.dst = reads_dst ? dst_.floats() : unreadable_.back().floats();
+    args.diff_weights = diff_weights_.floats();
+    return args;
+  }
+
+  void run(Task task, LayerArgs& args) {
+    Memory scratch(layer_->scratch_bytes(task));
+    args.scratch = scratch.data();
+    omp_set_num_threads(request_.threads);
+    if (task == Task::forward) layer_->forward(args);
+    if (task == Task::backward_data) layer_->backward_data(args);
+    if (task == Task::backward_weights) layer_->backward_weights(args);
+    scratch.expect_intact("scratch");
+    saved_.expect_intact("saved");
+    diff_weights_.expect_intact("diff_weights");
+    unreadable_.clear();
+  }
+
+  std::vector<Floats> unpack_gradients() {
+    std::vector<Floats> all;
+    const std::vector<ParameterSlot> slots = layer_->parameter_slots();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (!slots[i].spec.trainable) continue;
+      const float* physical = diff_weights_.floats() + slots[i].offset;
+      Floats plain(count(slots[i].spec.shape));
+      layer_->unpack_parameter(i, physical, plain.data());
+      // The optimizer sees padding too: it must be what pack_parameter makes of it (zeros).
+      Floats packed(static_cast<std::size_t>(slots[i].physical_size), 0.0F);
+      layer_->pack_parameter(i, plain.data(), packed.data());
+      EXPECT_EQ(packed, Floats(physical, physical + slots[i].physical_size))
+          << "padding in the gradient of " << slots[i].spec.name;
+      all.push_back(std::move(plain));
+    }
+    return all;
+  }
+
+  LayerRequest request_;
+  std::unique_ptr<Layer> layer_;
+  Floats weights_;
+  Floats state_;
+  std::vector<Memory> srcs_;
+  std::vector<Memory> unreadable_;
+  Memory dst_;
+  Memory saved_;
+  Memory diff_weights_;
+};
+
+}  // namespace plait::layer_testing

@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+"""Records what PyTorch computes for each kind of layer, as the judge of recorded_layers_test.cpp.
+
+Run with Debian's python3-torch:  /usr/bin/python3 tests/layers/record_layers.py
+Inputs are float32 values; PyTorch computes in float64, so that the record has no rounding of its own.
+"""
+import json
+import pathlib
+
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(20211)
+
+
+def numbers(tensor):
+    """Shape and values, nine significant digits: exact for float32."""
+    flat = tensor.detach().flatten().tolist()
+    return {"shape": list(tensor.shape), "data": [float(f"{x:.9g}") for x in flat]}
+
+
+def random(*shape):
+    return torch.randn(*shape, dtype=torch.float32).double()
+
+
+def record(name, kind, spec, src, parameters, function, **extra):
+    """function(src, *trainable parameters) -> dst; gradients for a random diff_dst."""
+    src = src.clone().requires_grad_()
+    values = [p.clone().requires_grad_() for p in parameters.values()]
+    dst = function(src, *values)
+    diff_dst = random(*dst.shape)
+    grads = torch.autograd.grad(dst, [src] + values, diff_dst)
+    return {
+        "name": name, "kind": kind, "spec": spec, "training": extra.get("training", True),
+        "src": numbers(src), "dst": numbers(dst), "diff_dst": numbers(diff_dst),
+        "diff_src": numbers(grads[0]),
+        "parameters": {k: numbers(p) for k, p in parameters.items()},
+        "gradients": {k: numbers(g) for k, g in zip(parameters, grads[1:])},
+        "state": {k: numbers(s) for k, s in extra.get("state", {}).items()},
+        "state_after": {k: numbers(s) for k, s in extra.get("state_after", {}).items()},
+    }
+
+
+def convolution(name, shape, out, kernel, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1,
+                bias=True):
+    parameters = {"weight": random(out, shape[1] // groups, *kernel) * 0.3}
+    if bias:
+        parameters["bias"] = random(out)
+    spec = {"out_channels": out, "kernel": kernel, "stride": stride, "padding": padding,
+            "dilation": dilation, "groups": groups, "bias": bias}
+    return record(name, "convolution", spec, random(*shape), parameters,
+                  lambda x, w, b=None: F.conv2d(x, w, b, stride, padding, dilation, groups))
+
+
+def linear(name, shape, out, bias=True):
+    parameters = {"weight": random(out, shape[1]) * 0.3}
+    if bias:
+        parameters["bias"] = random(out)
+    return record(name, "linear", {"out_features": out, "bias": bias}, random(*shape), parameters,
+                  lambda x, w, b=None: F.linear(x, w, b))
+
+
+def batch_norm(name, shape, training, epsilon=1e-5, momentum=0.1, relu=False):
+    channels = shape[1]
+    parameters = {"weight": random(channels) * 0.3 + 1, "bias": random(channels) * 0.5}
+    state = {"running_mean": random(channels), "running_var": random(channels).abs() + 0.5}
+    after = {k: s.clone() for k, s in state.items()}
+
+    def function(x, w, b):
+        dst = F.batch_norm(x, after["running_mean"], after["running_var"], w, b, training, momentum,
+                           epsilon)
+        return F.relu(dst) if relu else dst
+
+    return record(name, "batch_norm", {"epsilon": epsilon, "momentum": momentum, "relu": relu},
+                  random(*shape) * 1.5 + 0.7, parameters, function, training=training, state=state,
+                  state_after=after)
+
+
+def plain(name, kind, shape, function, spec=None, src=None):
+    return record(name, kind, spec or {}, random(*shape) if src is None else src, {}, function)
+
+
+def max_pool(name, src, kernel, stride, padding):
+    spec = {"kernel": kernel, "stride": stride, "padding": padding}
+    return plain(name, "max_pool", None, lambda x: F.max_pool2d(x, kernel, stride, padding), spec, src)
+
+
+def average_pool(name, shape, kernel, stride, padding):
+    spec = {"kernel": kernel, "stride": stride, "padding": padding}
+    return plain(name, "average_pool", shape, lambda x: F.avg_pool2d(x, kernel, stride, padding), spec)
+
+
+def cases():
+    image = (2, 5, 6, 5)
+    yield convolution("conv_3x3", image, 4, (3, 3), padding=(1, 1))
+    yield convolution("conv_3x3_no_bias", (1, 3, 6, 5), 9, (3, 3), bias=False)
+    yield convolution("conv_stride2", image, 3, (3, 3), stride=(2, 2), padding=(1, 1))
+    yield convolution("conv_dilated", (1, 3, 9, 8), 4, (3, 3), padding=(2, 2), dilation=(2, 2))
+    yield convolution("conv_groups", (2, 6, 6, 5), 4, (3, 3), padding=(1, 1), groups=2)
+    yield convolution("conv_depthwise", (2, 6, 6, 5), 6, (3, 3), padding=(1, 1), groups=6)
+    yield convolution("conv_1x1", (2, 9, 5, 4), 4, (1, 1))
+    yield convolution("conv_5x5", (2, 3, 6, 5), 4, (5, 5), padding=(2, 2))
+    yield convolution("conv_7x7_stride2", (1, 3, 9, 8), 4, (7, 7), stride=(2, 2), padding=(3, 3))
+    yield convolution("conv_uneven", (1, 3, 9, 8), 4, (2, 3), stride=(3, 1), padding=(1, 2),
+                      dilation=(1, 2))
+    yield linear("linear", (4, 11), 6)
+    yield linear("linear_no_bias", (3, 5), 7, bias=False)
+    yield batch_norm("batch_norm", (3, 5, 4, 3), True)
+    yield batch_norm("batch_norm_momentum", (3, 9, 4, 3), True, epsilon=1e-3, momentum=0.3)
+    yield batch_norm("batch_norm_relu", (3, 5, 4, 3), True, relu=True)
+    yield batch_norm("batch_norm_flat", (6, 5), True)
+    yield batch_norm("batch_norm_evaluation", (3, 5, 4, 3), False)
+    yield batch_norm("batch_norm_relu_evaluation", (3, 5, 4, 3), False, relu=True)
+    yield plain("relu", "relu", (2, 3, 5, 4), F.relu)
+    yield plain("relu_at_zero", "relu", None, F.relu, src=random(2, 3, 5, 4).round())
+    yield plain("tanh", "tanh", (2, 3, 5, 4), torch.tanh)
+    yield plain("sigmoid", "sigmoid", (2, 3, 5, 4), torch.sigmoid)
+    yield plain("gelu", "gelu", None, F.gelu, src=random(2, 3, 5, 4) * 2)
+    yield max_pool("max_pool", random(2, 3, 7, 6), (2, 2), (2, 2), (0, 0))
+    yield max_pool("max_pool_padded", random(2, 3, 7, 6) - 3, (3, 3), (2, 2), (1, 1))
+    yield max_pool("max_pool_ties", random(2, 3, 7, 6).round(), (3, 2), (1, 2), (1, 0))
+    yield average_pool("average_pool", (2, 3, 7, 6), (2, 2), (2, 2), (0, 0))
+    yield average_pool("average_pool_padded", (2, 3, 7, 6), (3, 3), (2, 2), (1, 1))
+    yield plain("global_average_pool", "global_average_pool", (2, 5, 4, 3),
+                lambda x: F.adaptive_avg_pool2d(x, 1))
+    yield plain("flatten", "flatten", (2, 3, 4, 3), lambda x: torch.flatten(x, 1))
+
+
+if __name__ == "__main__":
+    path = pathlib.Path(__file__).with_name("recorded_layers.json")
+    lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases())
+    path.write_text(f'{{"torch":"{torch.__version__}","layers":[\n{lines}\n]}}\n')
+    print(f"{path.name}: {path.stat().st_size} bytes")
