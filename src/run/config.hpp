@@ -1,0 +1,71 @@
+// TrainConfig: everything a training run is made of. One field = one flag = one TOML key; the cli
+// room maps them. Defaults are what a user gets who says nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "optim/loss.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/schedule.hpp"
+
+namespace plait {
+
+struct TrainConfig {
+  std::string model = "lenet";
+  std::string data = "glyphs";
+  std::string strategy = "serial";
+  std::int64_t workers = 1;
+  std::int64_t threads = 0;  ///< per worker; 0: the machine's cores / workers
+  std::uint64_t seed = 1;
+
+  std::int64_t batch = 64;
+  std::int64_t epochs = 3;
+  std::int64_t steps = 0;  ///< stop after so many; 0: epochs decide
+
+  std::string optimizer = "sgd";
+  double lr = 0.05;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  double clip_norm = 0;  ///< 0: no clipping
+
+  std::string schedule = "constant";
+  std::int64_t warmup_steps = 0;
+  double step_epochs = 30;  ///< schedule step: a drop each so many epochs
+  double step_gamma = 0.1;
+  double final_lr = 0;  ///< schedule cosine: the end, as a fraction of lr
+
+  std::string loss = "cross_entropy";
+  double label_smoothing = 0;
+
+  std::string augment = "none";
+  bool normalise = true;
+  std::int64_t train_limit = 0;
+  std::int64_t test_limit = 0;
+
+  std::string init;     ///< .safetensors to begin from
+  std::string run_dir;  ///< "": a new folder below runs/; "none": write nothing
+  bool resume = false;
+  std::int64_t checkpoint_every = 0;  ///< steps; 0: at the end of each epoch only
+  double checkpoint_minutes = 10;     ///< at least so often; 0: never by time
+  std::int64_t keep_last = 2;
+  std::int64_t early_stop = 0;  ///< stop after so many epochs without improvement; 0: never
+
+  bool operator==(const TrainConfig&) const = default;
+};
+
+/// UserError on a number out of range or an unknown word.
+void check_config(const TrainConfig& config);
+
+OptimizerSpec optimizer_spec(const TrainConfig& config);
+LossSpec loss_spec(const TrainConfig& config);
+ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
+                           std::int64_t total_steps);
+/// threads, or the machine's cores divided by the workers.
+int threads_per_worker(const TrainConfig& config);
+
+}  // namespace plait

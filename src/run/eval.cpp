@@ -1,0 +1,28 @@
+#include "run/eval.hpp"
+
+#include "base/error.hpp"
+#include "checkpoint/store.hpp"
+#include "run/setup.hpp"
+
+namespace plait {
+
+Evaluation evaluate_file(const TrainConfig& config, const std::filesystem::path& file) {
+  check_config(config);
+  const Setup setup = make_setup(config);
+  const auto chain = make_chain(config, setup);
+  ParameterStore parameters(*chain, config.seed, 0);
+  parameters.import_weights(read_safetensors(file).tensors, file.string());
+  Evaluator evaluator(*chain, setup.data.test, loss_spec(config));
+  return evaluator.run(parameters);
+}
+
+std::filesystem::path weights_of_run(const std::filesystem::path& run_dir) {
+  const CheckpointStore store(run_dir / "checkpoints");
+  auto entry = store.best();
+  if (!entry) entry = store.latest();
+  if (!entry) user_error("{} has no checkpoint; is it a run folder?", run_dir.string());
+  store.load(entry->folder);  // refuses a damaged one by name
+  return store.path_of(entry->folder) / "weights.safetensors";
+}
+
+}  // namespace plait

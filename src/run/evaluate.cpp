@@ -1,0 +1,52 @@
+#include "run/evaluate.hpp"
+
+#include <algorithm>
+
+namespace plait {
+
+Evaluator::Evaluator(Chain& chain, DatasetPtr data, LossSpec loss)
+    : chain_(chain),
+      data_(std::move(data)),
+      loss_(std::move(loss)),
+      workspace_(chain, false),
+      images_(data_->sample_shape().with_front(chain.options().batch)),
+      targets_(data_->target_shape().with_front(chain.options().batch)) {
+  loss_.label_smoothing = 0;  // a training device; the test loss is the plain one
+}
+
+Evaluation Evaluator::run(ParameterStore& parameters) {
+  const std::int64_t batch = chain_.options().batch;
+  const auto sample_size = static_cast<std::size_t>(data_->sample_shape().elements());
+  const auto target_size = static_cast<std::size_t>(data_->target_shape().elements());
+  const std::int64_t outputs = chain_.dst_desc().shape[1];
+  Evaluation total;
+  double loss = 0;
+  std::int64_t correct = 0;
+  for (std::int64_t first = 0; first < data_->size(); first += batch) {
+    const std::int64_t valid = std::min(batch, data_->size() - first);
+    for (std::int64_t n = 0; n < batch; ++n) {
+      const auto at = static_cast<std::size_t>(n);
+      data_->get(first + std::min(n, valid - 1), 0,
+                 {images_.floats().subspan(at * sample_size, sample_size),
+                  targets_.floats().subspan(at * target_size, target_size)});
+    }
+    workspace_.set_src(images_.floats().data());
+    for (std::size_t i = 0; i < chain_.size(); ++i) {
+      chain_.block(i).forward(workspace_.args(i, parameters.block(i)));
+    }
+    const LossResult result = compute_loss(
+        loss_, {.logits = workspace_.dst().first(static_cast<std::size_t>(valid * outputs)),
+                .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
+                .classes = outputs});
+    loss += result.sum;
+    correct += result.correct;
+    total.samples += valid;
+  }
+  total.loss = loss / static_cast<double>(total.samples);
+  if (data_->classes() > 0) {
+    total.accuracy = static_cast<double>(correct) / static_cast<double>(total.samples);
+  }
+  return total;
+}
+
+}  // namespace plait

@@ -1,0 +1,61 @@
+// ParameterStore: the weights of a chain, their gradients, running statistics and optimizer state,
+// as flat physical arrays per block; and their way in and out as named plain tensors.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.hpp"
+#include "run/chain.hpp"
+
+namespace plait {
+
+struct BlockMemory {
+  Tensor weights;
+  Tensor gradient;
+  Tensor state;
+  std::array<Tensor, 2> optimizer;
+};
+
+class ParameterStore {
+ public:
+  /// Initial values from (seed, parameter name). `optimizer_states`: arrays per weight, 0 to 2. The
+  /// chain must outlive the store.
+  ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states);
+
+  BlockMemory& block(std::size_t i) { return blocks_[i]; }
+  std::size_t size() const { return blocks_.size(); }
+  std::size_t bytes() const;
+
+  /// "block.node.weight", plain, copies. Running statistics are included.
+  std::vector<NamedTensor> export_weights() const;
+  /// "block.node.weight.0", "...1"
+  std::vector<NamedTensor> export_optimizer() const;
+
+  /// UserError with `source` (a file name) when a tensor is missing, surplus or of another shape.
+  void import_weights(const std::vector<NamedTensor>& tensors, const std::string& source);
+  void import_optimizer(const std::vector<NamedTensor>& tensors, const std::string& source);
+
+  /// XXH3 of all weights in plain layout, with their names: equal bits, equal hash.
+  std::string hash() const;
+  /// The name of a parameter that holds NaN or infinity, or "".
+  std::string non_finite_parameter() const;
+
+ private:
+  struct Entry {
+    std::size_t block;
+    const BlockParameter* parameter;
+    std::string name;
+  };
+  std::vector<Entry> entries() const;
+  Tensor read(const Entry& entry, const BlockMemory& memory, int optimizer_state) const;
+  void write(const Entry& entry, int optimizer_state, const Tensor& plain);
+
+  const Chain& chain_;
+  int optimizer_states_;
+  std::vector<BlockMemory> blocks_;
+};
+
+}  // namespace plait

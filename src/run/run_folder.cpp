@@ -1,0 +1,106 @@
+#include "run/run_folder.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <vector>
+
+#include "base/error.hpp"
+#include "checkpoint/atomic_file.hpp"
+
+namespace plait {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// runs/001-lenet, runs/002-vgg16, ...: the first number that no folder has. mkdir decides races.
+fs::path new_folder(const std::string& model) {
+  const fs::path runs = "runs";
+  fs::create_directories(runs);
+  int highest = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(runs)) {
+    highest = std::max(highest, std::atoi(entry.path().filename().c_str()));
+  }
+  const std::string name = fs::path(model).stem().string();
+  while (true) {
+    const fs::path folder = runs / fmt::format("{:03}-{}", ++highest, name);
+    if (fs::create_directory(folder)) return folder;
+  }
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  AtomicFile file(path, text.size());
+  file.sink().write(text);
+  file.commit();
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text) {
+  if (config.run_dir == "none") return;
+  try {
+    if (config.run_dir.empty()) {
+      path_ = new_folder(config.model);
+    } else {
+      path_ = config.run_dir;
+      const bool used = CheckpointStore(path_ / "checkpoints").latest().has_value();
+      if (used && !config.resume) {
+        user_error(
+            "{} already holds checkpoints; add --resume to go on, or choose another --run-dir",
+            path_.string());
+      }
+      fs::create_directories(path_);
+    }
+  } catch (const fs::filesystem_error& error) {
+    user_error("cannot make the run folder {}: {}", error.path1().string(), error.code().message());
+  }
+  store_.emplace(path_ / "checkpoints", static_cast<int>(config.keep_last));
+  write_text(path_ / "config.toml", config_text);
+}
+
+std::optional<Checkpoint> RunFolder::resume_point() const {
+  if (!store_) return std::nullopt;
+  const auto latest = store_->latest();
+  if (!latest) return std::nullopt;
+  return store_->load(latest->folder);
+}
+
+std::string RunFolder::latest_checkpoint_path() const {
+  if (!store_) return "";
+  const auto latest = store_->latest();
+  return latest ? store_->path_of(latest->folder).string() : "";
+}
+
+void RunFolder::save(const Checkpoint& checkpoint) {
+  if (store_) store_->save(checkpoint);
+}
+
+void RunFolder::open_metrics(std::int64_t after_step) {
+  if (!store_) return;
+  const fs::path file = path_ / "metrics.jsonl";
+  std::string kept;
+  std::ifstream old(file);
+  for (std::string line; std::getline(old, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (json.is_object() && json.value("step", after_step + 1) <= after_step) kept += line + "\n";
+  }
+  write_text(file, kept);
+  metrics_.open(file, std::ios::app);
+}
+
+void RunFolder::write(const EpochReport& report) {
+  if (!store_) return;
+  nlohmann::ordered_json line{{"step", report.step},
+                              {"epoch", report.epoch},
+                              {"train_loss", report.train_loss},
+                              {"test_loss", report.test_loss},
+                              {"learning_rate", report.learning_rate},
+                              {"seconds", report.seconds},
+                              {"images_per_second", report.images_per_second}};
+  if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
+  metrics_ << line.dump() << std::endl;
+  if (!metrics_) fail("{}: cannot write; is the disk full?", (path_ / "metrics.jsonl").string());
+}
+
+}  // namespace plait

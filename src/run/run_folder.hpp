@@ -1,0 +1,39 @@
+// The folder of a run: config.toml, metrics.jsonl and checkpoints/. "none" writes nothing.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "checkpoint/store.hpp"
+#include "run/train.hpp"
+
+namespace plait {
+
+class RunFolder {
+ public:
+  /// `run_dir` as in TrainConfig; a new numbered folder below runs/ where it is empty. An existing
+  /// folder with checkpoints is refused unless `resume`.
+  RunFolder(const TrainConfig& config, const std::string& config_text);
+
+  bool writes() const { return store_.has_value(); }
+  const std::filesystem::path& path() const { return path_; }
+
+  /// The newest whole checkpoint of an earlier run in this folder.
+  std::optional<Checkpoint> resume_point() const;
+  /// "" before the first.
+  std::string latest_checkpoint_path() const;
+  void save(const Checkpoint& checkpoint);
+  /// Drops the metrics of steps after `step` (they will be computed again) and opens the file.
+  void open_metrics(std::int64_t after_step);
+  void write(const EpochReport& report);
+
+ private:
+  std::filesystem::path path_;
+  std::optional<CheckpointStore> store_;
+  std::ofstream metrics_;
+};
+
+}  // namespace plait

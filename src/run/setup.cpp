@@ -1,0 +1,40 @@
+#include "run/setup.hpp"
+
+#include "base/error.hpp"
+#include "model/model_file.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+Setup make_setup(const TrainConfig& config) {
+  Setup setup;
+  setup.data = open_data(config.data, {.seed = config.seed,
+                                       .train_limit = config.train_limit,
+                                       .test_limit = config.test_limit,
+                                       .normalise = config.normalise,
+                                       .augmentation = parse_augmentation(config.augment)});
+  const Dataset& train = *setup.data.train;
+  const auto targets = static_cast<int>(train.target_shape().elements());
+  if (train.classes() == 0 && config.loss == "cross_entropy") {
+    user_error("--data {} has values as targets, not classes; use --loss mse", config.data);
+  }
+  const int outputs = train.classes() > 0 ? train.classes() : targets;
+  setup.model = load_model(config.model, train.sample_shape(), outputs);
+  const Shape dst = border_shapes(setup.model).back();
+  if (dst.rank() != 1 || dst[0] != outputs) {
+    user_error("model '{}' ends with shape {}, but --data {} needs {} output(s)", config.model, dst,
+               config.data, outputs);
+  }
+  if (config.batch > train.size()) {
+    user_error("--batch {} is more than the {} training samples of --data {}", config.batch,
+               train.size(), config.data);
+  }
+  return setup;
+}
+
+std::unique_ptr<Chain> make_chain(const TrainConfig& config, const Setup& setup) {
+  return std::make_unique<Chain>(
+      setup.model, ChainOptions{.batch = config.batch, .threads = threads_per_worker(config)});
+}
+
+}  // namespace plait
