@@ -1,0 +1,42 @@
+# One static library per room (a folder of src/), with the include doors it may use.
+
+add_library(plait_options INTERFACE)
+target_compile_options(plait_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                                               -Woverloaded-virtual -Werror)
+if(PLAIT_SANITIZE)
+  add_compile_options(-fsanitize=${PLAIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PLAIT_SANITIZE})
+endif()
+
+# plait_room(NAME DOORS room... LINK library...)
+# A room without a .cpp is a header-only library. The global property PLAIT_DOORS collects
+# "name=door,door" for tests/house.
+function(plait_room name)
+  cmake_parse_arguments(ROOM "" "" "DOORS;LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(sources)
+    add_library(plait_${name} STATIC ${sources})
+    target_link_libraries(plait_${name} PRIVATE $<BUILD_INTERFACE:plait_options>)
+    set(scope PUBLIC)
+  else()
+    add_library(plait_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(plait::${name} ALIAS plait_${name})
+  set_target_properties(plait_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(plait_${name} ${scope} cxx_std_20)
+  target_include_directories(plait_${name} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/plait>)
+  list(TRANSFORM ROOM_DOORS PREPEND plait_ OUTPUT_VARIABLE doors)
+  target_link_libraries(plait_${name} ${scope} ${doors} ${ROOM_LINK} Threads::Threads)
+  list(JOIN ROOM_DOORS "," joined)
+  set_property(GLOBAL APPEND PROPERTY PLAIT_ROOMS ${name})
+  set_property(GLOBAL APPEND PROPERTY PLAIT_DOORS "${name}=${joined}")
+endfunction()
+
+# The whole house behind one name for consumers: plait::plait (every room but cli).
+function(plait_library)
+  add_library(plait INTERFACE)
+  add_library(plait::plait ALIAS plait)
+  target_link_libraries(plait INTERFACE plait_run)
+endfunction()

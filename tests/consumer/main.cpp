@@ -1,0 +1,34 @@
+// Uses plait as an outsider does: counts the parameters of a zoo network (the literature's number
+// for VGG-16 on 32x32 images), then takes a few training steps of LeNet and sees the loss fall.
+#include <cstdio>
+
+#include "model/parameters.hpp"
+#include "model/zoo.hpp"
+#include "run/serial_step.hpp"
+
+int main() {
+  using namespace plait;
+  const auto count = static_cast<long long>(parameter_count(make_model("vgg16", {3, 32, 32}, 10)));
+  std::printf("vgg16: %lld parameters\n", count);
+
+  constexpr int batch_size = 8;
+  Chain chain(make_model("lenet", {1, 28, 28}, 10), {.batch = batch_size});
+  const auto optimizer = make_optimizer({.kind = "sgd", .momentum = 0.9});
+  ParameterStore parameters(chain, 1, optimizer->state_count());
+  SerialStep step(chain, parameters, {});
+  Batch batch{.images = Tensor(Shape{batch_size, 1, 28, 28}),
+              .targets = Tensor(Shape{batch_size, 1})};
+  Rng rng(1, Purpose::test);
+  for (float& x : batch.images.floats()) x = rng.normal();
+  for (int i = 0; i < batch_size; ++i) batch.targets.floats()[i] = static_cast<float>(i);
+
+  double first = 0;
+  double last = 0;
+  for (int i = 1; i <= 5; ++i) {
+    last = step.gradients(batch, {}).sum / batch_size;
+    if (i == 1) first = last;
+    step.update({.optimizer = *optimizer, .learning_rate = 0.01, .step = i});
+  }
+  std::printf("lenet: loss %.4f, after four updates %.4f\n", first, last);
+  return count == 14'728'266 && last < first ? 0 : 1;
+}

@@ -1,0 +1,140 @@
+#include "house/house.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+namespace plait::house {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A header that begins with `prefix` may be included only in files that begin with one of `homes`.
+struct ThirdParty {
+  std::string prefix;
+  std::vector<std::string> homes;
+};
+
+const std::vector<ThirdParty>& third_parties() {
+  static const std::vector<ThirdParty> table{
+      {"dnnl", {"layers/onednn/"}}, {"oneapi/dnnl", {"layers/onednn/"}},
+      {"hwy/", {"layers/"}},        {"toml++/", {"model/", "cli/"}},
+      {"CLI/", {"cli/"}},           {"nlohmann/", {"checkpoint/", "run/", "cli/"}},
+      {"curl/", {"data/"}},         {"openssl/", {"data/"}},
+      {"zlib.h", {"data/"}},        {"xxhash.h", {"base/"}},
+  };
+  return table;
+}
+
+const ThirdParty* third_party(const std::string& header) {
+  for (const ThirdParty& party : third_parties()) {
+    if (header.starts_with(party.prefix)) return &party;
+  }
+  return nullptr;
+}
+
+std::string first_folder(const std::string& path) {
+  const std::size_t slash = path.find('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+/// What is wrong with `file` (named from src/) including `header`; empty if nothing.
+std::string wrong_include(const std::string& file, const std::string& header, bool quoted,
+                          const Doors& doors) {
+  if (const ThirdParty* party = third_party(header)) {
+    const bool at_home =
+        std::any_of(party->homes.begin(), party->homes.end(),
+                    [&](const std::string& home) { return file.starts_with(home); });
+    if (at_home) return "";
+    std::string homes;
+    for (const std::string& home : party->homes) homes += (homes.empty() ? "" : ", ") + home;
+    return header + " belongs in " + homes + " only";
+  }
+  const std::string target = first_folder(header);
+  if (!doors.contains(target)) {
+    return quoted ? "\"" + header + "\" is no file of src/; write includes from there" : "";
+  }
+  const std::string room = first_folder(file);  // none for main.cpp, which may see every room
+  if (!room.empty() && !doors.at(room).contains(target)) return room + " may not include " + header;
+  return "";
+}
+
+void check_file(const fs::path& path, const std::string& name, const Doors& doors,
+                std::vector<std::string>& broken) {
+  static const std::regex include(R"(^\s*#\s*include\s*(["<])([^">]+)[">].*)");
+  static const std::regex pragma_once(R"(^\s*#\s*pragma\s+once\b.*)");
+  // Highway reads a -inl.hpp once per SIMD target, so its guard is a toggle.
+  static const std::regex toggle(R"(^\s*#.*\bHWY_TARGET_TOGGLE\b.*)");
+  const bool per_target = name.ends_with("-inl.hpp");
+  std::ifstream file(path);
+  bool once = false;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    once = once || std::regex_match(line, per_target ? toggle : pragma_once);
+    std::smatch match;
+    if (!std::regex_match(line, match, include)) continue;
+    const std::string wrong = wrong_include(name, match[2], match[1] == "\"", doors);
+    if (!wrong.empty()) broken.push_back(name + ":" + std::to_string(number) + ": " + wrong);
+  }
+  if (path.extension() == ".hpp" && !once)
+    broken.push_back(name + (per_target ? ": no HWY_TARGET_TOGGLE" : ": no #pragma once"));
+}
+
+}  // namespace
+
+Doors parse_doors(const std::string& text) {
+  Doors doors;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) throw std::invalid_argument("not room=doors: " + line);
+    const std::string room = line.substr(0, equals);
+    std::set<std::string> open{room};
+    for (const std::string& door : split(line.substr(equals + 1), ',')) {
+      if (!doors.contains(door))
+        throw std::invalid_argument(room + ": no room before it is called " + door);
+      open.insert(doors.at(door).begin(), doors.at(door).end());
+    }
+    doors[room] = open;
+  }
+  return doors;
+}
+
+std::vector<fs::path> source_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  if (!fs::exists(folder)) return files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const fs::path extension = entry.path().extension();
+    if (entry.is_regular_file() && (extension == ".cpp" || extension == ".hpp"))
+      files.push_back(entry);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> broken_rules(const fs::path& src, const Doors& doors) {
+  std::vector<std::string> broken;
+  for (const fs::path& path : source_files(src)) {
+    const std::string name = path.lexically_relative(src).generic_string();
+    if (name != "main.cpp" && !doors.contains(first_folder(name))) {
+      broken.push_back(name + ": in no room");
+      continue;
+    }
+    check_file(path, name, doors, broken);
+  }
+  return broken;
+}
+
+}  // namespace plait::house

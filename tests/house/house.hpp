@@ -1,0 +1,27 @@
+// The rules of the house, as functions on a source tree: which room may include which, where a
+// third party's header may be spoken to, and what a header must begin with. They read text, not
+// C++: one #include per line, macros are not followed.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace plait::house {
+
+/// Room -> every room it may include: itself, its doors, and what those may.
+using Doors = std::map<std::string, std::set<std::string>>;
+
+/// Reads lines "room=door,door". Throws on a door that no earlier line declares: so there is no
+/// cycle.
+Doors parse_doors(const std::string& text);
+
+/// One line "file:line: what" per broken rule in the tree under `src`; empty when all is well.
+std::vector<std::string> broken_rules(const std::filesystem::path& src, const Doors& doors);
+
+/// Every .hpp and .cpp below `folder`, sorted.
+std::vector<std::filesystem::path> source_files(const std::filesystem::path& folder);
+
+}  // namespace plait::house

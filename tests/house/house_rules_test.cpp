@@ -1,0 +1,126 @@
+// The house rules: shown to fail on small made-up trees, then asked about the real one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "house/house.hpp"
+
+namespace plait::house {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string read(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// A tree of its own for each test, with three rooms: base <- tensor <- model, and data <- base.
+class MadeUpTree : public ::testing::Test {
+ protected:
+  MadeUpTree() : src_(fs::path(::testing::TempDir()) / ("house_" + std::to_string(getpid()))) {
+    fs::remove_all(src_);
+    add("base/error.hpp", "#pragma once\n");
+    add("tensor/shape.hpp", "// A shape.\n#pragma once\n#include \"base/error.hpp\"\n");
+    add("model/spec.cpp", "#include \"base/error.hpp\"\n#include \"tensor/shape.hpp\"\n");
+  }
+  ~MadeUpTree() override { fs::remove_all(src_); }
+
+  void add(const std::string& name, const std::string& text) const {
+    fs::create_directories((src_ / name).parent_path());
+    std::ofstream(src_ / name) << text;
+  }
+  std::vector<std::string> broken() const { return broken_rules(src_, doors_); }
+
+  fs::path src_;
+  Doors doors_ = parse_doors("base=\ntensor=base\nmodel=tensor\ndata=base\ncli=model,data\n");
+};
+
+TEST_F(MadeUpTree, HasNothingToComplainAbout) { EXPECT_THAT(broken(), IsEmpty()); }
+
+TEST_F(MadeUpTree, AnIncludeAgainstTheDoorsIsNamedWithItsLine) {
+  add("base/bad.cpp", "\n#include <vector>\n#include \"tensor/shape.hpp\"\n");
+  EXPECT_THAT(broken(), ElementsAre("base/bad.cpp:3: base may not include tensor/shape.hpp"));
+}
+
+TEST_F(MadeUpTree, AngleBracketsAndSpacesDoNotHideAnInclude) {
+  add("data/bad.cpp", "  #  include <tensor/shape.hpp>\n");
+  EXPECT_THAT(broken(), ElementsAre("data/bad.cpp:1: data may not include tensor/shape.hpp"));
+}
+
+TEST_F(MadeUpTree, ACommentIsNoInclude) {
+  add("base/good.cpp", "// #include \"tensor/shape.hpp\"\n");
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+TEST_F(MadeUpTree, AnIncludeThatIsNotWrittenFromSrcIsRefused) {
+  add("tensor/bad.cpp", "#include \"shape.hpp\"\n");
+  EXPECT_THAT(broken(),
+              ElementsAre(HasSubstr("tensor/bad.cpp:1: \"shape.hpp\" is no file of src/")));
+}
+
+TEST_F(MadeUpTree, AFileOutsideTheRoomsIsRefused) {
+  add("stray.hpp", "#pragma once\n");
+  add("attic/old.cpp", "");
+  add("main.cpp", "#include \"model/spec.cpp\"\n");
+  EXPECT_THAT(broken(), ElementsAre("attic/old.cpp: in no room", "stray.hpp: in no room"));
+}
+
+TEST_F(MadeUpTree, AHeaderWithoutPragmaOnceIsRefused) {
+  add("base/bad.hpp", "// #pragma once\nint x();\n");
+  EXPECT_THAT(broken(), ElementsAre("base/bad.hpp: no #pragma once"));
+}
+
+TEST_F(MadeUpTree, AHeaderReadOncePerSimdTargetHasAToggleAsGuard) {
+  add("model/good-inl.hpp", "#if defined(X) == defined(HWY_TARGET_TOGGLE)\n#endif\n");
+  add("model/bad-inl.hpp", "#pragma once\n");
+  EXPECT_THAT(broken(), ElementsAre("model/bad-inl.hpp: no HWY_TARGET_TOGGLE"));
+}
+
+TEST_F(MadeUpTree, AThirdPartyHeaderStaysInItsRoom) {
+  const std::pair<std::string, std::string> bad[] = {
+      {"model/a.cpp", "dnnl.hpp"},         {"data/a.cpp", "toml++/toml.h"},
+      {"model/b.cpp", "CLI/CLI.hpp"},      {"model/c.cpp", "curl/curl.h"},
+      {"data/b.cpp", "nlohmann/json.hpp"}, {"base/a.cpp", "oneapi/dnnl/dnnl.hpp"},
+      {"model/d.cpp", "hwy/highway.h"}};
+  for (const auto& [file, header] : bad) {
+    add(file, "#include <" + header + ">\n");
+    EXPECT_THAT(broken(), ElementsAre(HasSubstr(file + ":1: " + header + " belongs in"))) << file;
+    fs::remove(src_ / file);
+  }
+}
+
+TEST_F(MadeUpTree, AThirdPartyHeaderIsWelcomeInItsRoom) {
+  add("model/a.cpp", "#include <toml++/toml.h>\n");
+  add("data/a.cpp", "#include <curl/curl.h>\n#include <zlib.h>\n");
+  add("cli/a.cpp",
+      "#include <CLI/CLI.hpp>\n#include <nlohmann/json.hpp>\n#include \"data/a.cpp\"\n");
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+TEST(Doors, OpenWhatTheyNameAndWhatThatOpens) {
+  const Doors doors = parse_doors("base=\ntensor=base\nmodel=tensor\n");
+  EXPECT_THAT(doors.at("base"), ElementsAre("base"));
+  EXPECT_THAT(doors.at("model"), ElementsAre("base", "model", "tensor"));
+}
+
+TEST(Doors, MayNotFormACycle) {
+  EXPECT_THROW(parse_doors("base=tensor\ntensor=base\n"), std::invalid_argument);
+}
+
+TEST(House, KeepsItsRules) {
+  const fs::path src = fs::path(PLAIT_SOURCE_DIR) / "src";
+  ASSERT_FALSE(source_files(src).empty());
+  for (const std::string& line : broken_rules(src, parse_doors(read(PLAIT_DOORS_FILE)))) {
+    ADD_FAILURE() << "src/" << line;
+  }
+}
+
+}  // namespace
+}  // namespace plait::house
