@@ -1,0 +1,99 @@
+#include "cli/config_file.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "cli/fields.hpp"
+
+namespace plait {
+
+namespace {
+
+/// What `given` sets, on top of the run's own config.
+TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
+                           const std::string& run_file) {
+  TrainConfig merged = run.config;
+  for (const Field& field : fields()) {
+    if (!given.keys.contains(field.key)) continue;
+    if (field.decides_bits && !equal_in(field, given.config, run.config)) {
+      user_error(
+          "cannot resume with another {}: {} says {}, now it is {}; leave {} away, or start a new "
+          "run without --resume",
+          field.key, run_file, toml_of(run.config, field), toml_of(given.config, field),
+          flag_of(field));
+    }
+    copy_field(field, given.config, merged);
+  }
+  return merged;
+}
+
+TrainConfig resume(const GivenConfig& given) {
+  const std::string& run_dir = given.config.run_dir;
+  if (run_dir.empty() || run_dir == "none") {
+    user_error("--resume needs the folder of the run; add --run-dir DIR (runs are below runs/)");
+  }
+  const std::filesystem::path file = std::filesystem::path(run_dir) / "config.toml";
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return given.config;
+  GivenConfig run;
+  read_config_file(file, run);
+  return merge_into_run(run, given, file.string());
+}
+
+}  // namespace
+
+void parse_config(std::string_view text, const std::string& file, GivenConfig& into) {
+  const TomlValue document = parse_toml(text, file);
+  for (const TomlEntry& entry : std::get<TomlValue::Table>(document.data)) {
+    const std::string key = entry.key.substr(0, 60);
+    const Field* field = find_field(entry.key);
+    if (field == nullptr) {
+      user_error("{}:{}: unknown key '{}'{}; plait train --help lists them", file, entry.key_line,
+                 key, did_you_mean(key, field_keys()));
+    }
+    set_from_toml(into.config, *field, entry.value,
+                  fmt::format("{}:{}: {}", file, entry.value.line, key));
+    into.keys.insert(entry.key);
+  }
+}
+
+void read_config_file(const std::filesystem::path& path, GivenConfig& into) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    user_error("{}: there is no such config file", path.string());
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  // an empty file sets failbit on `text`, not on `stream`
+  if (!stream) user_error("{}: cannot read the config file", path.string());
+  parse_config(text.str(), path.string(), into);
+}
+
+std::string write_config(const TrainConfig& config) {
+  std::string text = "# plait train --config THIS_FILE; every key is also a flag\n";
+  std::string_view group;
+  for (const Field& field : fields()) {
+    if (field.group != group) text += fmt::format("\n# {}\n", field.group);
+    group = field.group;
+    text += fmt::format("{:<36} # {}\n", fmt::format("{} = {}", field.key, toml_of(config, field)),
+                        field.help);
+  }
+  return text;
+}
+
+TrainConfig resolve_config(const std::string& file, const FlagValues& flags) {
+  GivenConfig given;
+  if (!file.empty()) read_config_file(file, given);
+  for (const Field& field : fields()) {
+    const auto flag = flags.find(field.key);
+    if (flag == flags.end()) continue;
+    set_from_text(given.config, field, flag->second, flag_of(field));
+    given.keys.insert(std::string(field.key));
+  }
+  return given.config.resume ? resume(given) : given.config;
+}
+
+}  // namespace plait

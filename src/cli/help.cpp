@@ -1,0 +1,76 @@
+#include "cli/help.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plait {
+
+namespace {
+
+struct Line {
+  std::string left;
+  std::string right;
+};
+
+std::string lines(const std::vector<Line>& all, std::size_t width) {
+  std::string text;
+  for (const Line& line : all) text += fmt::format("  {:<{}}  {}\n", line.left, width, line.right);
+  return text;
+}
+
+Line line_of(const Option& option) {
+  const bool on = option.is_switch() && option.standard == "true";
+  std::string left = on ? "--no-" + option.name.substr(2) : option.name;
+  if (!option.value.empty() && !option.positional()) left += " " + option.value;
+  std::string right = on ? "do not " + option.help : option.help;
+  if (!option.standard.empty() && !option.is_switch()) right += " [" + option.standard + "]";
+  return {.left = std::move(left), .right = std::move(right)};
+}
+
+std::string usage(const std::vector<const Verb*>& path) {
+  std::string text;
+  for (const Verb* verb : path) text += (text.empty() ? "" : " ") + verb->name;
+  const Verb& verb = *path.back();
+  if (!verb.verbs.empty()) text += " VERB";
+  bool flags = false;
+  for (const Option& option : verb.options) {
+    if (option.positional()) text += option.required ? " " + option.name : " [" + option.name + "]";
+    flags = flags || !option.positional();
+  }
+  return flags ? text + " [FLAGS]" : text;
+}
+
+}  // namespace
+
+std::string help_text(const std::vector<const Verb*>& path) {
+  const Verb& verb = *path.back();
+  std::string text = fmt::format("{}\n\nUsage: {}\n", verb.about, usage(path));
+  std::vector<Line> verbs;
+  for (const Verb& child : verb.verbs) verbs.push_back({child.name, child.about});
+  std::vector<std::string> groups;
+  std::size_t width = 0;
+  for (const Line& line : verbs) width = std::max(width, line.left.size());
+  for (const Option& option : verb.options) {
+    width = std::max(width, line_of(option).left.size());
+    if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
+  }
+  if (!verbs.empty()) text += "\nVerbs:\n" + lines(verbs, width);
+  for (const std::string& group : groups) {
+    std::vector<Line> members;
+    for (const Option& option : verb.options) {
+      if (option.group == group) members.push_back(line_of(option));
+    }
+    text += fmt::format("\n{}:\n{}", group, lines(members, width));
+  }
+  text += "\nExamples:\n";
+  for (const std::string& example : verb.examples) text += "  " + example + "\n";
+  if (!verb.verbs.empty()) {
+    std::string name;
+    for (const Verb* part : path) name += part->name + " ";
+    text += fmt::format("\n{}VERB --help says more about a verb.\n", name);
+  }
+  return text;
+}
+
+}  // namespace plait

@@ -1,0 +1,25 @@
+// Results as one JSON object each: the fields that scripts rely on. No newline at the end; a number
+// that is not finite becomes null.
+#pragma once
+
+#include <string>
+
+#include "run/evaluate.hpp"
+#include "run/profile.hpp"
+#include "run/train.hpp"
+
+namespace plait {
+
+std::string to_json(const TrainResult& result, int threads);
+std::string to_json(const Profile& profile, const ProfileConfig& config);
+
+struct EvalResult {
+  std::string model;
+  std::string data;
+  std::string weights;  ///< the file
+  Evaluation evaluation;
+};
+
+std::string to_json(const EvalResult& result);
+
+}  // namespace plait

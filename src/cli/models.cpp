@@ -1,0 +1,54 @@
+// plait models: the networks known by name, or one of them (or of a file) block by block.
+#include <cstdio>
+
+#include "cli/text.hpp"
+#include "cli/verbs.hpp"
+#include "model/model_file.hpp"
+#include "model/summary.hpp"
+#include "model/zoo.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr std::int64_t kMaxClasses = 1 << 24;
+
+int run_models(const Arguments& arguments) {
+  const std::string* name = arguments.find("NAME");
+  if (name == nullptr) {
+    std::vector<Row> rows;
+    for (const ZooEntry& entry : zoo_names()) rows.push_back({entry.name, entry.description});
+    fmt::print("{}\nplait models NAME shows one of them; FILE.toml is a network of your own\n",
+               table(rows, 2));
+    return 0;
+  }
+  const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
+  const std::string* shape = arguments.find("--data-shape");
+  const Shape input = shape != nullptr ? parse_shape(*shape) : usual_input(*name);
+  fmt::print("{}", summary(load_model(*name, input, classes)));
+  return 0;
+}
+
+}  // namespace
+
+Shape usual_input(const std::string& model) {
+  if (model.ends_with(".toml")) return {};
+  for (const std::string_view colour : {"vgg", "resnet", "preresnet"}) {
+    if (model.starts_with(colour)) return {3, 32, 32};
+  }
+  return {1, 28, 28};
+}
+
+Verb models_verb() {
+  return {.name = "models",
+          .about = "List the networks, or show one block by block.",
+          .examples = {"plait models", "plait models vgg16 --data-shape 3x32x32 --classes 10"},
+          .options = {{.name = "NAME", .value = "", .help = "of the list, or FILE.toml"},
+                      {.name = "--data-shape",
+                       .value = "CxHxW",
+                       .help = "of one sample; left away: what the network is usually fed"},
+                      {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"}},
+          .run = run_models};
+}
+
+}  // namespace plait

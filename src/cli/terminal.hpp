@@ -1,0 +1,22 @@
+// What the terminal behind stderr can show.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace plait {
+
+struct Terminal {
+  bool redraws = false;  ///< a line can be written over: a tty that is not dumb
+  bool colours = false;
+  bool unicode = false;
+};
+
+/// Of stderr. Colours are off with NO_COLOR, as no-color.org asks.
+Terminal find_terminal();
+/// Columns of stderr now (windows change); 80 when nobody knows.
+std::size_t terminal_width();
+/// Whether the locale says UTF-8.
+bool speaks_unicode();
+
+}  // namespace plait

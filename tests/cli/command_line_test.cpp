@@ -1,0 +1,165 @@
+// Words to verbs and arguments, the help, and the bar.
+#include "cli/command_line.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "cli/help.hpp"
+#include "cli/picture.hpp"
+#include "cli/progress.hpp"
+#include "cli/text.hpp"
+
+namespace plait {
+namespace {
+
+using ::testing::HasSubstr;
+
+Verb program() {
+  const Verb show{.name = "show",
+                  .about = "Shows.",
+                  .examples = {"a", "b"},
+                  .options = {{.name = "SPEC", .value = "", .help = "what", .required = true}},
+                  .run = [](const Arguments&) { return 0; }};
+  return {
+      .name = "prog",
+      .about = "A program.",
+      .examples = {"prog train", "prog data show x"},
+      .verbs = {
+          {.name = "train",
+           .about = "Trains.",
+           .examples = {"prog train --lr 1"},
+           .options = {{.name = "--lr", .value = "X", .help = "rate", .standard = "0.1"},
+                       {.name = "--init", .value = "FILE", .help = "weights"},
+                       {.name = "--fast", .value = "", .help = "speed"},
+                       {.name = "--scale", .value = "", .help = "scale it", .standard = "true"}}},
+          {.name = "data", .about = "Data.", .examples = {}, .verbs = {show}}}};
+}
+
+struct Parsed {
+  std::map<std::string, std::string> values;
+  std::string verb;
+};
+
+Parsed parse(const std::vector<std::string>& words) {
+  const Verb verb = program();
+  const Command command = parse_command_line(verb, words);
+  Parsed parsed;
+  for (const char* name : {"--lr", "--init", "--fast", "--scale", "SPEC"}) {
+    const std::string* value = command.arguments.find(name);
+    if (value != nullptr) parsed.values[name] = *value;
+  }
+  parsed.verb = command.path.back()->name;
+  return parsed;
+}
+
+std::string refusal(const std::vector<std::string>& words) {
+  try {
+    parse(words);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+using Values = std::map<std::string, std::string>;
+
+TEST(CommandLine, ValuesMayBeNegativeEmptyOrGivenTwice) {
+  EXPECT_EQ(parse({"train", "--lr", "-0.1"}).values, (Values{{"--lr", "-0.1"}}));
+  EXPECT_EQ(parse({"train", "--lr=-inf"}).values, (Values{{"--lr", "-inf"}}));
+  EXPECT_EQ(parse({"train", "--lr", "-x"}).values, (Values{{"--lr", "-x"}}));
+  EXPECT_EQ(parse({"train", "--lr", "1", "--lr", "2"}).values, (Values{{"--lr", "2"}}));
+  EXPECT_EQ(parse({"train", "--init", "", "--lr", "1"}).values,
+            (Values{{"--init", ""}, {"--lr", "1"}}));
+  EXPECT_EQ(parse({"train", "--init=", "--lr", "1"}).values,
+            (Values{{"--init", ""}, {"--lr", "1"}}));
+  EXPECT_EQ(parse({"train", "--init", "[a,b]{c}=d"}).values, (Values{{"--init", "[a,b]{c}=d"}}));
+}
+
+TEST(CommandLine, Switches) {
+  EXPECT_EQ(parse({"train", "--fast"}).values, (Values{{"--fast", "true"}}));
+  EXPECT_EQ(parse({"train", "--no-fast"}).values, (Values{{"--fast", "false"}}));
+  EXPECT_EQ(parse({"train", "--fast", "--no-fast"}).values, (Values{{"--fast", "false"}}));
+  EXPECT_EQ(parse({"train", "--fast=false"}).values, (Values{{"--fast", "false"}}));
+}
+
+TEST(CommandLine, VerbsOfVerbs) {
+  const Parsed parsed = parse({"data", "show", "mnist:x"});
+  EXPECT_EQ(parsed.verb, "show");
+  EXPECT_EQ(parsed.values, (Values{{"SPEC", "mnist:x"}}));
+}
+
+TEST(CommandLine, UnknownWordsComeWithTheNearest) {
+  EXPECT_EQ(refusal({"trian"}),
+            "unknown verb 'trian' (did you mean 'train'?); prog has: train, data");
+  EXPECT_EQ(refusal({"train", "--innit", "x"}),
+            "unknown flag '--innit' (did you mean '--init'?); prog train --help lists them");
+  EXPECT_EQ(refusal({"train", "--innit=x"}),
+            "unknown flag '--innit' (did you mean '--init'?); prog train --help lists them");
+  EXPECT_THAT(refusal({"train", "-lr", "1"}), HasSubstr("(did you mean '--lr'?)"));
+  EXPECT_THAT(refusal({"train", "more"}), HasSubstr("'more' is one word too many for prog train"));
+  EXPECT_THAT(refusal({"data", "shwo"}), HasSubstr("(did you mean 'show'?); prog data has: show"));
+}
+
+TEST(CommandLine, MissingValues) {
+  EXPECT_EQ(refusal({"train", "--lr"}), "--lr needs a value: --lr X");
+  EXPECT_EQ(refusal({"train", "--lr", "--fast"}),
+            "--lr needs a value: --lr X (next came the flag --fast)");
+  EXPECT_THAT(refusal({"data", "show"}), HasSubstr("prog data show needs SPEC"));
+  EXPECT_EQ(refusal({"train", "--fast=perhaps"}), "--fast needs true or false but is 'perhaps'");
+  EXPECT_THAT(refusal({"train", "--no-fast=perhaps"}), HasSubstr("perhaps"));
+}
+
+TEST(CommandLine, HelpIsForTheVerbAsked) {
+  const Verb verb = program();
+  const Command command = parse_command_line(verb, {"train", "--lr", "1", "--help"});
+  ASSERT_TRUE(command.help);
+  const std::string text = help_text(command.path);
+  EXPECT_THAT(text, HasSubstr("Usage: prog train [FLAGS]"));
+  EXPECT_THAT(text, HasSubstr("--lr X       rate [0.1]"));
+  EXPECT_THAT(text, HasSubstr("--no-scale   do not scale it"));
+  EXPECT_THAT(text, HasSubstr("prog train --lr 1"));
+}
+
+/// Columns on a screen: bytes that do not go on with a UTF-8 character.
+std::size_t columns(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+TEST(Bar, FitsEveryWidth) {
+  const BarState state{.step = 50,
+                       .total_steps = 100,
+                       .epoch = 2,
+                       .loss = 0.5,
+                       .test_accuracy = 0.98,
+                       .images_per_second = 1234,
+                       .seconds_left = 65};
+  for (std::size_t width = 1; width < 200; ++width) {
+    EXPECT_LT(columns(bar_text(state, width, true)), std::max<std::size_t>(width, 2)) << width;
+    EXPECT_LT(bar_text(state, width, false).size(), std::max<std::size_t>(width, 2)) << width;
+  }
+  EXPECT_EQ(bar_text(state, 200, false),
+            "###############--------------- "
+            " 50%  loss 0.5000  1:05 left  1,234 images/s  accuracy 98.00%  epoch 2");
+  EXPECT_EQ(bar_text(state, 20, false), " 50%  loss 0.5000");
+}
+
+TEST(Text, NumbersAndTables) {
+  EXPECT_EQ(with_commas(-1703258), "-1,703,258");
+  EXPECT_EQ(with_commas(-123), "-123");
+  EXPECT_EQ(duration(3665), "1:01:05");
+  EXPECT_EQ(duration(-1), "0:00");
+  EXPECT_EQ(with_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(table({{"a", "1"}, {"bcd", "100"}}, 1), "a      1\nbcd  100\n");
+}
+
+TEST(Picture, TwoRowsPerCharacter) {
+  const std::vector<float> image{0, 1, 0, 1, 0, 0};  // 3 x 2
+  EXPECT_EQ(picture(image, {1, 3, 2}, false), (std::vector<std::string>{" @", "  "}));
+  const std::vector<float> flat(4, 7.0F);
+  EXPECT_EQ(picture(flat, {1, 2, 2}, true), (std::vector<std::string>{"  "}));
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,261 @@
+// Whole runs of the program: results, equal bits, signals, sudden death, full disks.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <random>
+
+#include "cli/interrupt.hpp"
+#include "cli/process.hpp"
+
+namespace plait {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// 32 steps per epoch.
+const Words kSmall{"train", "--model",      "lenet", "--data",  "glyphs", "--train-limit",
+                   "512",   "--test-limit", "128",   "--batch", "16",     "--threads",
+                   "1",     "--lr",         "0.01",  "--json",  "--quiet"};
+
+class Run : public ::testing::Test {
+ protected:
+  /// The JSON object of a run that must succeed.
+  Json train(const Words& words) const {
+    const Ended ended = run_plait(folder_.path(), kSmall + words);
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(ended.err, "");
+    EXPECT_EQ(std::ranges::count(ended.out, '\n'), 1);
+    return Json::parse(ended.out, nullptr, false);
+  }
+  std::string hash(const Words& words) const { return train(words).value("weights_hash", "?"); }
+  std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
+
+  TempFolder folder_;
+};
+
+TEST_F(Run, GivesEveryFieldAndEqualBits) {
+  const Json first = train({"--epochs", "1"});
+  for (const char* field : {"model", "strategy", "workers", "epochs", "steps", "train_loss",
+                            "test_loss", "test_accuracy", "seconds", "images_per_second",
+                            "bytes_sent", "messages_sent", "peak_memory_bytes", "weights_hash",
+                            "staleness_max", "utilisation", "run_dir", "threads"}) {
+    EXPECT_TRUE(first.contains(field)) << field;
+  }
+  EXPECT_EQ(first["steps"], 32);
+  EXPECT_EQ(first["epochs"], 1);
+  EXPECT_EQ(first["threads"], 1);
+  EXPECT_GT(first["images_per_second"], 0);
+  EXPECT_TRUE(std::filesystem::exists(path(first["run_dir"]) / "config.toml"));
+  EXPECT_EQ(hash({"--epochs", "1"}), first["weights_hash"]);
+  EXPECT_NE(hash({"--epochs", "1", "--seed", "2"}), first["weights_hash"]);
+  const std::string config = (path(first["run_dir"]) / "config.toml").string();
+  const Ended again = run_plait(folder_.path(), {"train", "--config", config, "--json", "--quiet"});
+  EXPECT_EQ(Json::parse(again.out, nullptr, false)["weights_hash"], first["weights_hash"]);
+}
+
+TEST_F(Run, StdoutIsEmptyWithoutJsonAndEpochsGoToStderr) {
+  Words words = kSmall + Words{"--epochs", "2", "--no-json", "--no-quiet"};
+  const Ended ended = run_plait(folder_.path(), words);
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("\nepoch 1/2  train loss "));
+  EXPECT_THAT(ended.err, HasSubstr("\nepoch 2/2  train loss "));
+  EXPECT_THAT(ended.err, HasSubstr("next: plait eval --run runs/001-lenet"));
+  EXPECT_EQ(ended.err.find('\x1b'), std::string::npos) << "colours without a terminal";
+}
+
+TEST_F(Run, RunDirNoneWritesNothing) {
+  EXPECT_EQ(train({"--epochs", "1", "--run-dir", "none"})["run_dir"], "");
+  EXPECT_EQ(entries_in(folder_.path()), 0U);
+}
+
+TEST_F(Run, EvalMeasuresWhatTheRunMeasured) {
+  const Json trained = train({"--epochs", "1", "--run-dir", "run"});
+  const Ended by_run = run_plait(folder_.path(), {"eval", "--run", "run", "--json"});
+  const Json json = Json::parse(by_run.out, nullptr, false);
+  EXPECT_EQ(json["test_loss"], trained["test_loss"]) << by_run.err;
+  EXPECT_EQ(json["test_accuracy"], trained["test_accuracy"]);
+  const std::string weights = json["weights"];
+  const Ended by_file =
+      run_plait(folder_.path(),
+                {"eval", "--model", "lenet", "--data", "glyphs", "--train-limit", "512",
+                 "--test-limit", "128", "--batch", "16", "--threads", "1", "--init", weights});
+  EXPECT_EQ(by_file.exit_code, 0) << by_file.err;
+  EXPECT_THAT(by_file.out,
+              HasSubstr(fmt::format("test_loss      {:.6f}\n", double(trained["test_loss"]))));
+}
+
+TEST_F(Run, ResumeRefusesAnotherRecipeAndGoesOnOtherwise) {
+  train({"--epochs", "1", "--run-dir", "run"});
+  const Ended changed = run_plait(
+      folder_.path(), {"train", "--resume", "--run-dir", "run", "--lr", "0.7", "--quiet"});
+  EXPECT_EQ(changed.exit_code, 2);
+  EXPECT_THAT(changed.err,
+              HasSubstr("cannot resume with another lr: run/config.toml says 0.01, now it is 0.7"));
+  const Ended twice = run_plait(folder_.path(), kSmall + Words{"--run-dir", "run"});
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("--resume"));
+  EXPECT_EQ(hash({"--epochs", "3", "--run-dir", "run", "--resume"}),
+            hash({"--epochs", "3", "--run-dir", "none"}));
+}
+
+TEST_F(Run, SignalsEndItWithACheckpointAndTheWayOn) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const std::string dir = fmt::format("run{}", signal);
+    Process process =
+        plait_process(folder_.path(), kSmall + Words{"--epochs", "100000", "--run-dir", dir});
+    process.signal = signal;
+    process.signal_file = path(dir) / "metrics.jsonl";
+    process.signal_after_seconds = 0.3;
+    const Ended ended = run(process);
+    EXPECT_EQ(ended.exit_code, 128 + signal) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("go on with: plait train --resume --run-dir " + dir + "\n"));
+    const Json json = Json::parse(ended.out, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << ended.out;
+    EXPECT_EQ(json["interrupted"], true);
+    const std::string steps = std::to_string(json["steps"].get<int>() + 5);
+    EXPECT_EQ(hash({"--steps", steps, "--resume", "--run-dir", dir}),
+              hash({"--steps", steps, "--run-dir", "none"}));
+  }
+}
+
+TEST(Interrupt, TheSecondSignalEndsAtOnce) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const InterruptGuard guard;
+    raise(SIGINT);
+    if (!guard.flag()->load() || guard.signal() != SIGINT) _exit(1);
+    raise(SIGTERM);
+    _exit(2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+TEST_F(Run, SurvivesSuddenDeathAtTenRandomMoments) {
+  const Words task{"--epochs", "5", "--checkpoint-every", "7"};
+  const Ended whole = run_plait(folder_.path(), kSmall + task + Words{"--run-dir", "whole"});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string wanted = Json::parse(whole.out, nullptr, false)["weights_hash"];
+  std::mt19937 random(20210813);
+  std::uniform_real_distribution<double> moment(0, whole.seconds * 0.7);
+  int kills = 0;
+  for (int folder = 0; kills < 10 && folder < 10; ++folder) {
+    const Words words =
+        kSmall + task + Words{"--resume", "--run-dir", fmt::format("run{}", folder)};
+    Ended ended;
+    while (kills < 10) {
+      Process process = plait_process(folder_.path(), words);
+      process.signal = SIGKILL;
+      process.signal_after_seconds = moment(random);
+      ended = run(process);
+      if (ended.signal != SIGKILL) break;
+      ++kills;
+    }
+    if (ended.signal == SIGKILL) ended = run_plait(folder_.path(), words);
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(Json::parse(ended.out, nullptr, false)["weights_hash"], wanted);
+  }
+  EXPECT_EQ(kills, 10);
+}
+
+TEST_F(Run, StopsWhereNumbersAreNotFiniteAndKeepsTheLastGoodCheckpoint) {
+  train({"--epochs", "1", "--run-dir", "run"});
+  std::string config = read_text(path("run") / "config.toml");
+  const std::size_t rate = config.find("\nlr = 0.01 ");
+  ASSERT_NE(rate, std::string::npos);
+  write_text(path("run") / "config.toml", config.replace(rate, 11, "\nlr = 1e20 "));
+  const Ended ended = run_plait(folder_.path(), {"train", "--resume", "--run-dir", "run",
+                                                 "--epochs", "2", "--json", "--quiet"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  // ReLU may swallow a NaN of the weights: then the checkpoint finds it, not the loss
+  EXPECT_THAT(ended.err,
+              ::testing::ContainsRegex(
+                  "loss is .* at step [0-9]+; block '|' is not finite after step [0-9]+;"));
+  EXPECT_THAT(ended.err, HasSubstr("the last good checkpoint is run/checkpoints/step-000000032"));
+  const Ended eval = run_plait(folder_.path(), {"eval", "--run", "run"});
+  EXPECT_EQ(eval.exit_code, 0) << eval.err;
+}
+
+TEST_F(Run, AHugeLearningRateIsNamedWithBlockAndStep) {
+  const Ended ended = run_plait(folder_.path(), kSmall + Words{"--epochs", "1", "--lr", "1e20"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr(" at step "));
+  EXPECT_THAT(ended.err, HasSubstr("block '"));
+}
+
+TEST_F(Run, AFullDiskKeepsTheOldCheckpoint) {
+  const std::string wanted = hash({"--epochs", "2", "--run-dir", "none"});
+  train({"--epochs", "1", "--run-dir", "run"});
+  const Words more = kSmall + Words{"--epochs", "2", "--run-dir", "run", "--resume"};
+  Process process = plait_process(folder_.path(), more);
+  process.file_size_limit = 16 << 10;
+  const Ended full = run(process);
+  EXPECT_EQ(full.exit_code, 1) << full.err;
+  EXPECT_EQ(full.out, "");
+  EXPECT_EQ(std::ranges::count(full.err, '\n'), 1) << full.err;
+  EXPECT_THAT(full.err, ::testing::StartsWith("plait: "));
+  EXPECT_EQ(run_plait(folder_.path(), {"eval", "--run", "run"}).exit_code, 0);
+  EXPECT_EQ(hash({"--epochs", "2", "--run-dir", "run", "--resume"}), wanted);
+}
+
+TEST_F(Run, ProfileHasItsFields) {
+  const Ended ended = run_plait(folder_.path(), {"profile", "--model", "lenet", "--batch", "8",
+                                                 "--threads", "1", "--steps", "2", "--json"});
+  const Json json = Json::parse(ended.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ended.err;
+  for (const char* field : {"model", "batch", "threads", "loss_ms", "sum_ms", "step_ms"}) {
+    EXPECT_TRUE(json.contains(field)) << field;
+  }
+  ASSERT_FALSE(json["blocks"].empty());
+  for (const char* field : {"name", "forward_ms", "backward_data_ms", "backward_weights_ms",
+                            "update_ms", "macs", "parameters", "dst_bytes"}) {
+    EXPECT_TRUE(json["blocks"][0].contains(field)) << field;
+  }
+}
+
+TEST_F(Run, VerbsThatOnlyShow) {
+  const auto shows = [&](const Words& words, const std::string& text) {
+    const Ended ended = run_plait(folder_.path(), words);
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(ended.err, "");
+    EXPECT_THAT(ended.out, HasSubstr(text));
+  };
+  shows({"--version"}, "plait 0.");
+  shows({"--help"}, "Usage: plait VERB");
+  for (const char* verb : {"train", "eval", "profile", "data", "models"}) {
+    shows({verb, "--help"}, "Examples:\n  plait " + std::string(verb));
+  }
+  shows({"data", "fetch", "--help"}, "Usage: plait data fetch NAME");
+  shows({"data", "list"}, "cifar10:DIR");
+  shows({"data", "show", "glyphs"}, "train  6,000 samples of 1x28x28, 10 classes; per class: ");
+  shows({"models"}, "resnet1001");
+  shows({"models", "vgg16"}, "3x32x32");
+  shows({"profile", "--model", "linear", "--batch", "4", "--threads", "1"}, "total");
+  EXPECT_EQ(entries_in(folder_.path()), 0U);
+}
+
+TEST_F(Run, AResultThatCannotBePrintedIsAFailure) {
+  const Ended ended =
+      run({.command = {"/bin/sh", "-c", std::string(PLAIT_BINARY) + " models > /dev/full"},
+           .directory = folder_.path()});
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_EQ(ended.err, "plait: cannot write to stdout\n");
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,102 @@
+// Whole networks: the fast chain against the plain-loop chain, gradients of every parameter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "model/zoo.hpp"
+#include "run/serial_step.hpp"
+
+namespace plait {
+namespace {
+
+struct Case {
+  std::string model;
+  Shape input;
+  std::int64_t batch;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.model << " on " << c.input.to_string(); }
+
+class NetworkTwin : public testing::TestWithParam<Case> {};
+
+Batch random_batch(const Case& c) {
+  Batch batch;
+  batch.images = Tensor(c.input.with_front(c.batch));
+  batch.targets = Tensor(Shape{c.batch, 1});
+  Rng rng(7, Purpose::test);
+  for (float& x : batch.images.floats()) x = rng.normal();
+  for (float& x : batch.targets.floats()) x = static_cast<float>(rng.below(10));
+  return batch;
+}
+
+struct Gradients {
+  double loss = 0;
+  std::vector<NamedTensor>
+      values;  ///< weights minus lr x gradient, which is what the store exports
+};
+
+Gradients one_step(const Case& c, Backend backend, int threads) {
+  Chain chain(make_model(c.model, c.input, 10),
+              {.batch = c.batch, .threads = threads, .backend = backend});
+  const auto sgd = make_optimizer({});
+  ParameterStore parameters(chain, 3, 0);
+  SerialStep step(chain, parameters, {});
+  const Batch batch = random_batch(c);
+  Gradients result;
+  result.loss = step.gradients(batch, {.seed = 1, .step = 0, .first_sample = 0}).sum;
+  step.update({.optimizer = *sgd, .learning_rate = 1.0});
+  result.values = parameters.export_weights();
+  return result;
+}
+
+TEST_P(NetworkTwin, GradientsAgree) {
+  const Gradients plain = one_step(GetParam(), Backend::reference, 1);
+  for (int threads : {1, 2}) {
+    const Gradients fast = one_step(GetParam(), Backend::onednn, threads);
+    EXPECT_NEAR(fast.loss, plain.loss, 2e-4 * std::abs(plain.loss));
+    ASSERT_EQ(fast.values.size(), plain.values.size());
+    for (std::size_t i = 0; i < plain.values.size(); ++i) {
+      const auto a = plain.values[i].tensor.floats();
+      const auto b = fast.values[i].tensor.floats();
+      ASSERT_EQ(a.size(), b.size());
+      double error = 0;
+      double size = 0;
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        error += std::pow(double{a[k]} - double{b[k]}, 2);
+        size += std::pow(double{a[k]}, 2);
+      }
+      EXPECT_LE(std::sqrt(error), 5e-3 * std::sqrt(size) + 1e-4)
+          << plain.values[i].name << " with " << threads << " thread(s)";
+    }
+  }
+}
+
+TEST_P(NetworkTwin, EqualBitsTwice) {
+  const Gradients first = one_step(GetParam(), Backend::onednn, 2);
+  const Gradients second = one_step(GetParam(), Backend::onednn, 2);
+  EXPECT_EQ(first.loss, second.loss);
+  for (std::size_t i = 0; i < first.values.size(); ++i) {
+    const auto a = first.values[i].tensor.floats();
+    const auto b = second.values[i].tensor.floats();
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin())) << first.values[i].name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, NetworkTwin,
+                         testing::Values(Case{"mlp:40-30", {1, 9, 9}, 5},
+                                         Case{"lenet", {1, 28, 28}, 4},
+                                         Case{"vgg11", {3, 32, 32}, 3},
+                                         Case{"resnet20", {3, 16, 16}, 3},
+                                         Case{"preresnet29", {3, 16, 16}, 3}),
+                         [](const auto& test) {
+                           std::string name = test.param.model;
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,181 @@
+// The training loop: equal bits, resuming, early stop, and what it refuses.
+#include "run/train.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "checkpoint/store.hpp"
+#include "run/eval.hpp"
+
+namespace plait {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class TrainTest : public testing::Test {
+ protected:
+  TrainTest() {
+    std::string name = (fs::temp_directory_path() / "plait-train-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~TrainTest() override { fs::remove_all(folder_); }
+
+  /// Small, but with several checkpoints and a shuffle per epoch.
+  TrainConfig small() const {
+    TrainConfig config;
+    config.model = "mlp:32";
+    config.train_limit = 320;
+    config.test_limit = 100;
+    config.batch = 32;
+    config.epochs = 3;
+    config.checkpoint_every = 4;
+    config.threads = 2;
+    config.run_dir = "none";
+    return config;
+  }
+
+  fs::path folder_;
+};
+
+TrainResult run(const TrainConfig& config, const std::atomic<bool>* interrupt = nullptr) {
+  TrainObserver silent;
+  return train(config, "", silent, interrupt);
+}
+
+TEST_F(TrainTest, EqualSeedsGiveEqualBits) {
+  const TrainResult first = run(small());
+  EXPECT_EQ(first.weights_hash, run(small()).weights_hash);
+  EXPECT_EQ(first.steps, 30);
+  TrainConfig other = small();
+  other.seed = 2;
+  EXPECT_NE(first.weights_hash, run(other).weights_hash);
+}
+
+TEST_F(TrainTest, ResumedRunHasTheBitsOfTheWholeRun) {
+  const TrainResult whole = run(small());
+  for (int stop : {1, 4, 10, 13, 29}) {
+    TrainConfig config = small();
+    config.run_dir = (folder_ / std::to_string(stop)).string();
+    config.steps = stop;
+    run(config);
+    config.steps = 0;
+    config.resume = true;
+    const TrainResult resumed = run(config);
+    EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << "stopped after " << stop;
+    EXPECT_EQ(resumed.train_loss, whole.train_loss);
+    EXPECT_EQ(resumed.test_accuracy, whole.test_accuracy);
+  }
+}
+
+TEST_F(TrainTest, AdamResumesToo) {
+  TrainConfig config = small();
+  config.optimizer = "adam";
+  config.lr = 0.001;
+  config.schedule = "cosine";
+  config.warmup_steps = 5;
+  config.clip_norm = 1;
+  config.label_smoothing = 0.1;
+  const TrainResult whole = run(config);
+  // An interruption, not --steps: the cosine's end must stay the same.
+  config.run_dir = (folder_ / "adam").string();
+  std::atomic<bool> interrupt = false;
+  struct StopAt : TrainObserver {
+    std::atomic<bool>* flag = nullptr;
+    void step(const StepReport& report) override {
+      if (report.step == 17) flag->store(true);
+    }
+  } observer;
+  observer.flag = &interrupt;
+  EXPECT_TRUE(train(config, "", observer, &interrupt).interrupted);
+  config.resume = true;
+  EXPECT_EQ(run(config).weights_hash, whole.weights_hash);
+}
+
+TEST_F(TrainTest, NonFiniteLossNamesBlockAndStepAndKeepsTheCheckpoint) {
+  TrainConfig config = small();
+  config.run_dir = (folder_ / "nan").string();
+  config.lr = 1e-3;
+  config.steps = 4;
+  run(config);
+  config.steps = 0;
+  config.resume = true;
+  config.lr = 1e30;
+  EXPECT_THAT([&] { run(config); },
+              ThrowsMessage<UserError>(AllOf(HasSubstr("step "), HasSubstr("step-000000004"))));
+  config.lr = 1e-3;
+  EXPECT_EQ(run(config).steps, 30);
+}
+
+TEST_F(TrainTest, StopsEarly) {
+  TrainConfig config = small();
+  config.lr = 0;  // nothing improves
+  config.epochs = 50;
+  config.early_stop = 2;
+  EXPECT_EQ(run(config).epochs, 3);
+}
+
+TEST_F(TrainTest, EvaluatesTheCheckpointOfARun) {
+  TrainConfig config = small();
+  config.run_dir = (folder_ / "eval").string();
+  const TrainResult trained = run(config);
+  const CheckpointStore store(fs::path(config.run_dir) / "checkpoints");
+  ASSERT_TRUE(store.latest());
+  const fs::path latest = store.path_of(store.latest()->folder) / "weights.safetensors";
+  EXPECT_EQ(evaluate_file(config, latest).accuracy, trained.test_accuracy);
+  EXPECT_TRUE(fs::exists(weights_of_run(config.run_dir)));
+}
+
+TEST_F(TrainTest, InitContinuesFromWeightsAndRefusesOthers) {
+  TrainConfig config = small();
+  config.run_dir = (folder_ / "first").string();
+  config.lr = 0;
+  const TrainResult first = run(config);
+  TrainConfig second = small();
+  second.init = weights_of_run(config.run_dir).string();
+  second.lr = 0;
+  second.seed = 99;
+  EXPECT_EQ(run(second).weights_hash, first.weights_hash);
+  second.model = "mlp:33";
+  EXPECT_THAT([&] { run(second); }, ThrowsMessage<UserError>(HasSubstr("but the model needs")));
+  second.model = "mlp:32-10";
+  EXPECT_THAT([&] { run(second); }, ThrowsMessage<UserError>(HasSubstr("is missing")));
+}
+
+TEST_F(TrainTest, RefusesAUsedFolderWithoutResume) {
+  TrainConfig config = small();
+  config.run_dir = (folder_ / "used").string();
+  run(config);
+  EXPECT_THAT([&] { run(config); }, ThrowsMessage<UserError>(HasSubstr("--resume")));
+}
+
+TEST_F(TrainTest, RegressionWithMeanSquaredError) {
+  TrainConfig config = small();
+  config.loss = "mse";  // class labels become one-hot rows
+  config.lr = 0.01;
+  const TrainResult result = run(config);
+  EXPECT_LT(result.train_loss, 0.2);
+  EXPECT_GE(*result.test_accuracy, 0.1);
+}
+
+TEST_F(TrainTest, MetricsFollowAResume) {
+  TrainConfig config = small();
+  config.run_dir = (folder_ / "metrics").string();
+  config.steps = 25;  // two epochs and a half
+  run(config);
+  config.steps = 0;
+  config.resume = true;
+  run(config);
+  std::ifstream file(fs::path(config.run_dir) / "metrics.jsonl");
+  int lines = 0;
+  for (std::string line; std::getline(file, line);) ++lines;
+  EXPECT_EQ(lines, 3);
+}
+
+}  // namespace
+}  // namespace plait
