@@ -1,13 +1,18 @@
 #include "base/memory.hpp"
 
-#include <sys/resource.h>
+#include <fstream>
+#include <string>
 
 namespace plait {
 
+// VmHWM, not getrusage: the latter begins with what the parent held before exec.
 std::int64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;  // Linux counts in KiB
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::int64_t kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
 }
 
 }  // namespace plait

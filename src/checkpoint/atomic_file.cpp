@@ -84,8 +84,11 @@ void FileSink::close() {
 }
 
 void FileSink::fail_with(int error) const {
-  fail("cannot write '{}': {} ({} bytes needed); make room or choose another folder",
-       spec_.shown_as.string(), std::strerror(error), spec_.bytes_needed);
+  const std::string line =
+      fmt::format("cannot write '{}': {} ({} bytes needed); make room or choose another folder",
+                  spec_.shown_as.string(), std::strerror(error), spec_.bytes_needed);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) throw UserError(line);
+  throw Failure(line);
 }
 
 AtomicFile::AtomicFile(fs::path path, std::uint64_t bytes_needed)

@@ -18,8 +18,9 @@ struct FileSinkSpec {
   std::uint64_t bytes_needed = 0;  // for the message when the disk is full
 };
 
-/// A new file that takes bytes in order, and counts and hashes them. Every error is a Failure that
-/// names the path, the reason and the bytes needed.
+/// A new file that takes bytes in order, and counts and hashes them. Every error
+/// names the path, the reason and the bytes needed: a UserError where the disk is full, which the
+/// user can mend, else a Failure.
 class FileSink {
  public:
   explicit FileSink(FileSinkSpec spec);

@@ -86,7 +86,7 @@ class Training {
       if (!interrupted()) evaluate();
       save();
     }
-    if (!evaluation_) evaluate();
+    if (!evaluation_ && !interrupted()) evaluate();
     return result(first_step);
   }
 
@@ -245,8 +245,8 @@ class Training {
             .steps = progress_.step,
             .train_loss = progress_.batch == 0 ? progress_.last_train_loss
                                                : progress_.epoch_loss / samples_in_epoch,
-            .test_loss = evaluation_->loss,
-            .test_accuracy = evaluation_->accuracy,
+            .test_loss = evaluation_ ? evaluation_->loss : std::nan(""),
+            .test_accuracy = evaluation_ ? evaluation_->accuracy : std::nullopt,
             .seconds = seconds,
             .images_per_second = training > 0 ? images / training : 0,
             .bytes_sent = 0,

@@ -47,7 +47,7 @@ struct TrainResult {
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   double train_loss = 0;
-  double test_loss = 0;
+  double test_loss = 0;  ///< NaN where an interrupted run did not evaluate
   std::optional<double> test_accuracy;
   double seconds = 0;
   double images_per_second = 0;

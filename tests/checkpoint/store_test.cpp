@@ -200,7 +200,7 @@ std::string save_too_much(const std::filesystem::path& directory) {
   try {
     CheckpointStore(directory, 2).save(make(20, {}, 1'000'000));
     return "saved";
-  } catch (const Failure& error) {
+  } catch (const UserError& error) {
     const CheckpointStore store(directory);
     expect_is(store.load(store.latest()->folder), make(10));
     return fmt::format("{} latest {} entries {}", error.what(), store.latest()->folder,

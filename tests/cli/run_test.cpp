@@ -181,10 +181,7 @@ TEST_F(Run, StopsWhereNumbersAreNotFiniteAndKeepsTheLastGoodCheckpoint) {
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(ended.out, "");
   EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
-  // ReLU may swallow a NaN of the weights: then the checkpoint finds it, not the loss
-  EXPECT_THAT(ended.err,
-              ::testing::ContainsRegex(
-                  "loss is .* at step [0-9]+; block '|' is not finite after step [0-9]+;"));
+  EXPECT_THAT(ended.err, ::testing::ContainsRegex("loss is .* at step [0-9]+; block '"));
   EXPECT_THAT(ended.err, HasSubstr("the last good checkpoint is run/checkpoints/step-000000032"));
   const Ended eval = run_plait(folder_.path(), {"eval", "--run", "run"});
   EXPECT_EQ(eval.exit_code, 0) << eval.err;
@@ -205,7 +202,7 @@ TEST_F(Run, AFullDiskKeepsTheOldCheckpoint) {
   Process process = plait_process(folder_.path(), more);
   process.file_size_limit = 16 << 10;
   const Ended full = run(process);
-  EXPECT_EQ(full.exit_code, 1) << full.err;
+  EXPECT_EQ(full.exit_code, 2) << full.err;
   EXPECT_EQ(full.out, "");
   EXPECT_EQ(std::ranges::count(full.err, '\n'), 1) << full.err;
   EXPECT_THAT(full.err, ::testing::StartsWith("plait: "));

@@ -125,8 +125,8 @@ class Rig {
       std::int64_t& size = sizes[slot.spec.trainable ? 0 : 1];
       size = std::max(size, slot.offset + slot.physical_size);
     }
-    weights_.assign(static_cast<std::size_t>(sizes[0]), 0.0F);
-    state_.assign(static_cast<std::size_t>(sizes[1]), 0.0F);
+    weights_ = Tensor(Shape{sizes[0]});
+    state_ = Tensor(Shape{sizes[1]});
   }
 
   RigOptions options;
@@ -136,12 +136,12 @@ class Rig {
 
   void set_parameter(std::size_t index, const Floats& plain) {
     const ParameterSlot slot = layer_->parameter_slots()[index];
-    Floats& home = slot.spec.trainable ? weights_ : state_;
+    auto home = (slot.spec.trainable ? weights_ : state_).floats();
     layer_->pack_parameter(index, plain.data(), home.data() + slot.offset);
   }
   Floats parameter(std::size_t index) const {
     const ParameterSlot slot = layer_->parameter_slots()[index];
-    const Floats& home = slot.spec.trainable ? weights_ : state_;
+    const auto home = (slot.spec.trainable ? weights_ : state_).floats();
     Floats plain(count(slot.spec.shape));
     layer_->unpack_parameter(index, home.data() + slot.offset, plain.data());
     return plain;
@@ -186,7 +186,7 @@ class Rig {
     Memory gradient(to_physical(layer_->dst_desc(), diff_dst));
     Memory diff_src(src_desc.bytes());
     Memory added(to_physical(src_desc, addend));
-    diff_weights_ = Memory(weights_.size() * sizeof(float));
+    diff_weights_ = Memory(weights_.bytes());
     LayerArgs args =
         backward_args(layer_->traits().data_reads_src, layer_->traits().data_reads_dst);
     args.diff_dst = gradient.floats();
@@ -203,7 +203,7 @@ class Rig {
   std::vector<Floats> gradients(const Floats& diff_dst) {
     if (layer_->traits().weights_reads_src) {
       Memory gradient(to_physical(layer_->dst_desc(), diff_dst));
-      diff_weights_ = Memory(weights_.size() * sizeof(float));
+      diff_weights_ = Memory(weights_.bytes());
       LayerArgs args = backward_args(true, false);
       args.diff_dst = gradient.floats();
       run(Task::backward_weights, args);
@@ -214,8 +214,8 @@ class Rig {
  private:
   LayerArgs base_args() {
     LayerArgs args;
-    args.weights = weights_.data();
-    args.state = options.training && !options.updates_state ? nullptr : state_.data();
+    args.weights = weights_.floats().data();
+    args.state = options.training && !options.updates_state ? nullptr : state_.floats().data();
     args.saved = saved_.data();
     args.training = options.training;
     args.randomness = options.randomness;
@@ -267,8 +267,8 @@ class Rig {
 
   LayerRequest request_;
   std::unique_ptr<Layer> layer_;
-  Floats weights_;
-  Floats state_;
+  Tensor weights_;
+  Tensor state_;
   std::vector<Memory> srcs_;
   std::vector<Memory> unreadable_;
   Memory dst_;

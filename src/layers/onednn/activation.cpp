@@ -1,6 +1,7 @@
 // Elementwise activations. Those whose derivative follows from the result work in place.
 #include "layers/onednn/kernel.hpp"
 #include "layers/onednn/layers.hpp"
+#include "layers/simd/relu.hpp"
 
 namespace plait::onednn {
 
@@ -32,8 +33,10 @@ class Activation final : public Layer {
  public:
   explicit Activation(const LayerRequest& request)
       : desc_(request.srcs[0]),
-        by_dst_(std::get<ActivationSpec>(request.spec).kind != ActivationKind::gelu) {
-    const Algorithms algorithms = algorithms_of(std::get<ActivationSpec>(request.spec).kind);
+        kind_(std::get<ActivationSpec>(request.spec).kind),
+        by_dst_(kind_ != ActivationKind::gelu),
+        threads_(request.threads) {
+    const Algorithms algorithms = algorithms_of(kind_);
     const Md md = to_md(desc_);
     const auto forward_kind = dnnl::prop_kind::forward_training;
     // The pair must name one algorithm; use_dst variants compute the same forward.
@@ -61,6 +64,9 @@ class Activation final : public Layer {
     return task == Task::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
   }
   void forward(const LayerArgs& args) override {
+    if (kind_ == ActivationKind::relu) {  // oneDNN's turns NaN into 0
+      return simd::relu(args.src[0], args.dst, desc_.bytes() / sizeof(float), threads_);
+    }
     forward_.run({{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}}, args.scratch);
   }
   void backward_data(const LayerArgs& args) override {
@@ -73,7 +79,9 @@ class Activation final : public Layer {
 
  private:
   TensorDesc desc_;
+  ActivationKind kind_;
   bool by_dst_;
+  int threads_;
   Kernel forward_, backward_;
 };
 

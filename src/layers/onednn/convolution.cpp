@@ -3,11 +3,15 @@
 // faster go there; they share the layouts, so the choice is per task and costs no conversion.
 #include "layers/winograd/convolution.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "layers/onednn/kernel.hpp"
 #include "layers/onednn/layers.hpp"
+#include "layers/onednn/narrow_weights.hpp"
 #include "layers/simd/add.hpp"
 #include "model/shapes.hpp"
 
@@ -104,7 +108,8 @@ class Convolution final : public Layer {
     if (!by_winograd(Task::backward_weights)) build_backward_weights();
 
     std::vector<std::int64_t> sizes{float_count(weights_)};
-    if (spec_.bias) sizes.push_back(spec_.out_channels);
+    // Whole blocks: kernels of ours read and write the bias as they do channels.
+    if (spec_.bias) sizes.push_back((spec_.out_channels + 7) / 8 * 8);
     place_parameters(specs, sizes);
   }
 
@@ -112,6 +117,7 @@ class Convolution final : public Layer {
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
   std::size_t scratch_bytes(Task task) const override {
     if (by_winograd(task)) return winograd_->scratch_bytes(task);
+    if (narrow_ && task == Task::backward_weights) return narrow_->scratch_bytes();
     return task == Task::forward         ? forward_.scratch_bytes()
            : task == Task::backward_data ? backward_data_.scratch_bytes()
                                          : backward_weights_.scratch_bytes();
@@ -143,19 +149,31 @@ class Convolution final : public Layer {
       return winograd_->backward_weights(args.src[0], args.diff_dst, args.diff_weights,
                                          bias_of(args.diff_weights), args.scratch);
     }
+    if (narrow_) return narrow_->run(args, bias_of(args.diff_weights));
     backward_weights_.run({{DNNL_ARG_SRC, args.src[0]},
                            {DNNL_ARG_DIFF_DST, args.diff_dst},
                            {DNNL_ARG_DIFF_WEIGHTS, args.diff_weights},
                            {DNNL_ARG_DIFF_BIAS, bias_of(args.diff_weights)}},
                           args.scratch);
+    if (spec_.bias) {
+      float* bias = bias_of(args.diff_weights);
+      std::fill(bias + spec_.out_channels, bias + slots_[1].physical_size, 0.0F);
+    }
   }
 
   void pack_parameter(std::size_t index, const float* plain, float* physical) const override {
-    if (index != 0) return Layer::pack_parameter(index, plain, physical);
+    if (index != 0) {
+      std::fill_n(physical, slots_[index].physical_size, 0.0F);
+      std::copy_n(plain, spec_.out_channels, physical);
+      return;
+    }
     reorder_once(plain_weights_, plain, weights_, physical);
   }
   void unpack_parameter(std::size_t index, const float* physical, float* plain) const override {
-    if (index != 0) return Layer::unpack_parameter(index, physical, plain);
+    if (index != 0) {
+      std::copy_n(physical, spec_.out_channels, plain);
+      return;
+    }
     reorder_once(weights_, physical, plain_weights_, plain);
   }
 
@@ -181,14 +199,14 @@ class Convolution final : public Layer {
                                          .kernel = {3, 3},
                                          .padding = {1, 1},
                                          .bias = spec_.bias};
+    if (!(spec_ == three_by_three) || src.layout != Layout::blocked8 ||
+        dst_desc_.layout != Layout::blocked8) {
+      return;
+    }
     const Md blocked_weights(plain_weights_.dims(), dnnl::memory::data_type::f32,
                              dnnl::memory::format_tag::OIhw8i8o);
     const Shape& shape = src.shape;
-    if (!(spec_ == three_by_three) || src.layout != Layout::blocked8 ||
-        dst_desc_.layout != Layout::blocked8 || weights_ != blocked_weights || shape[1] % 8 != 0 ||
-        spec_.out_channels % 8 != 0) {
-      return;
-    }
+    if (weights_ != blocked_weights || shape[1] % 8 != 0 || spec_.out_channels % 8 != 0) return;
     const winograd::ConvolutionShape convolution{
         .batch = static_cast<int>(shape[0]),
         .in_channels = static_cast<int>(shape[1]),
@@ -257,9 +275,27 @@ class Convolution final : public Layer {
     backward_data_.output(DNNL_ARG_DIFF_SRC, src_, data.diff_src_desc());
   }
 
+  bool choose_narrow() {
+    const auto src = from_md(src_);
+    const simd::NarrowShape shape{.batch = src->shape[0],
+                                  .in_channels = src->shape[1],
+                                  .src_height = src->shape[2],
+                                  .src_width = src->shape[3],
+                                  .dst_height = dst_desc_.shape[2],
+                                  .dst_width = dst_desc_.shape[3],
+                                  .convolution = spec_};
+    if (src->layout != Layout::plain || dst_desc_.layout != Layout::blocked8 ||
+        !simd::narrow_takes(shape)) {
+      return false;
+    }
+    narrow_.emplace(shape, weights_, threads_);
+    return true;
+  }
+
   void build_backward_weights() {
     const Geometry geometry(spec_);
     auto weights = geometry.backward_weights(src_, any_of(weights_), bias_, dst_, forward_pd_);
+    if (slow(weights) && choose_narrow()) return;
     if (slow(weights)) {
       auto free_pd = geometry.backward_weights(any_of(src_), any_of(weights_), bias_, any_of(dst_),
                                                forward_pd_);
@@ -281,6 +317,7 @@ class Convolution final : public Layer {
   Forward::primitive_desc forward_pd_;
   std::optional<winograd::Convolution> winograd_;
   std::array<bool, 3> by_winograd_{};  ///< by task
+  std::optional<NarrowWeights> narrow_;
   Kernel forward_, backward_data_, backward_weights_;
 };
 

@@ -1,5 +1,6 @@
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/batch_norm_layer.hpp"
+#include "layers/simd/max_pool.hpp"
 
 namespace plait::onednn {
 
@@ -13,7 +14,10 @@ struct Make {
   Result operator()(const LinearSpec&) const { return make_linear(request); }
   Result operator()(const BatchNormSpec&) const { return simd::make_batch_norm(request); }
   Result operator()(const ActivationSpec&) const { return make_activation(request); }
-  Result operator()(const PoolSpec&) const { return make_pool(request); }
+  Result operator()(const PoolSpec&) const {
+    Result ours = simd::make_max_pool(request);
+    return ours != nullptr ? std::move(ours) : make_pool(request);
+  }
   Result operator()(const GlobalAveragePoolSpec&) const { return make_pool(request); }
   Result operator()(const DropoutSpec&) const { return make_dropout(request); }
   Result operator()(const FlattenSpec&) const { return make_flatten(request); }

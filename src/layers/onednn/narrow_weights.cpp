@@ -1,0 +1,34 @@
+#include "layers/onednn/narrow_weights.hpp"
+
+namespace plait::onednn {
+
+namespace {
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+NarrowWeights::NarrowWeights(const simd::NarrowShape& shape, const Md& weights, int threads)
+    : shape_(shape), threads_(threads) {
+  const Md ours(weights.dims(), dnnl::memory::data_type::f32, dnnl::memory::format_tag::Abcd8a);
+  const dnnl::reorder::primitive_desc pd(cpu(), ours, cpu(), weights, user_scratch());
+  reorder_ = Kernel(dnnl::reorder(pd), pd.scratchpad_desc());
+  reorder_.input(DNNL_ARG_FROM, ours, ours);
+  reorder_.output(DNNL_ARG_TO, weights, weights);
+  sums_offset_ = aligned(sizeof(float) * simd::narrow_weights_size(shape));
+  reorder_offset_ = sums_offset_ + aligned(simd::narrow_scratch_bytes(shape, threads));
+}
+
+std::size_t NarrowWeights::scratch_bytes() const {
+  return reorder_offset_ + reorder_.scratch_bytes();
+}
+
+void NarrowWeights::run(const LayerArgs& args, float* diff_bias) {
+  auto* blocked = reinterpret_cast<float*>(args.scratch);
+  simd::narrow_backward_weights(shape_, {args.src[0], args.diff_dst, blocked, diff_bias}, threads_,
+                                args.scratch + sums_offset_);
+  reorder_.run({{DNNL_ARG_FROM, blocked}, {DNNL_ARG_TO, args.diff_weights}},
+               args.scratch + reorder_offset_);
+}
+
+}  // namespace plait::onednn
