@@ -26,8 +26,8 @@ struct Randomness {
   std::int64_t first_sample = 0;
 };
 
-/// The memory one task of one layer reads and writes, all of it 64-byte aligned. Every task gets the
-/// pointers its comment in Layer names; the others may be null.
+/// The memory one task of one layer reads and writes, all of it 64-byte aligned. Every task gets
+/// the pointers its comment in Layer names; the others may be null.
 struct LayerArgs {
   std::array<const float*, 2> src{};
   float* dst = nullptr;

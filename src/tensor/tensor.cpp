@@ -38,7 +38,6 @@ const char* name_of(DType dtype) {
 const char* name_of(Layout layout) {
   switch (layout) {
     case Layout::plain: return "plain";
-    case Layout::channels_last: return "channels_last";
     case Layout::blocked8: return "blocked8";
     case Layout::blocked16: return "blocked16";
   }

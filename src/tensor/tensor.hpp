@@ -18,7 +18,7 @@ const char* name_of(DType dtype);
 
 /// How the elements of an activation lie in memory. `plain` is row-major in the order of the shape;
 /// the others hold for rank 4 (N, C, H, W) only. Blocked layouts pad C up to the block with zeros.
-enum class Layout { plain, channels_last, blocked8, blocked16 };
+enum class Layout { plain, blocked8, blocked16 };
 
 const char* name_of(Layout layout);
 

@@ -37,7 +37,6 @@ inline std::size_t physical_offset(const TensorDesc& desc, std::size_t i) {
   const std::size_t pixel = i % pixels;
   const std::size_t c = i / pixels % channels;
   const std::size_t n = i / pixels / channels;
-  if (desc.layout == Layout::channels_last) return (n * pixels + pixel) * channels + c;
   const std::size_t block = desc.layout == Layout::blocked8 ? 8 : 16;
   const std::size_t blocks = (channels + block - 1) / block;
   return ((n * blocks + c / block) * pixels + pixel) * block + c % block;

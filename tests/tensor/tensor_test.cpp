@@ -24,7 +24,6 @@ TEST(TensorDesc, BlockedLayoutsPadTheChannels) {
     return TensorDesc{{2, channels, 5, 7}, DType::f32, layout}.physical_elements();
   };
   EXPECT_EQ(elements(3, Layout::plain), 2 * 3 * 35);
-  EXPECT_EQ(elements(3, Layout::channels_last), 2 * 3 * 35);
   EXPECT_EQ(elements(3, Layout::blocked8), 2 * 8 * 35);
   EXPECT_EQ(elements(3, Layout::blocked16), 2 * 16 * 35);
   EXPECT_EQ(elements(16, Layout::blocked8), 2 * 16 * 35);
@@ -63,10 +62,7 @@ TEST(Tensor, EmptyUntilGivenAShape) {
   EXPECT_FALSE(Tensor(Shape{0}).empty());
 }
 
-TEST(Names, AreTheWordsOfFilesAndMessages) {
-  EXPECT_STREQ(name_of(DType::bf16), "bf16");
-  EXPECT_STREQ(name_of(Layout::channels_last), "channels_last");
-}
+TEST(Names, AreTheWordsOfFilesAndMessages) { EXPECT_STREQ(name_of(DType::bf16), "bf16"); }
 
 }  // namespace
 }  // namespace plait

@@ -228,7 +228,7 @@ class Convolution final : public Layer {
       if (!slow(free_pd)) pd = free_pd;
     }
     auto desc = from_md(pd.dst_desc());
-    if (!desc || desc->layout == Layout::channels_last) desc = from_md(dst_plain);
+    if (!desc) desc = from_md(dst_plain);
     dst_desc_ = *desc;
     dst_ = to_md(dst_desc_);
     if (residual_) pd = with_residual(geometry, pd);

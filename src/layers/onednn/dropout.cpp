@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/error.hpp"
 #include "layers/dropout_mask.hpp"
 #include "layers/onednn/layers.hpp"
 
@@ -17,10 +16,7 @@ class Dropout final : public Layer {
       : desc_(request.srcs[0]),
         probability_(std::get<DropoutSpec>(request.spec).probability),
         key_(dropout_key(request.name)),
-        threads_(request.threads) {
-    if (desc_.layout == Layout::channels_last)
-      fail("{}: dropout takes no channels_last", request.name);
-  }
+        threads_(request.threads) {}
 
   const TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override { return {.diff_in_place = true, .forward_in_place = true}; }

@@ -12,7 +12,6 @@ Tag tag_of(const TensorDesc& desc) {
   if (desc.shape.rank() == 2) return Tag::ab;
   switch (desc.layout) {
     case Layout::plain: return Tag::abcd;
-    case Layout::channels_last: return Tag::acdb;
     case Layout::blocked8: return Tag::aBcd8b;
     case Layout::blocked16: return Tag::aBcd16b;
   }
@@ -46,8 +45,7 @@ Md to_md(const TensorDesc& desc) {
 std::optional<TensorDesc> from_md(const Md& md) {
   const auto dims = md.dims();
   const Shape shape(std::vector<std::int64_t>(dims.begin(), dims.end()));
-  for (Layout layout :
-       {Layout::plain, Layout::blocked8, Layout::blocked16, Layout::channels_last}) {
+  for (Layout layout : {Layout::plain, Layout::blocked8, Layout::blocked16}) {
     const TensorDesc desc{.shape = shape, .layout = layout};
     if (to_md(desc) == md) return desc;
   }

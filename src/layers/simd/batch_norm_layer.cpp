@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "layers/simd/batch_norm.hpp"
 #include "layers/simd/batch_norm_plain.hpp"
 
@@ -21,8 +20,6 @@ class BatchNorm final : public Layer {
         relu_(request.relu),
         threads_(request.threads),
         channels_(desc_.shape[1]) {
-    if (desc_.layout == Layout::channels_last)
-      fail("{}: BatchNorm takes no channels_last", request.name);
     const std::int64_t block = desc_.layout == Layout::blocked8    ? 8
                                : desc_.layout == Layout::blocked16 ? 16
                                                                    : 1;
