@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """Training steps of plait and of PyTorch, side by side on this machine.
 
-One process each: plait, PyTorch with contiguous and with channels_last tensors. They take turns, round
-by round, so that a slow minute of the machine hits all three; only one computes at a time. Prints a
+One process each: plait, PyTorch with contiguous and with channels_last tensors, and these two again with
+the BLAS that Debian's python3-torch brings along. They take turns, round by round, so that a slow minute
+of the machine hits all of them; only one computes at a time. Prints a
 Markdown table and writes everything measured to build/bench/torch.json. bench/README.md says more.
 """
 
 import argparse
+import glob
 import json
 import math
 import os
@@ -16,7 +18,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PEERS = ("contiguous", "channels_last")
+FORMATS = ("contiguous", "channels_last")
+PEERS = FORMATS  # with OpenBLAS
+DEFAULT_BLAS = tuple(f"{name}, default BLAS" for name in FORMATS)
 # model -> sample shape, batch
 CASES = {"vgg16": ("3x32x32", 64), "resnet164": ("3x32x32", 32), "lenet": ("1x28x28", 64)}
 
@@ -24,9 +28,10 @@ CASES = {"vgg16": ("3x32x32", 64), "resnet164": ("3x32x32", 32), "lenet": ("1x28
 class Worker:
     """A process that runs training steps when told to; see bench/step_worker.cpp for the protocol."""
 
-    def __init__(self, command, threads):
+    def __init__(self, command, threads, **variables):
         cores = sorted(os.sched_getaffinity(0))[:threads]
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads),
+                           **variables)
         self.command = command
         self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE,
@@ -63,8 +68,11 @@ def start(model, threads, build):
     arguments = [model, shape, str(batch), str(threads)]
     torch_worker = ["/usr/bin/python3", str(HERE / "peers" / "torch_worker.py")]
     workers = {"plait": Worker([str(build / "bench" / "step_worker"), *arguments], threads)}
-    for memory_format in PEERS:
-        workers[memory_format] = Worker([*torch_worker, *arguments, memory_format], threads)
+    for memory_format, with_default in zip(FORMATS, DEFAULT_BLAS):
+        command = [*torch_worker, *arguments, memory_format]
+        workers[memory_format] = Worker(command, threads)
+        if reference := glob.glob("/usr/lib/*/blas/libblas.so.3"):
+            workers[with_default] = Worker(command, threads, LD_LIBRARY_PATH=os.path.dirname(reference[0]))
     counts = {name: worker.hello["parameters"] for name, worker in workers.items()}
     if len(set(counts.values())) != 1:
         sys.exit(f"compare_torch: {model} is not the same network everywhere; parameters: {counts}")
@@ -88,12 +96,14 @@ def measure(model, threads, options):
     median = {name: statistics.median(r[name] for r in rounds) for name in workers}
     better = min(PEERS, key=median.get)
     ratios = [r[better] / r["plait"] for r in rounds]
+    default = min((median[name] for name in DEFAULT_BLAS if name in median), default=math.nan)
     gemm_peak = max(gemm)
     return {
         "model": model, "batch": CASES[model][1], "threads": threads,
         "parameters": plait.hello["parameters"], "rounds": rounds, "steps_per_round": steps,
         "median_ms": {name: 1e3 * seconds for name, seconds in median.items()}, "better_peer": better,
         "ratio": median[better] / median["plait"], "ratio_min": min(ratios), "ratio_max": max(ratios),
+        "ratio_default_blas": default / median["plait"],
         "peak_bytes": {name: worker.peak_bytes for name, worker in workers.items()},
         "idle_bytes": {name: worker.hello["idle_bytes"] for name, worker in workers.items()},
         "memory_ratio": min(workers[peer].peak_bytes for peer in PEERS) / plait.peak_bytes,
@@ -104,13 +114,14 @@ def measure(model, threads, options):
 
 
 HEADINGS = ("model", "batch", "threads", "plait ms", "PyTorch ms", "format", "ratio", "min..max",
-            "peak MB", "PyTorch MB", "memory ratio", "GEMM GFLOP/s", "share")
+            "ratio, default BLAS",            "peak MB", "PyTorch MB", "memory ratio", "GEMM GFLOP/s", "share")
 
 
 def row(r):
     ms, megabytes = r["median_ms"], {name: b / 1e6 for name, b in r["peak_bytes"].items()}
     return (r["model"], r["batch"], r["threads"], f"{ms['plait']:.1f}", f"{ms[r['better_peer']]:.1f}",
             r["better_peer"], f"{r['ratio']:.2f}", f"{r['ratio_min']:.2f}..{r['ratio_max']:.2f}",
+            f"{r['ratio_default_blas']:.2f}",
             f"{megabytes['plait']:.0f}", f"{min(megabytes[p] for p in PEERS):.0f}",
             f"{r['memory_ratio']:.2f}", f"{r['gemm_gflops']:.0f}", f"{100 * r['gemm_share']:.0f} %")
 

@@ -79,7 +79,8 @@ std::string profile_text(const Profile& profile, const ProfileConfig& config) {
   total[9] = "";
   rows.push_back(std::move(total));
   return fmt::format(
-      "{} on {}, batch {}, {} thread(s), median of {} step(s), milliseconds\n\n{}\n"
+      "{} on {}, batch {}, {} thread(s), mean of the faster half of {} step(s), "
+      "milliseconds\n\n{}\n"
       "one step takes {} ms: {:.0f} images/s\n",
       config.model, config.data_shape, config.batch, config.threads, config.steps, table(rows, 1),
       milliseconds(profile.step_ms), static_cast<double>(config.batch) / profile.step_ms * 1000);

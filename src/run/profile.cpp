@@ -11,11 +11,11 @@ namespace plait {
 
 namespace {
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
+/// One measured step: the clock around it and the clocks of its tasks.
+struct MeasuredStep {
+  double wall = 0;
+  TaskSeconds tasks;
+};
 
 Batch made_up_batch(const ProfileConfig& config) {
   Batch batch;
@@ -53,8 +53,7 @@ Profile profile(const ProfileConfig& config) {
   SerialStep step(chain, parameters, {});
   const Batch batch = made_up_batch(config);
 
-  std::vector<TaskSeconds> measured;
-  std::vector<double> walls;
+  std::vector<MeasuredStep> measured;
   for (std::int64_t i = 0; i < config.warmup + config.steps; ++i) {
     const TaskSeconds before = step.seconds();
     const Stopwatch watch;
@@ -63,25 +62,27 @@ Profile profile(const ProfileConfig& config) {
         {.optimizer = *optimizer, .learning_rate = 1e-4, .weight_decay = 5e-4, .step = i + 1});
     const double wall = watch.seconds();
     if (i < config.warmup) continue;
-    walls.push_back(wall);
-    measured.push_back(difference(step.seconds(), before));
+    measured.push_back({wall, difference(step.seconds(), before)});
   }
 
-  const auto median_ms = [&](auto&& pick) {
-    std::vector<double> values;
-    for (const TaskSeconds& seconds : measured) values.push_back(1e3 * pick(seconds));
-    return median(std::move(values));
+  // Means of one set of steps, so that the tasks add up to the step; the slower half is noise.
+  std::ranges::sort(measured, {}, &MeasuredStep::wall);
+  measured.resize((measured.size() + 1) / 2);
+  const auto mean_ms = [&](auto&& pick) {
+    double sum = 0;
+    for (const MeasuredStep& one : measured) sum += pick(one.tasks);
+    return 1e3 * sum / static_cast<double>(measured.size());
   };
   const std::vector<BlockCost> costs = block_costs(model);
   Profile result;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     result.blocks.push_back(
         {.name = chain.block(i).name(),
-         .forward_ms = median_ms([&](const TaskSeconds& s) { return s.forward[i]; }),
-         .backward_data_ms = median_ms([&](const TaskSeconds& s) { return s.backward_data[i]; }),
+         .forward_ms = mean_ms([&](const TaskSeconds& s) { return s.forward[i]; }),
+         .backward_data_ms = mean_ms([&](const TaskSeconds& s) { return s.backward_data[i]; }),
          .backward_weights_ms =
-             median_ms([&](const TaskSeconds& s) { return s.backward_weights[i]; }),
-         .update_ms = median_ms([&](const TaskSeconds& s) { return s.update[i]; }),
+             mean_ms([&](const TaskSeconds& s) { return s.backward_weights[i]; }),
+         .update_ms = mean_ms([&](const TaskSeconds& s) { return s.update[i]; }),
          .macs = costs[i].macs * config.batch,
          .parameters = costs[i].parameters,
          .dst_bytes = static_cast<std::int64_t>(chain.block(i).dst_desc().bytes())});
@@ -89,9 +90,10 @@ Profile profile(const ProfileConfig& config) {
     result.sum_ms +=
         block.forward_ms + block.backward_data_ms + block.backward_weights_ms + block.update_ms;
   }
-  result.loss_ms = median_ms([](const TaskSeconds& s) { return s.loss; });
+  result.loss_ms = mean_ms([](const TaskSeconds& s) { return s.loss; });
   result.sum_ms += result.loss_ms;
-  result.step_ms = 1e3 * median(walls);
+  for (const MeasuredStep& one : measured) result.step_ms += one.wall;
+  result.step_ms *= 1e3 / static_cast<double>(measured.size());
   return result;
 }
 

@@ -32,11 +32,11 @@ struct BlockProfile {
 struct Profile {
   std::vector<BlockProfile> blocks;
   double loss_ms = 0;
-  double step_ms = 0;  ///< median of the steps, by one clock around each
+  double step_ms = 0;  ///< by one clock around each step
   double sum_ms = 0;   ///< of all tasks above, in the same steps
 };
 
-/// Times are medians over the measured steps.
+/// Times are means over the faster half of the measured steps.
 Profile profile(const ProfileConfig& config);
 
 }  // namespace plait
