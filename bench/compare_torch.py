@@ -114,7 +114,7 @@ def measure(model, threads, options):
 
 
 HEADINGS = ("model", "batch", "threads", "plait ms", "PyTorch ms", "format", "ratio", "min..max",
-            "ratio, default BLAS",            "peak MB", "PyTorch MB", "memory ratio", "GEMM GFLOP/s", "share")
+            "ratio, default BLAS", "peak MB", "PyTorch MB", "memory ratio", "GEMM GFLOP/s", "share")
 
 
 def row(r):

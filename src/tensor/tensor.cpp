@@ -44,9 +44,13 @@ const char* name_of(Layout layout) {
   return "?";
 }
 
+std::int64_t channel_block(Layout layout) {
+  return layout == Layout::blocked8 ? 8 : layout == Layout::blocked16 ? 16 : 1;
+}
+
 std::int64_t TensorDesc::physical_elements() const {
   const std::int64_t elements = shape.elements();
-  const std::int64_t block = layout == Layout::blocked8 ? 8 : layout == Layout::blocked16 ? 16 : 1;
+  const std::int64_t block = channel_block(layout);
   return block == 1 ? elements : elements / shape[1] * round_up(shape[1], block);
 }
 

@@ -21,6 +21,8 @@ const char* name_of(DType dtype);
 enum class Layout { plain, blocked8, blocked16 };
 
 const char* name_of(Layout layout);
+/// Channels that lie together: 8, 16, or 1 where the layout is plain.
+std::int64_t channel_block(Layout layout);
 
 struct TensorDesc {
   Shape shape;

@@ -1,112 +1,19 @@
 // The Winograd convolution against a plain one in double precision.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <new>
-#include <random>
-#include <stdexcept>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "hwy/targets.h"
 #include "layers/winograd/convolution.hpp"
+#include "layers/winograd_testing.hpp"
 
 namespace plait::winograd {
 namespace {
-
-// 64-byte aligned floats, as the interface asks for.
-class Buffer {
- public:
-  explicit Buffer(std::size_t size) : size_(size), data_(new (std::align_val_t{64}) float[size]) {
-    std::fill_n(data_, size, std::nanf(""));
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { operator delete[](data_, std::align_val_t{64}); }
-
-  float* data() { return data_; }
-  const float* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  std::size_t bytes() const { return size_ * sizeof(float); }
-  float& operator[](std::size_t i) { return data_[i]; }
-  float operator[](std::size_t i) const { return data_[i]; }
-
-  void fill_normal(unsigned seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    std::generate_n(data_, size_, [&] { return normal(random); });
-  }
-
- private:
-  std::size_t size_;
-  float* data_;
-};
-
-std::size_t pixels(const ConvolutionShape& s) {
-  return static_cast<std::size_t>(s.batch) * static_cast<std::size_t>(s.height) *
-         static_cast<std::size_t>(s.width);
-}
-
-// Index into nChw8c.
-std::size_t at(const ConvolutionShape& s, int channels, int n, int c, int y, int x) {
-  return static_cast<std::size_t>(
-      (((n * (channels / 8) + c / 8) * s.height + y) * s.width + x) * 8 + c % 8);
-}
-
-// Index into oihw.
-std::size_t weight_at(const ConvolutionShape& s, int o, int i, int ky, int kx) {
-  return static_cast<std::size_t>(((o * s.in_channels + i) * 3 + ky) * 3 + kx);
-}
-
-// The three tasks, in double precision; weights in oihw.
-struct Reference {
-  std::vector<double> dst, diff_src, diff_weights, diff_bias;
-
-  Reference(const ConvolutionShape& s, const Buffer& src, const Buffer& weights,
-            const Buffer& diff_dst)
-      : dst(diff_dst.size()),
-        diff_src(src.size()),
-        diff_weights(weights.size()),
-        diff_bias(static_cast<std::size_t>(s.out_channels)) {
-    for (int n = 0; n < s.batch; ++n) {
-      for (int o = 0; o < s.out_channels; ++o) {
-        for (int y = 0; y < s.height; ++y) {
-          for (int x = 0; x < s.width; ++x) {
-            const std::size_t d = at(s, s.out_channels, n, o, y, x);
-            diff_bias[static_cast<std::size_t>(o)] += diff_dst[d];
-            for (int i = 0; i < s.in_channels; ++i) {
-              for (int ky = 0; ky < 3; ++ky) {
-                for (int kx = 0; kx < 3; ++kx) {
-                  const int sy = y + ky - 1, sx = x + kx - 1;
-                  if (sy < 0 || sy >= s.height || sx < 0 || sx >= s.width) continue;
-                  const std::size_t a = at(s, s.in_channels, n, i, sy, sx);
-                  const std::size_t w = weight_at(s, o, i, ky, kx);
-                  dst[d] += double{src[a]} * double{weights[w]};
-                  diff_src[a] += double{diff_dst[d]} * double{weights[w]};
-                  diff_weights[w] += double{src[a]} * double{diff_dst[d]};
-                }
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-};
-
-// The largest difference, relative to the largest expected value.
-double error(const std::vector<double>& expected, const Buffer& actual) {
-  double largest = 0, difference = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    largest = std::max(largest, std::abs(expected[i]));
-    difference = std::max(difference, std::abs(expected[i] - double{actual[i]}));
-    if (std::isnan(actual[i])) return INFINITY;
-  }
-  return difference / largest;
-}
 
 struct Case {
   ConvolutionShape shape;
@@ -117,8 +24,8 @@ class WinogradTest : public testing::TestWithParam<Case> {
  protected:
   WinogradTest()
       : s_(GetParam().shape),
-        src_(pixels(s_) * static_cast<std::size_t>(s_.in_channels)),
-        diff_dst_(pixels(s_) * static_cast<std::size_t>(s_.out_channels)),
+        src_(src_of(s_).size()),
+        diff_dst_(dst_of(s_).size()),
         oihw_(weights_size(s_)),
         weights_(weights_size(s_)),
         bias_(static_cast<std::size_t>(s_.out_channels)) {
@@ -129,7 +36,14 @@ class WinogradTest : public testing::TestWithParam<Case> {
     pack_weights(s_, oihw_.data(), weights_.data());
   }
 
-  double limit() const { return GetParam().tiling == Tiling::f4 ? 1e-5 : 2e-6; }
+  double limit() const {
+    switch (GetParam().tiling) {
+      case Tiling::f4_5x5: return 2e-5;
+      case Tiling::f4:
+      case Tiling::f2_5x5: return 1e-5;
+      default: return 2e-6;
+    }
+  }
 
   ConvolutionShape s_;
   Buffer src_, diff_dst_, oihw_, weights_, bias_;
@@ -140,9 +54,9 @@ TEST_P(WinogradTest, AgreesWithPlainConvolution) {
   std::vector<double> with_bias = expected.dst;
   for (int n = 0; n < s_.batch; ++n) {
     for (int o = 0; o < s_.out_channels; ++o) {
-      for (int y = 0; y < s_.height; ++y) {
-        for (int x = 0; x < s_.width; ++x) {
-          with_bias[at(s_, s_.out_channels, n, o, y, x)] += bias_[static_cast<std::size_t>(o)];
+      for (int y = 0; y < s_.dst_height(); ++y) {
+        for (int x = 0; x < s_.dst_width(); ++x) {
+          with_bias[dst_of(s_).at(n, o, y, x)] += bias_[static_cast<std::size_t>(o)];
         }
       }
     }
@@ -220,15 +134,16 @@ TEST_P(WinogradTest, BackwardIsAdjointToForward) {
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
   const ConvolutionShape& s = info.param.shape;
-  const char* tiling = info.param.tiling == Tiling::f2   ? "f2"
-                       : info.param.tiling == Tiling::f4 ? "f4"
-                                                         : "image2x2";
-  return "n" + std::to_string(s.batch) + "i" + std::to_string(s.in_channels) + "o" +
-         std::to_string(s.out_channels) + "h" + std::to_string(s.height) + "w" +
-         std::to_string(s.width) + "_" + tiling;
+  static const std::map<Tiling, std::string> tilings{{Tiling::f2, "f2"},
+                                                     {Tiling::f4, "f4"},
+                                                     {Tiling::image2x2, "image2x2"},
+                                                     {Tiling::f2_5x5, "f2_5x5"},
+                                                     {Tiling::f4_5x5, "f4_5x5"}};
+  return fmt::format("n{}i{}o{}h{}w{}p{}_{}", s.batch, s.in_channels, s.out_channels, s.height,
+                     s.width, s.padding, tilings.at(info.param.tiling));
 }
 
-std::vector<Case> cases() {
+std::vector<Case> cases_3x3() {
   std::vector<Case> all;
   for (const ConvolutionShape& shape : {
            ConvolutionShape{1, 8, 8, 1, 1},
@@ -242,74 +157,40 @@ std::vector<Case> cases() {
            {17, 24, 16, 11, 6},  // several chunks
            {9, 256, 264, 2, 2},  // groups of channels
            {5, 136, 256, 3, 3},
+           {3, 24, 40, 6, 9, 3, 0},
+           {2, 16, 8, 7, 5, 3, 2},
        }) {
     all.push_back({shape, Tiling::f2});
     all.push_back({shape, Tiling::f4});
-    if (shape.height <= 2 && shape.width <= 2) all.push_back({shape, Tiling::image2x2});
+    if (choose_tiling(shape) == Tiling::image2x2) all.push_back({shape, Tiling::image2x2});
   }
   all.push_back({{450, 136, 256, 1, 1}, Tiling::f4});  // groups of channels, several chunks
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, WinogradTest, testing::ValuesIn(cases()), case_name);
-
-// Every instruction set that this processor has, not just the best one.
-TEST(WinogradTargets, AgreeWithEachOther) {
-  const ConvolutionShape s{3, 16, 24, 5, 7};
-  Buffer src(pixels(s) * 16), diff_dst(pixels(s) * 24), oihw(weights_size(s));
-  Buffer weights(weights_size(s));
-  src.fill_normal(1);
-  diff_dst.fill_normal(2);
-  oihw.fill_normal(3);
-  pack_weights(s, oihw.data(), weights.data());
-  const Reference expected(s, src, oihw, diff_dst);
-  const Convolution convolution(s, 2);
-  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    Buffer scratch(convolution.scratch_bytes() / sizeof(float));
-    Buffer dst(diff_dst.size()), diff_src(src.size());
-    Buffer diff_weights(weights_size(s)), diff_oihw(weights_size(s));
-    convolution.forward(src.data(), weights.data(), nullptr, dst.data(), scratch.data());
-    convolution.backward_data(diff_dst.data(), weights.data(), diff_src.data(), scratch.data());
-    convolution.backward_weights(src.data(), diff_dst.data(), diff_weights.data(), nullptr,
-                                 scratch.data());
-    unpack_weights(s, diff_weights.data(), diff_oihw.data());
-    EXPECT_LT(error(expected.dst, dst), 1e-5);
-    EXPECT_LT(error(expected.diff_src, diff_src), 1e-5);
-    EXPECT_LT(error(expected.diff_weights, diff_oihw), 1e-5);
+std::vector<Case> cases_5x5() {
+  std::vector<Case> all;
+  for (const ConvolutionShape& shape : {
+           ConvolutionShape{1, 8, 8, 5, 5, 5, 0},  // fewer images than threads
+           {1, 16, 8, 1, 1, 5, 2},
+           {2, 24, 16, 9, 6, 5, 2},
+           {3, 16, 24, 7, 11, 5, 1},
+           {5, 8, 40, 10, 13, 5, 0},
+           {2, 8, 16, 4, 3, 5, 4},
+           {8, 24, 56, 12, 12, 5, 0},
+           {2, 136, 256, 5, 5, 5, 1},  // groups of channels
+       }) {
+    all.push_back({shape, Tiling::f2_5x5});
+    all.push_back({shape, Tiling::f4_5x5});
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  // Images of several chunks; groups of channels with several chunks, ending within an image.
+  all.push_back({{3, 88, 80, 29, 13, 5, 2}, Tiling::f4_5x5});
+  all.push_back({{37, 136, 256, 1, 13, 5, 2}, Tiling::f4_5x5});
+  return all;
 }
 
-TEST(WinogradConvolution, IsWorthwhileForCommonShapesOnly) {
-  for (const Task task : {Task::forward, Task::backward_data, Task::backward_weights}) {
-    EXPECT_TRUE(worthwhile({64, 64, 64, 32, 32}, task));
-    EXPECT_TRUE(worthwhile({64, 512, 512, 2, 2}, task));
-    EXPECT_TRUE(worthwhile({32, 16, 16, 32, 32}, task));
-    EXPECT_FALSE(worthwhile({64, 512, 512, 1, 1}, task));
-    EXPECT_FALSE(worthwhile({1, 512, 512, 4, 4}, task));
-  }
-}
-
-TEST(WinogradWeights, UnpackUndoesPack) {
-  const ConvolutionShape s{1, 16, 24, 4, 4};
-  Buffer oihw(weights_size(s)), packed(weights_size(s)), back(weights_size(s));
-  oihw.fill_normal(5);
-  pack_weights(s, oihw.data(), packed.data());
-  unpack_weights(s, packed.data(), back.data());
-  EXPECT_EQ(std::memcmp(oihw.data(), back.data(), oihw.bytes()), 0);
-}
-
-TEST(WinogradConvolution, RefusesWhatItCannotDo) {
-  EXPECT_THROW(Convolution({1, 3, 8, 4, 4}, 1), std::invalid_argument);
-  EXPECT_THROW(Convolution({1, 8, 12, 4, 4}, 1), std::invalid_argument);
-  EXPECT_THROW(Convolution({0, 8, 8, 4, 4}, 1), std::invalid_argument);
-  EXPECT_THROW(Convolution({1, 8, 8, 4, 4}, 0), std::invalid_argument);
-  EXPECT_THROW(Convolution({1, 8, 8, 4, 4}, 1, Tiling::image2x2), std::invalid_argument);
-}
+INSTANTIATE_TEST_SUITE_P(Kernel3x3, WinogradTest, testing::ValuesIn(cases_3x3()), case_name);
+INSTANTIATE_TEST_SUITE_P(Kernel5x5, WinogradTest, testing::ValuesIn(cases_5x5()), case_name);
 
 }  // namespace
 }  // namespace plait::winograd

@@ -195,24 +195,29 @@ class Convolution final : public Layer {
   }
 
   void choose_winograd(const TensorDesc& src) {
-    const ConvolutionSpec three_by_three{.out_channels = spec_.out_channels,
-                                         .kernel = {3, 3},
-                                         .padding = {1, 1},
-                                         .bias = spec_.bias};
-    if (!(spec_ == three_by_three) || src.layout != Layout::blocked8 ||
-        dst_desc_.layout != Layout::blocked8) {
+    const std::int64_t kernel = spec_.kernel.height;
+    const std::int64_t padding = spec_.padding.height;
+    const ConvolutionSpec square{.out_channels = spec_.out_channels,
+                                 .kernel = {kernel, kernel},
+                                 .padding = {padding, padding},
+                                 .bias = spec_.bias};
+    if ((kernel != 3 && kernel != 5) || padding >= kernel || !(spec_ == square) ||
+        src.layout != Layout::blocked8 || dst_desc_.layout != Layout::blocked8) {
       return;
     }
     const Md blocked_weights(plain_weights_.dims(), dnnl::memory::data_type::f32,
                              dnnl::memory::format_tag::OIhw8i8o);
+    if (weights_ != blocked_weights) return;
+    // Channels as they lie in memory: whole blocks, the rest zero.
     const Shape& shape = src.shape;
-    if (weights_ != blocked_weights || shape[1] % 8 != 0 || spec_.out_channels % 8 != 0) return;
     const winograd::ConvolutionShape convolution{
         .batch = static_cast<int>(shape[0]),
-        .in_channels = static_cast<int>(shape[1]),
-        .out_channels = static_cast<int>(spec_.out_channels),
+        .in_channels = static_cast<int>((shape[1] + 7) / 8 * 8),
+        .out_channels = static_cast<int>((spec_.out_channels + 7) / 8 * 8),
         .height = static_cast<int>(shape[2]),
-        .width = static_cast<int>(shape[3])};
+        .width = static_cast<int>(shape[3]),
+        .kernel = static_cast<int>(kernel),
+        .padding = static_cast<int>(padding)};
     winograd_.emplace(convolution, threads_);
     for (Task task : {Task::forward, Task::backward_data, Task::backward_weights}) {
       by_winograd_[static_cast<std::size_t>(task)] = winograd::worthwhile(convolution, task);

@@ -45,9 +45,7 @@ class Dropout final : public Layer {
     auto* mask = reinterpret_cast<std::uint8_t*>(args.saved);
     const std::int64_t samples = desc_.shape[0];
     const std::int64_t stride = desc_.physical_elements() / samples;
-    const std::int64_t block = desc_.layout == Layout::blocked8    ? 8
-                               : desc_.layout == Layout::blocked16 ? 16
-                                                                   : 1;
+    const std::int64_t block = channel_block(desc_.layout);
     const std::int64_t pixels = desc_.shape.rank() == 4 ? desc_.shape[2] * desc_.shape[3] : 1;
 #pragma omp parallel num_threads(threads_)
     {

@@ -38,38 +38,13 @@ class Move {
   std::size_t bytes_ = 0;
 };
 
-class Flatten final : public Layer {
+/// src brought into the layout `moved`; the next layer sees it as `dst`, which are the same bytes.
+class Relayout final : public Layer {
  public:
-  explicit Flatten(const LayerRequest& request) {
-    const TensorDesc& src = request.srcs[0];
-    const TensorDesc plain{.shape = src.shape};
-    dst_desc_ = {.shape = {src.shape[0], src.shape.elements() / src.shape[0]}};
-    out_ = Move(src, plain);
-    back_ = Move(plain, src);
-  }
+  Relayout(const TensorDesc& src, const TensorDesc& moved, TensorDesc dst)
+      : dst_desc_(std::move(dst)), out_(src, moved), back_(moved, src) {}
   const TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.diff_in_place = !out_}; }
-  std::size_t scratch_bytes(Task) const override {
-    return std::max(out_.scratch_bytes(), back_.scratch_bytes());
-  }
-  void forward(const LayerArgs& args) override { out_.run(args.src[0], args.dst, args.scratch); }
-  void backward_data(const LayerArgs& args) override {
-    back_.run(args.diff_dst, args.diff_src, args.scratch);
-  }
-
- private:
-  TensorDesc dst_desc_;
-  Move out_, back_;
-};
-
-class Conversion final : public Layer {
- public:
-  explicit Conversion(const LayerRequest& request)
-      : dst_desc_{.shape = request.srcs[0].shape, .layout = *request.convert_to},
-        out_(request.srcs[0], dst_desc_),
-        back_(dst_desc_, request.srcs[0]) {}
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
-  LayerTraits traits() const override { return {}; }
   std::size_t scratch_bytes(Task) const override {
     return std::max(out_.scratch_bytes(), back_.scratch_bytes());
   }
@@ -106,11 +81,14 @@ class Add final : public Layer {
 }  // namespace
 
 std::unique_ptr<Layer> make_flatten(const LayerRequest& request) {
-  return std::make_unique<Flatten>(request);
+  const TensorDesc& src = request.srcs[0];
+  const TensorDesc flat{.shape = {src.shape[0], src.shape.elements() / src.shape[0]}};
+  return std::make_unique<Relayout>(src, TensorDesc{.shape = src.shape}, flat);
 }
 
 std::unique_ptr<Layer> make_conversion(const LayerRequest& request) {
-  return std::make_unique<Conversion>(request);
+  const TensorDesc moved{.shape = request.srcs[0].shape, .layout = *request.convert_to};
+  return std::make_unique<Relayout>(request.srcs[0], moved, moved);
 }
 
 std::unique_ptr<Layer> make_add(const LayerRequest& request) {

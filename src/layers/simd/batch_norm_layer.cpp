@@ -20,9 +20,7 @@ class BatchNorm final : public Layer {
         relu_(request.relu),
         threads_(request.threads),
         channels_(desc_.shape[1]) {
-    const std::int64_t block = desc_.layout == Layout::blocked8    ? 8
-                               : desc_.layout == Layout::blocked16 ? 16
-                                                                   : 1;
+    const std::int64_t block = channel_block(desc_.layout);
     const std::int64_t pixels =
         desc_.shape.rank() == 4 ? desc_.shape[2] * desc_.shape[3] : std::int64_t{1};
     shape_ = {desc_.shape[0], (channels_ + block - 1) / block, pixels, block};
@@ -221,9 +219,7 @@ class BatchNorm final : public Layer {
   PassFunction apply_ = blocked() ? batch_norm_apply : batch_norm_apply_plain;
   PassFunction diff_sums_ = blocked() ? batch_norm_diff_sums : batch_norm_diff_sums_plain;
   PassFunction diff_apply_ = blocked() ? batch_norm_diff_apply : batch_norm_diff_apply_plain;
-  bool blocked() const {
-    return desc_.layout == Layout::blocked8 || desc_.layout == Layout::blocked16;
-  }
+  bool blocked() const { return channel_block(desc_.layout) > 1; }
 };
 
 }  // namespace

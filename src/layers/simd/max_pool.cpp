@@ -16,7 +16,7 @@ class MaxPool final : public Layer {
     const Shape sample = src.without_front();
     const Shape dst = layer_shape(request.spec, {&sample, 1}, request.name);
     dst_desc_ = batch_desc(dst, src[0], request.srcs[0].layout);
-    const std::int64_t block = dst_desc_.layout == Layout::blocked8 ? 8 : 16;
+    const std::int64_t block = channel_block(dst_desc_.layout);
     planes_ = src[0] * ((src[1] + block - 1) / block);
     pass_.pool = std::get<PoolSpec>(request.spec);
     pass_.src_height = src[2];
@@ -69,8 +69,7 @@ class MaxPool final : public Layer {
 std::unique_ptr<Layer> make_max_pool(const LayerRequest& request) {
   const auto* pool = std::get_if<PoolSpec>(&request.spec);
   const Layout layout = request.srcs[0].layout;
-  if (pool == nullptr || pool->kind != PoolKind::max ||
-      (layout != Layout::blocked8 && layout != Layout::blocked16) ||
+  if (pool == nullptr || pool->kind != PoolKind::max || channel_block(layout) == 1 ||
       pool->kernel.height * pool->kernel.width > 256) {
     return nullptr;
   }

@@ -18,13 +18,25 @@ const ConvolutionShape& checked(const ConvolutionShape& shape, int threads) {
       shape.out_channels % 8 != 0) {
     throw std::invalid_argument("winograd convolution: channels must be multiples of 8");
   }
+  if (shape.kernel != 3 && shape.kernel != 5) {
+    throw std::invalid_argument("winograd convolution: kernel must be 3 or 5");
+  }
+  if (shape.padding < 0 || shape.padding >= shape.kernel) {
+    throw std::invalid_argument("winograd convolution: padding must be 0 .. kernel - 1");
+  }
+  if (shape.dst_height() < 1 || shape.dst_width() < 1) {
+    throw std::invalid_argument("winograd convolution: image smaller than the kernel");
+  }
   if (threads < 1) throw std::invalid_argument("winograd convolution: threads must be positive");
   return shape;
 }
 
 Tiling checked(Tiling tiling, const ConvolutionShape& shape) {
-  if (tiling == Tiling::image2x2 && (shape.height > 2 || shape.width > 2)) {
-    throw std::invalid_argument("winograd convolution: image larger than 2x2");
+  if (kernel_size(tiling) != shape.kernel) {
+    throw std::invalid_argument("winograd convolution: tiling for another kernel size");
+  }
+  if (tiling == Tiling::image2x2 && (shape.padding != 1 || shape.height > 2 || shape.width > 2)) {
+    throw std::invalid_argument("winograd convolution: image larger than 2x2, or padding not 1");
   }
   return tiling;
 }
@@ -58,12 +70,12 @@ std::size_t Convolution::scratch_bytes() const {
 
 void Convolution::forward(const float* src, const float* weights, const float* bias_or_null,
                           float* dst, void* scratch) const {
-  run_data(forward_, Direction::forward, src, weights, bias_or_null, dst, scratch);
+  run_data(forward_, src, weights, bias_or_null, dst, scratch);
 }
 
 void Convolution::backward_data(const float* diff_dst, const float* weights, float* diff_src,
                                 void* scratch) const {
-  run_data(backward_data_, Direction::backward, diff_dst, weights, nullptr, diff_src, scratch);
+  run_data(backward_data_, diff_dst, weights, nullptr, diff_src, scratch);
 }
 
 void Convolution::backward_weights(const float* src, const float* diff_dst, float* diff_weights,

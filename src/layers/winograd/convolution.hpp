@@ -1,7 +1,7 @@
-// 3x3, stride 1, padding 1 convolution in fp32 for training, computed with Winograd's minimal
+// 3x3 and 5x5 convolution with stride 1 in fp32 for training, computed with Winograd's minimal
 // filtering: the public interface of this folder.
 //
-// Not here: any other kernel size, stride, padding or type; choosing between this and oneDNN (but
+// Not here: any other kernel size, stride or type; choosing between this and oneDNN (but
 // see worthwhile()).
 #pragma once
 
@@ -13,12 +13,14 @@ namespace plait::winograd {
 
 // Tensors and their layouts, all fp32, all 64-byte aligned:
 //   src, diff_src   (batch, in_channels / 8, height, width, 8)    oneDNN's nChw8c
-//   dst, diff_dst   (batch, out_channels / 8, height, width, 8)   oneDNN's nChw8c
-//   weights, diff_weights   (out_channels / 8, in_channels / 8, 3, 3, 8 in, 8 out)
+//   dst, diff_dst   (batch, out_channels / 8, dst height, dst width, 8)   oneDNN's nChw8c
+//   weights, diff_weights   (out_channels / 8, in_channels / 8, kernel, kernel, 8 in, 8 out)
 //                           oneDNN's OIhw8i8o; pack_weights() makes it from plain oihw
 //   bias, diff_bias (out_channels)
 //
-// in_channels and out_channels are multiples of 8; height, width and batch are at least 1.
+// in_channels and out_channels are multiples of 8; height, width, batch and the sizes of dst are at
+// least 1; kernel is 3 or 5, padding 0 .. kernel - 1. An out channel whose weights, bias and
+// diff_dst are zero gives exact zeros, and so does an in channel whose weights and src are zero.
 //
 // Equal shape, threads, machine and inputs give bit-identical results. Nothing is allocated and no
 // state is kept between calls: one object may be used by several threads at once, each with its own
@@ -29,8 +31,9 @@ class Convolution {
   // not as described above or threads < 1.
   explicit Convolution(const ConvolutionShape& shape, int threads);
 
-  // As above with the tiling given, for tests and measurements. Throws std::invalid_argument for
-  // Tiling::image2x2 if height or width exceed 2.
+  // As above with the tiling given, for tests and measurements. Throws std::invalid_argument if
+  // the tiling is for another kernel size, and for Tiling::image2x2 unless padding is 1 and height
+  // and width are at most 2.
   Convolution(const ConvolutionShape& shape, int threads, Tiling tiling);
 
   const ConvolutionShape& shape() const { return shape_; }
@@ -65,10 +68,11 @@ class Convolution {
 // rule by shape, partly from measurements on Zen 3 (see worthwhile.cpp).
 bool worthwhile(const ConvolutionShape& shape, Task task);
 
-// Number of floats in weights: 9 * in_channels * out_channels.
+// Number of floats in weights: kernel^2 * in_channels * out_channels.
 std::size_t weights_size(const ConvolutionShape& shape);
 
-// Copies plain oihw weights (out_channels, in_channels, 3, 3) to the layout above, and back.
+// Copies plain oihw weights (out_channels, in_channels, kernel, kernel) to the layout above, and
+// back.
 void pack_weights(const ConvolutionShape& shape, const float* oihw, float* weights);
 void unpack_weights(const ConvolutionShape& shape, const float* weights, float* oihw);
 

@@ -1,5 +1,6 @@
-// The single-threaded vector kernels that convolution.cpp puts together. Each runs the best version
-// for the processor it finds itself on. Pointers are to floats; strides are in floats.
+// The single-threaded vector kernels that run_data.cpp and run_weights.cpp put together. Each runs
+// the best version for the processor it finds itself on. Pointers are to floats; strides are in
+// floats.
 //
 // Transformed tensors are planes (see tiling.hpp). Transformed weights are panels:
 // (positions, column blocks, k, 8 columns), where k and columns are in and out channels in the
@@ -32,14 +33,16 @@ void transform_diff_dst(Tiling tiling, const Grid& grid, const float* diff_dst,
 void transform_dst(Tiling tiling, const Grid& grid, const float* planes, std::ptrdiff_t plane,
                    const TileSpan& span, const float* bias, float* dst);
 
-// panel[position * plane + in * 8 + out] = G g G^T of one block of 8 x 8 weights (3, 3, 8 in,
-// 8 out).
-void transform_weights(Tiling tiling, const float* weights, float* panel, std::ptrdiff_t plane);
+// Adds B planes B^T to diff_src, zeroing rows when it gets to the first tile that adds to them; so
+// the tiles of an image must come in order. Tilings for 5x5 only.
+void add_diff_src(Tiling tiling, const Grid& grid, const float* planes, std::ptrdiff_t plane,
+                  const TileSpan& span, float* diff_src);
 
-// The same for the weights of the backward direction, turned by 180 degrees:
-// panel[position * plane + out * 8 + in].
-void transform_weights_backward(Tiling tiling, const float* weights, float* panel,
-                                std::ptrdiff_t plane);
+// panel = G g G^T of one block of 8 x 8 weights (kernel, kernel, 8 in, 8 out):
+// panel[position * plane + in * 8 + out] for forward, [position * plane + out * 8 + in] otherwise,
+// with the kernel turned by 180 degrees for Method::turned.
+void transform_weights(Tiling tiling, Method method, const float* weights, float* panel,
+                       std::ptrdiff_t plane);
 
 // diff_weights = G^T (sum of panels) G of one block of 8 x 8 weights, for `count` panels, `stride`
 // apart.

@@ -23,6 +23,9 @@ constexpr std::ptrdiff_t kLeastRows = 24;
 constexpr std::ptrdiff_t kLeastOwnTerms = 48;
 constexpr std::ptrdiff_t kLeastSharedTerms = 96;
 
+// Parts of whole images, for balance.
+constexpr int kPartsPerThread = 4;
+
 constexpr int kRowStep = 6;  // tiles that multiply() takes at once
 
 int divide_up(int a, int b) { return (a + b - 1) / b; }
@@ -57,33 +60,56 @@ int slice_count(int chunk, int blocks, int threads) {
   return std::clamp(wanted, 1, std::max(1, chunk / 16));
 }
 
-DataPlan plan_data(const ConvolutionShape& shape, Tiling tiling, int threads, int in_channels,
-                   int out_channels) {
-  DataPlan p{};
-  p.tiling = tiling;
-  p.grid = make_grid(tiling, shape.batch, shape.height, shape.width);
-  p.threads = threads;
-  p.in_blocks = in_channels / 8;
-  p.out_blocks = out_channels / 8;
+struct DataTask {
+  Tiling tiling;
+  Method method;
+  Grid grid;
+  int in_channels;
+  int out_channels;
+};
+
+bool by_groups(Tiling tiling, int in_channels, int out_channels, int threads) {
   const std::ptrdiff_t count = positions(tiling);
-  const std::ptrdiff_t panel_bytes = count * in_channels * out_channels * 4;
+  return count * in_channels * out_channels * 4 > kWholePanels && out_channels >= 32 * threads;
+}
+
+// Parts and chunks of tile_parts.
+void cut_tiles(DataPlan& p, std::ptrdiff_t most) {
   const int tiles = p.grid.tiles();
-  const bool by_group = panel_bytes > kWholePanels && p.out_blocks >= 4 * threads;
-  p.order = by_group ? DataPlan::Order::channel_groups : DataPlan::Order::tile_chunks;
+  if (p.method == Method::adjoint) {
+    const int images = divide_up(p.grid.batch, kPartsPerThread * p.threads);
+    p.part = images * p.grid.image_tiles();
+    p.chunk = chunk_tiles(p.part, most, 1);
+  } else {
+    p.chunk = chunk_tiles(tiles, most, p.threads);
+    p.part = p.chunk;
+  }
+}
+
+DataPlan plan_data(const DataTask& task, int threads) {
+  DataPlan p{};
+  p.tiling = task.tiling;
+  p.method = task.method;
+  p.grid = task.grid;
+  p.threads = threads;
+  p.in_blocks = task.in_channels / 8;
+  p.out_blocks = task.out_channels / 8;
+  const std::ptrdiff_t count = positions(p.tiling);
+  const bool by_group = by_groups(p.tiling, task.in_channels, task.out_channels, threads);
+  p.order = by_group ? DataPlan::Order::channel_groups : DataPlan::Order::tile_parts;
   Layout layout;
   if (by_group) {
     p.group = 2;
-    p.chunk = chunk_tiles(tiles, kSharedChunk / (count * in_channels * 4), 1);
+    p.part = p.grid.tiles();
+    p.chunk = chunk_tiles(p.part, kSharedChunk / (count * task.in_channels * 4), 1);
     p.slices = slice_count(p.chunk, p.in_blocks, threads);
-    p.panel_plane = odd_lines(std::ptrdiff_t{8} * in_channels * p.group);
   } else {
     p.group = p.out_blocks;
-    const std::ptrdiff_t tile_bytes = count * (in_channels + out_channels) * 4;
-    const std::ptrdiff_t most = std::max(kOwnChunk / tile_bytes, kLeastRows);
-    p.chunk = chunk_tiles(tiles, most, threads);
+    const std::ptrdiff_t tile_bytes = count * (task.in_channels + task.out_channels) * 4;
+    cut_tiles(p, std::max(kOwnChunk / tile_bytes, kLeastRows));
     p.slices = 1;
-    p.panel_plane = odd_lines(std::ptrdiff_t{1} * in_channels * out_channels);
   }
+  p.panel_plane = odd_lines(std::ptrdiff_t{8} * task.in_channels * p.group);
   p.in_strides = plane_strides(p.in_blocks, p.chunk);
   p.out_strides = plane_strides(p.group, p.chunk);
   p.in_planes = layout.add(count * p.in_strides.plane, by_group ? 1 : threads);
@@ -93,24 +119,44 @@ DataPlan plan_data(const ConvolutionShape& shape, Tiling tiling, int threads, in
   return p;
 }
 
+Grid forward_grid(const ConvolutionShape& shape, Tiling tiling) {
+  return make_grid(tiling, shape.batch, {shape.height, shape.width}, shape.padding);
+}
+
 }  // namespace
 
 Tiling choose_tiling(const ConvolutionShape& shape) {
-  return shape.height <= 2 && shape.width <= 2 ? Tiling::image2x2 : Tiling::f4;
+  if (shape.kernel == 5) {
+    const auto products = [&](Tiling tiling) {
+      return forward_grid(shape, tiling).tiles() * positions(tiling);
+    };
+    return products(Tiling::f2_5x5) < products(Tiling::f4_5x5) ? Tiling::f2_5x5 : Tiling::f4_5x5;
+  }
+  const bool tiny = shape.padding == 1 && shape.height <= 2 && shape.width <= 2;
+  return tiny ? Tiling::image2x2 : Tiling::f4;
 }
 
 DataPlan plan_forward(const ConvolutionShape& shape, Tiling tiling, int threads) {
-  return plan_data(shape, tiling, threads, shape.in_channels, shape.out_channels);
+  const Grid grid = forward_grid(shape, tiling);
+  return plan_data({tiling, Method::forward, grid, shape.in_channels, shape.out_channels}, threads);
 }
 
 DataPlan plan_backward_data(const ConvolutionShape& shape, Tiling tiling, int threads) {
-  return plan_data(shape, tiling, threads, shape.out_channels, shape.in_channels);
+  const int in = shape.out_channels, out = shape.in_channels;
+  // The tiles of one image cannot be shared between threads when results are added up.
+  const bool threads_fit = shape.batch >= threads || by_groups(tiling, in, out, threads);
+  if (shape.kernel == 5 && threads_fit) {
+    return plan_data({tiling, Method::adjoint, forward_grid(shape, tiling), in, out}, threads);
+  }
+  const Grid grid = make_grid(tiling, shape.batch, {shape.dst_height(), shape.dst_width()},
+                              shape.kernel - 1 - shape.padding);
+  return plan_data({tiling, Method::turned, grid, in, out}, threads);
 }
 
 WeightsPlan plan_backward_weights(const ConvolutionShape& shape, Tiling tiling, int threads) {
   WeightsPlan p{};
   p.tiling = tiling;
-  p.grid = make_grid(tiling, shape.batch, shape.height, shape.width);
+  p.grid = forward_grid(shape, tiling);
   p.threads = threads;
   p.in_blocks = shape.in_channels / 8;
   p.out_blocks = shape.out_channels / 8;

@@ -13,8 +13,13 @@ struct ConvolutionShape {
   int batch;
   int in_channels;
   int out_channels;
-  int height;
+  int height;  // of src
   int width;
+  int kernel = 3;   // kernel x kernel
+  int padding = 1;  // on all four sides
+
+  constexpr int dst_height() const { return height + 2 * padding - kernel + 1; }
+  constexpr int dst_width() const { return width + 2 * padding - kernel + 1; }
 };
 
 // A part of the scratch memory: buffers of `stride` floats, one after the other.
@@ -31,8 +36,9 @@ struct Region {
 // written.
 struct DataPlan {
   enum class Order {
-    // All weights are transformed first; then threads take chunks of tiles, with all channels.
-    tile_chunks,
+    // All weights are transformed first; then threads take parts of the tiles, chunk by chunk, with
+    // all channels.
+    tile_parts,
     // For one chunk of tiles after the other: all threads transform it, then take groups of out
     // channels, for each of which they transform the weights again. For many channels, where the
     // transformed weights would not fit the caches, or for few tiles.
@@ -40,13 +46,15 @@ struct DataPlan {
   };
 
   Tiling tiling;
+  Method method;
   Grid grid;
   int threads;
   int in_blocks;
   int out_blocks;
   Order order;
-  int chunk;   // tiles
-  int group;   // out blocks; all of them with tile_chunks
+  int part;    // tiles; whole images with Method::adjoint, all tiles with channel_groups
+  int chunk;   // tiles; a part is cut into chunks
+  int group;   // out blocks; all of them with tile_parts
   int slices;  // into which a chunk is cut to be transformed by all threads (channel_groups)
   PlaneStrides in_strides;
   PlaneStrides out_strides;
@@ -56,7 +64,8 @@ struct DataPlan {
   Region panels;      // shared, or per thread with channel_groups
   std::size_t scratch_bytes;
 
-  int chunks() const { return (grid.tiles() + chunk - 1) / chunk; }
+  int parts() const { return (grid.tiles() + part - 1) / part; }
+  int chunks() const { return (part + chunk - 1) / chunk; }  // of a part
   int groups() const { return (out_blocks + group - 1) / group; }
 };
 

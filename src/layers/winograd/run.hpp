@@ -5,12 +5,10 @@
 
 namespace plait::winograd {
 
-enum class Direction { forward, backward };
-
-// forward: out = in * weights (+ bias, unless null). backward: out = in * weights turned by 180
-// degrees, with in and out channels swapped.
-void run_data(const DataPlan& plan, Direction direction, const float* in, const float* weights,
-              const float* bias, float* out, void* scratch);
+// forward (plan.method): out = in * weights (+ bias, unless null). backward_data: in is diff_dst,
+// out is diff_src and bias is null.
+void run_data(const DataPlan& plan, const float* in, const float* weights, const float* bias,
+              float* out, void* scratch);
 
 // diff_bias may be null.
 void run_weights(const WeightsPlan& plan, const float* src, const float* diff_dst,

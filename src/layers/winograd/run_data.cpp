@@ -1,5 +1,6 @@
 // forward and backward_data. Every value of the result is computed by one thread in one order, so
-// that it does not matter which thread takes which piece of work.
+// that it does not matter which thread takes which piece of work. (With Method::adjoint a value is
+// a sum over tiles: those of an image are in one part, or divided by the barriers between chunks.)
 #include <omp.h>
 
 #include <algorithm>
@@ -12,55 +13,66 @@ namespace {
 
 class DataRun {
  public:
-  DataRun(const DataPlan& plan, Direction direction, const float* in, const float* weights,
-          const float* bias, float* out, void* scratch)
-      : p_(plan),
-        direction_(direction),
-        in_(in),
-        weights_(weights),
-        bias_(bias),
-        out_(out),
-        scratch_(scratch) {}
+  DataRun(const DataPlan& plan, const float* in, const float* weights, const float* bias,
+          float* out, void* scratch)
+      : p_(plan), in_(in), weights_(weights), bias_(bias), out_(out), scratch_(scratch) {}
 
   // Both are called by every thread of a parallel region.
-  void tile_chunks() const;
+  void tile_parts() const;
   void channel_groups() const;
 
  private:
-  int tiles_end(int chunk) const { return std::min((chunk + 1) * p_.chunk, p_.grid.tiles()); }
-
   // Transforms the weights between one in block and one out block.
   void make_panel(int in_block, int out_block, float* to) const {
-    if (direction_ == Direction::forward) {
-      const std::ptrdiff_t at = std::ptrdiff_t{out_block} * p_.in_blocks + in_block;
-      transform_weights(p_.tiling, weights_ + at * 576, to, p_.panel_plane);
+    const std::ptrdiff_t at = p_.method == Method::forward
+                                  ? std::ptrdiff_t{out_block} * p_.in_blocks + in_block
+                                  : std::ptrdiff_t{in_block} * p_.out_blocks + out_block;
+    transform_weights(p_.tiling, p_.method, weights_ + at * block_weights(p_.tiling), to,
+                      p_.panel_plane);
+  }
+
+  // Transforms tiles first .. last - 1 of one in block.
+  void transform_in(int block, int first, int last, float* planes) const {
+    const TileSpan span{p_.in_blocks, block, first, last};
+    if (p_.method == Method::adjoint) {
+      transform_diff_dst(p_.tiling, p_.grid, in_, span, planes, p_.in_strides.plane, nullptr);
     } else {
-      const std::ptrdiff_t at = std::ptrdiff_t{in_block} * p_.out_blocks + out_block;
-      transform_weights_backward(p_.tiling, weights_ + at * 576, to, p_.panel_plane);
+      transform_src(p_.tiling, p_.grid, in_, span, planes, p_.in_strides.plane);
     }
   }
 
-  // Multiplies a chunk with the panels of `blocks` out blocks from first_block
-  // on and writes the result.
-  void products(int chunk, int first_block, int blocks, const float* in_planes, const float* panels,
-                float* out_planes) const {
-    const int first = chunk * p_.chunk;
-    const int last = tiles_end(chunk);
-    for (int i = 0; i < positions(p_.tiling); ++i) {
-      multiply(in_planes + i * p_.in_strides.plane, p_.in_strides.block, last - first, p_.in_blocks,
-               panels + i * p_.panel_plane, blocks, out_planes + i * p_.out_strides.plane,
-               p_.out_strides.block);
-    }
-    for (int j = 0; j < blocks; ++j) {
-      const int block = first_block + j;
-      transform_dst(p_.tiling, p_.grid, out_planes + j * p_.out_strides.block, p_.out_strides.plane,
-                    {p_.out_blocks, block, first, last},
+  void transform_out(int block, int first, int last, const float* planes) const {
+    const TileSpan span{p_.out_blocks, block, first, last};
+    if (p_.method == Method::adjoint) {
+      add_diff_src(p_.tiling, p_.grid, planes, p_.out_strides.plane, span, out_);
+    } else {
+      transform_dst(p_.tiling, p_.grid, planes, p_.out_strides.plane, span,
                     bias_ != nullptr ? bias_ + block * 8 : nullptr, out_);
     }
   }
 
+  struct Piece {
+    int first;  // tiles
+    int last;
+    int first_block;  // out
+    int blocks;
+  };
+
+  // Multiplies the tiles with the panels of the piece's out blocks and writes the result.
+  void products(const Piece& piece, const float* in_planes, const float* panels,
+                float* out_planes) const {
+    for (int i = 0; i < positions(p_.tiling); ++i) {
+      multiply(in_planes + i * p_.in_strides.plane, p_.in_strides.block, piece.last - piece.first,
+               p_.in_blocks, panels + i * p_.panel_plane, piece.blocks,
+               out_planes + i * p_.out_strides.plane, p_.out_strides.block);
+    }
+    for (int j = 0; j < piece.blocks; ++j) {
+      transform_out(piece.first_block + j, piece.first, piece.last,
+                    out_planes + j * p_.out_strides.block);
+    }
+  }
+
   const DataPlan& p_;
-  const Direction direction_;
   const float* const in_;
   const float* const weights_;
   const float* const bias_;
@@ -68,7 +80,7 @@ class DataRun {
   void* const scratch_;
 };
 
-void DataRun::tile_chunks() const {
+void DataRun::tile_parts() const {
   float* const panels = p_.panels.at(scratch_);
 #pragma omp for collapse(2) schedule(static)
   for (int j = 0; j < p_.out_blocks; ++j) {
@@ -79,12 +91,15 @@ void DataRun::tile_chunks() const {
   float* const in_planes = p_.in_planes.at(scratch_, omp_get_thread_num());
   float* const out_planes = p_.out_planes.at(scratch_, omp_get_thread_num());
 #pragma omp for schedule(dynamic)
-  for (int chunk = 0; chunk < p_.chunks(); ++chunk) {
-    for (int k = 0; k < p_.in_blocks; ++k) {
-      transform_src(p_.tiling, p_.grid, in_, {p_.in_blocks, k, chunk * p_.chunk, tiles_end(chunk)},
-                    in_planes + k * p_.in_strides.block, p_.in_strides.plane);
+  for (int part = 0; part < p_.parts(); ++part) {
+    const int end = std::min((part + 1) * p_.part, p_.grid.tiles());
+    for (int first = part * p_.part; first < end; first += p_.chunk) {
+      const int last = std::min(first + p_.chunk, end);
+      for (int k = 0; k < p_.in_blocks; ++k) {
+        transform_in(k, first, last, in_planes + k * p_.in_strides.block);
+      }
+      products({first, last, 0, p_.out_blocks}, in_planes, panels, out_planes);
     }
-    products(chunk, 0, p_.out_blocks, in_planes, panels, out_planes);
   }
 }
 
@@ -100,9 +115,8 @@ void DataRun::channel_groups() const {
         const int first = chunk * p_.chunk + s * slice;
         const int last = std::min({first + slice, (chunk + 1) * p_.chunk, p_.grid.tiles()});
         if (first >= last) continue;
-        transform_src(p_.tiling, p_.grid, in_, {p_.in_blocks, k, first, last},
-                      in_planes + k * p_.in_strides.block + std::ptrdiff_t{8} * s * slice,
-                      p_.in_strides.plane);
+        transform_in(k, first, last,
+                     in_planes + k * p_.in_strides.block + std::ptrdiff_t{8} * s * slice);
       }
     }
 #pragma omp for schedule(dynamic)
@@ -114,20 +128,21 @@ void DataRun::channel_groups() const {
           make_panel(k, first_block + j, panels + (std::ptrdiff_t{j} * p_.in_blocks + k) * 64);
         }
       }
-      products(chunk, first_block, blocks, in_planes, panels, out_planes);
+      const int last = std::min((chunk + 1) * p_.chunk, p_.grid.tiles());
+      products({chunk * p_.chunk, last, first_block, blocks}, in_planes, panels, out_planes);
     }
   }
 }
 
 }  // namespace
 
-void run_data(const DataPlan& plan, Direction direction, const float* in, const float* weights,
-              const float* bias, float* out, void* scratch) {
-  const DataRun run(plan, direction, in, weights, bias, out, scratch);
+void run_data(const DataPlan& plan, const float* in, const float* weights, const float* bias,
+              float* out, void* scratch) {
+  const DataRun run(plan, in, weights, bias, out, scratch);
 #pragma omp parallel num_threads(plan.threads)
   {
-    if (plan.order == DataPlan::Order::tile_chunks) {
-      run.tile_chunks();
+    if (plan.order == DataPlan::Order::tile_parts) {
+      run.tile_parts();
     } else {
       run.channel_groups();
     }

@@ -112,7 +112,8 @@ void WeightsRun::finish_panels() const {
   for (int j = 0; j < p_.out_blocks; ++j) {
     for (int k = 0; k < p_.in_blocks; ++k) {
       transform_diff_weights(p_.tiling, panels + block_at(k, j) * 64, p_.panel_plane, p_.parts,
-                             p_.panels.stride, diff_weights_ + block_at(k, j) * 576);
+                             p_.panels.stride,
+                             diff_weights_ + block_at(k, j) * block_weights(p_.tiling));
     }
   }
 }
@@ -165,8 +166,9 @@ void WeightsRun::channel_groups() const {
       }
       for (int j = 0; j < outs; ++j) {
         for (int k = 0; k < ins; ++k) {
-          transform_diff_weights(p_.tiling, panels + (j * ins + k) * 64, p_.panel_plane, 1, 0,
-                                 diff_weights_ + block_at(in + k, out + j) * 576);
+          transform_diff_weights(
+              p_.tiling, panels + (j * ins + k) * 64, p_.panel_plane, 1, 0,
+              diff_weights_ + block_at(in + k, out + j) * block_weights(p_.tiling));
         }
       }
     }

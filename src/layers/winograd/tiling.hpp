@@ -9,29 +9,67 @@ namespace plait::winograd {
 enum class Tiling {
   f2,        // F(2x2, 3x3): 16 products for 4 outputs
   f4,        // F(4x4, 3x3): 36 products for 16 outputs
-  image2x2,  // whole images of at most 2x2, padding being known to be zero: 9 products
+  image2x2,  // 3x3, padding 1, whole images of at most 2x2, padding being known to be zero:
+             // 9 products
+  f2_5x5,    // F(2x2, 5x5): 36 products for 4 outputs
+  f4_5x5,    // F(4x4, 5x5): 64 products for 16 outputs
 };
 
-constexpr int tile_size(Tiling tiling) { return tiling == Tiling::f4 ? 4 : 2; }
-
-constexpr int positions(Tiling tiling) {
-  return tiling == Tiling::f4 ? 36 : tiling == Tiling::f2 ? 16 : 9;
+constexpr int tile_size(Tiling tiling) {
+  return tiling == Tiling::f4 || tiling == Tiling::f4_5x5 ? 4 : 2;
 }
 
-// Images cut into rows x cols tiles. Tiles are numbered image by image, row by row.
-struct Grid {
-  int batch;
+constexpr int positions(Tiling tiling) {
+  switch (tiling) {
+    case Tiling::f2: return 16;
+    case Tiling::image2x2: return 9;
+    case Tiling::f4_5x5: return 64;
+    default: return 36;
+  }
+}
+
+// Weights are kernel x kernel.
+constexpr int kernel_size(Tiling tiling) {
+  return tiling == Tiling::f2_5x5 || tiling == Tiling::f4_5x5 ? 5 : 3;
+}
+
+// Floats in the weights between two blocks of 8 channels.
+constexpr std::ptrdiff_t block_weights(Tiling tiling) {
+  return std::ptrdiff_t{64} * kernel_size(tiling) * kernel_size(tiling);
+}
+
+// How forward and backward_data use a tiling.
+enum class Method {
+  forward,  // dst = A^T [(G g) . (B^T src)]
+  turned,   // diff_src: forward with diff_dst as src, the kernel turned by 180 degrees
+  adjoint,  // diff_src = B [(G g) . (A diff_dst)], forward step by step backwards: on the tiles of
+            // dst, fewer than those of src with little padding; results overlap and are added up
+};
+
+struct ImageSize {
   int height;
   int width;
+};
+
+// Images cut into rows x cols tiles of dst; the tile at (y, x) of dst reads src from
+// (y - padding, x - padding) on. Tiles are numbered image by image, row by row.
+struct Grid {
+  int batch;
+  ImageSize src;
+  ImageSize dst;
+  int padding;
   int rows;
   int cols;
 
-  constexpr int tiles() const { return batch * rows * cols; }
+  constexpr int image_tiles() const { return rows * cols; }
+  constexpr int tiles() const { return batch * image_tiles(); }
 };
 
-constexpr Grid make_grid(Tiling tiling, int batch, int height, int width) {
+constexpr Grid make_grid(Tiling tiling, int batch, ImageSize src, int padding) {
   const int m = tile_size(tiling);
-  return {batch, height, width, (height + m - 1) / m, (width + m - 1) / m};
+  const int border = 2 * padding - kernel_size(tiling) + 1;
+  const ImageSize dst{src.height + border, src.width + border};
+  return {batch, src, dst, padding, (dst.height + m - 1) / m, (dst.width + m - 1) / m};
 }
 
 // Transformed tiles are kept in planes, one per position: (positions, channels / 8, tiles, 8).

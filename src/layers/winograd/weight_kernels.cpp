@@ -1,5 +1,5 @@
-// The transforms between weights and panels: transform_weights, transform_weights_backward and
-// transform_diff_weights of kernels.hpp. All on one block of 8 x 8 channels.
+// The transforms between weights and panels: transform_weights and transform_diff_weights of
+// kernels.hpp. Both on one block of 8 x 8 channels.
 #include "layers/winograd/kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,18 +19,20 @@ constexpr int kTap = 64;  // floats per tap of a block
 template <class T>
 void weights_to_panel(const float* weights, float* panel, std::ptrdiff_t plane) {
   for (int k = 0; k < 8; ++k, weights += 8, panel += 8) {
-    Lanes rows[3][T::kPoints];
-    HWY_UNROLL(3)
-    for (int i = 0; i < 3; ++i) {
-      const float* row = weights + 3 * i * kTap;
-      const Lanes in[3] = {load(row), load(row + kTap), load(row + 2 * kTap)};
+    Lanes rows[T::kTaps][T::kPoints];
+    HWY_UNROLL(5)
+    for (int i = 0; i < T::kTaps; ++i) {
+      Lanes in[T::kTaps];
+      HWY_UNROLL(5)
+      for (int j = 0; j < T::kTaps; ++j) in[j] = load(weights + (T::kTaps * i + j) * kTap);
       T::weights(in, rows[i]);
     }
     for (int j = 0; j < T::kPoints; ++j) {
-      const Lanes in[3] = {rows[0][j], rows[1][j], rows[2][j]};
-      Lanes out[T::kPoints];
+      Lanes in[T::kTaps], out[T::kPoints];
+      HWY_UNROLL(5)
+      for (int i = 0; i < T::kTaps; ++i) in[i] = rows[i][j];
       T::weights(in, out);
-      HWY_UNROLL(6)
+      HWY_UNROLL(8)
       for (int i = 0; i < T::kPoints; ++i) store(out[i], panel + (i * T::kPoints + j) * plane);
     }
   }
@@ -40,10 +42,10 @@ template <class T>
 void panels_to_weights(const float* panels, std::ptrdiff_t plane, int count, std::ptrdiff_t stride,
                        float* weights) {
   for (int k = 0; k < 8; ++k, weights += 8, panels += 8) {
-    Lanes columns[T::kPoints][3];
+    Lanes columns[T::kPoints][T::kTaps];
     for (int j = 0; j < T::kPoints; ++j) {
       Lanes in[T::kPoints];
-      HWY_UNROLL(6)
+      HWY_UNROLL(8)
       for (int i = 0; i < T::kPoints; ++i) {
         const float* from = panels + (i * T::kPoints + j) * plane;
         in[i] = load(from);
@@ -51,41 +53,38 @@ void panels_to_weights(const float* panels, std::ptrdiff_t plane, int count, std
       }
       T::diff_weights(in, columns[j]);
     }
-    HWY_UNROLL(3)
-    for (int i = 0; i < 3; ++i) {
-      Lanes in[T::kPoints], out[3];
-      HWY_UNROLL(6)
+    HWY_UNROLL(5)
+    for (int i = 0; i < T::kTaps; ++i) {
+      Lanes in[T::kPoints], out[T::kTaps];
+      HWY_UNROLL(8)
       for (int j = 0; j < T::kPoints; ++j) in[j] = columns[j][i];
       T::diff_weights(in, out);
-      HWY_UNROLL(3)
-      for (int j = 0; j < 3; ++j) store(out[j], weights + (3 * i + j) * kTap);
+      HWY_UNROLL(5)
+      for (int j = 0; j < T::kTaps; ++j) store(out[j], weights + (T::kTaps * i + j) * kTap);
     }
   }
 }
 
-void weights_for(Tiling tiling, const float* weights, float* panel, std::ptrdiff_t plane) {
-  switch (tiling) {
-    case Tiling::f2: return weights_to_panel<F2>(weights, panel, plane);
-    case Tiling::f4: return weights_to_panel<F4>(weights, panel, plane);
-    case Tiling::image2x2: return weights_to_panel<Image2x2>(weights, panel, plane);
+void weights_for(Tiling tiling, Method method, const float* weights, float* panel,
+                 std::ptrdiff_t plane) {
+  alignas(64) float swapped[25 * kTap];
+  if (method != Method::forward) {
+    const int taps = kernel_size(tiling) * kernel_size(tiling);
+    for (int tap = 0; tap < taps; ++tap) {
+      const int to = method == Method::turned ? taps - 1 - tap : tap;
+      transpose_8x8(weights + tap * kTap, swapped + to * kTap);
+    }
+    weights = swapped;
   }
-}
-
-void weights_backward_for(Tiling tiling, const float* weights, float* panel, std::ptrdiff_t plane) {
-  alignas(64) float turned[9 * kTap];
-  for (int tap = 0; tap < 9; ++tap) {
-    transpose_8x8(weights + tap * kTap, turned + (8 - tap) * kTap);
-  }
-  weights_for(tiling, turned, panel, plane);
+  with_transforms(tiling,
+                  [&](auto t) HWY_ATTR { weights_to_panel<decltype(t)>(weights, panel, plane); });
 }
 
 void diff_weights_for(Tiling tiling, const float* panels, std::ptrdiff_t plane, int count,
                       std::ptrdiff_t stride, float* to) {
-  switch (tiling) {
-    case Tiling::f2: return panels_to_weights<F2>(panels, plane, count, stride, to);
-    case Tiling::f4: return panels_to_weights<F4>(panels, plane, count, stride, to);
-    case Tiling::image2x2: return panels_to_weights<Image2x2>(panels, plane, count, stride, to);
-  }
+  with_transforms(tiling, [&](auto t) HWY_ATTR {
+    panels_to_weights<decltype(t)>(panels, plane, count, stride, to);
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -96,16 +95,11 @@ HWY_AFTER_NAMESPACE();
 namespace plait::winograd {
 
 HWY_EXPORT(weights_for);
-HWY_EXPORT(weights_backward_for);
 HWY_EXPORT(diff_weights_for);
 
-void transform_weights(Tiling tiling, const float* weights, float* panel, std::ptrdiff_t plane) {
-  HWY_DYNAMIC_DISPATCH(weights_for)(tiling, weights, panel, plane);
-}
-
-void transform_weights_backward(Tiling tiling, const float* weights, float* panel,
-                                std::ptrdiff_t plane) {
-  HWY_DYNAMIC_DISPATCH(weights_backward_for)(tiling, weights, panel, plane);
+void transform_weights(Tiling tiling, Method method, const float* weights, float* panel,
+                       std::ptrdiff_t plane) {
+  HWY_DYNAMIC_DISPATCH(weights_for)(tiling, method, weights, panel, plane);
 }
 
 void transform_diff_weights(Tiling tiling, const float* panels, std::ptrdiff_t plane, int count,

@@ -9,11 +9,12 @@ template <class F>
 void for_each_weight(const ConvolutionShape& shape, F f) {
   const std::size_t outs = static_cast<std::size_t>(shape.out_channels);
   const std::size_t ins = static_cast<std::size_t>(shape.in_channels);
+  const std::size_t taps = static_cast<std::size_t>(shape.kernel * shape.kernel);
   for (std::size_t o = 0; o < outs; ++o) {
     for (std::size_t i = 0; i < ins; ++i) {
-      const std::size_t block = (o / 8 * (ins / 8) + i / 8) * 576;
-      for (std::size_t tap = 0; tap < 9; ++tap) {
-        f((o * ins + i) * 9 + tap, block + tap * 64 + i % 8 * 8 + o % 8);
+      const std::size_t block = (o / 8 * (ins / 8) + i / 8) * taps * 64;
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        f((o * ins + i) * taps + tap, block + tap * 64 + i % 8 * 8 + o % 8);
       }
     }
   }
@@ -22,8 +23,8 @@ void for_each_weight(const ConvolutionShape& shape, F f) {
 }  // namespace
 
 std::size_t weights_size(const ConvolutionShape& shape) {
-  return std::size_t{9} * static_cast<std::size_t>(shape.in_channels) *
-         static_cast<std::size_t>(shape.out_channels);
+  return static_cast<std::size_t>(shape.kernel * shape.kernel) *
+         static_cast<std::size_t>(shape.in_channels) * static_cast<std::size_t>(shape.out_channels);
 }
 
 void pack_weights(const ConvolutionShape& shape, const float* oihw, float* weights) {
