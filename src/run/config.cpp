@@ -15,6 +15,10 @@ void at_least(const char* key, std::int64_t value, std::int64_t least) {
   if (value < least) user_error("--{} {} is too small; it must be at least {}", key, value, least);
 }
 
+void at_most(const char* key, std::int64_t value, std::int64_t most) {
+  if (value > most) user_error("--{} {} is too large; it must be at most {}", key, value, most);
+}
+
 void between(const char* key, double value, double low, double high) {
   if (!(value >= low && value <= high)) {
     user_error("--{} {} is out of range; it must be between {} and {}", key, value, low, high);
@@ -35,13 +39,13 @@ void check_config(const TrainConfig& config) {
   at_least("early-stop", config.early_stop, 0);
   at_least("train-limit", config.train_limit, 0);
   at_least("test-limit", config.test_limit, 0);
-  constexpr std::int64_t max_batch = 1 << 24;
-  if (config.batch > max_batch)
-    user_error("--batch {} is too large; at most {}", config.batch, max_batch);
-  constexpr std::int64_t max_threads = 4096;
-  if (config.threads > max_threads) {
-    user_error("--threads {} is too large; at most {}", config.threads, max_threads);
-  }
+  // Far beyond use, but small enough that products of them stay whole numbers.
+  at_most("batch", config.batch, std::int64_t{1} << 24);
+  at_most("threads", config.threads, 4096);
+  at_most("epochs", config.epochs, 1'000'000'000);
+  at_most("steps", config.steps, std::int64_t{1} << 50);
+  at_most("warmup-steps", config.warmup_steps, std::int64_t{1} << 50);
+  at_most("keep-last", config.keep_last, 1'000'000);
   between("lr", config.lr, 0, 1e30);
   between("clip-norm", config.clip_norm, 0, 1e30);
   between("weight-decay", config.weight_decay, 0, 1e30);

@@ -173,8 +173,9 @@ class Training {
                              .learning_rate = learning_rate(schedule_, progress_.step - 1),
                              .seconds = seconds,
                              .images_per_second = samples / seconds};
+    folder_->write(
+        report);  // before the checkpoint: resuming drops what came after one, never adds
     save(metric);
-    folder_->write(report);
     observer_.epoch(report);
     if (stopped_early() && progress_.step < total_steps_) {
       observer_.note(fmt::format("early stop: no improvement for {} epoch(s)", config_.early_stop));
