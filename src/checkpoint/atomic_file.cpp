@@ -87,7 +87,9 @@ void FileSink::fail_with(int error) const {
   const std::string line =
       fmt::format("cannot write '{}': {} ({} bytes needed); make room or choose another folder",
                   spec_.shown_as.string(), std::strerror(error), spec_.bytes_needed);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) throw UserError(line);
+  for (int mendable : {ENOSPC, EDQUOT, EFBIG, EACCES, EROFS}) {
+    if (error == mendable) throw UserError(line);
+  }
   throw Failure(line);
 }
 

@@ -19,8 +19,8 @@ struct FileSinkSpec {
 };
 
 /// A new file that takes bytes in order, and counts and hashes them. Every error
-/// names the path, the reason and the bytes needed: a UserError where the disk is full, which the
-/// user can mend, else a Failure.
+/// names the path, the reason and the bytes needed: a UserError where the user can mend it (a
+/// full disk, no permission), else a Failure.
 class FileSink {
  public:
   explicit FileSink(FileSinkSpec spec);

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "checkpoint/store.hpp"
 #include "cli/fields.hpp"
 
 namespace plait {
@@ -36,7 +37,19 @@ TrainConfig resume(const GivenConfig& given) {
   }
   const std::filesystem::path file = std::filesystem::path(run_dir) / "config.toml";
   std::error_code error;
-  if (!std::filesystem::exists(file, error)) return given.config;
+  if (!std::filesystem::exists(file, error)) {
+    if (CheckpointStore(file.parent_path() / "checkpoints").latest()) {
+      user_error(
+          "{} has checkpoints but no config.toml; put it back (state.json of a checkpoint "
+          "holds its text)",
+          run_dir);
+    }
+    if (!given.keys.contains("model")) {
+      user_error("there is no run in {}; leave --resume away to begin one, or add --model",
+                 run_dir);
+    }
+    return given.config;
+  }
   GivenConfig run;
   read_config_file(file, run);
   return merge_into_run(run, given, file.string());

@@ -26,8 +26,7 @@ int run_list(const Arguments&) {
 
 /// A line per file that is written over on a terminal, silence elsewhere.
 void show_transfer(const std::string& file, std::int64_t bytes, std::int64_t total) {
-  fmt::print(stderr, "\r\x1b[K{}  {}{}", file, with_bytes(bytes),
-             total > 0 ? " of " + with_bytes(total) : "");
+  tell("\r\x1b[K{}  {}{}", file, with_bytes(bytes), total > 0 ? " of " + with_bytes(total) : "");
   std::fflush(stderr);
 }
 

@@ -16,6 +16,7 @@ extern "C" void plait_on_signal(int number) {
   end.sa_handler = SIG_DFL;
   sigaction(SIGINT, &end, nullptr);
   sigaction(SIGTERM, &end, nullptr);
+  sigaction(SIGHUP, &end, nullptr);
 }
 
 /// A signal that the parent chose to ignore (nohup, a job in the background) stays ignored.
@@ -34,11 +35,13 @@ InterruptGuard::InterruptGuard() {
   caught = 0;
   install(SIGINT, old_interrupt_);
   install(SIGTERM, old_terminate_);
+  install(SIGHUP, old_hangup_);
 }
 
 InterruptGuard::~InterruptGuard() {
   sigaction(SIGINT, &old_interrupt_, nullptr);
   sigaction(SIGTERM, &old_terminate_, nullptr);
+  sigaction(SIGHUP, &old_hangup_, nullptr);
 }
 
 const std::atomic<bool>* InterruptGuard::flag() const { return &raised; }

@@ -24,6 +24,7 @@ class InterruptGuard {
  private:
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
+  struct sigaction old_hangup_ {};
 };
 
 }  // namespace plait

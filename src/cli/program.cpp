@@ -1,12 +1,16 @@
 #include "cli/program.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <new>
 
 #include "base/error.hpp"
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 
 namespace plait {
@@ -49,8 +53,16 @@ int dispatch(const std::vector<std::string>& words) {
 int report(std::string message, int code) {
   std::ranges::replace_if(
       message, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  fmt::print(stderr, "plait: {}\n", message);
+  tell("plait: {}\n", message);
   return code;
+}
+
+/// A closed stdin, stdout or stderr would give its number to the next file opened, and our messages
+/// would land in a checkpoint. Read only, so that printing a result there still fails.
+void keep_standard_files() {
+  for (int fd : {0, 1, 2}) {
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY);
+  }
 }
 
 int guarded(const std::vector<std::string>& words) {
@@ -69,6 +81,10 @@ int guarded(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& words) { return guarded(words); }
+int run_program(const std::vector<std::string>& words) {
+  keep_standard_files();
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
+  return guarded(words);
+}
 
 }  // namespace plait

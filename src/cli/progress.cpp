@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/terminal.hpp"
 #include "cli/text.hpp"
 
 namespace plait {
@@ -87,8 +88,8 @@ void Progress::step(const StepReport& report) {
   state_.seconds_left =
       since_first_.seconds() / steps * static_cast<double>(report.total_steps - report.step);
   const std::string bar = bar_text(state_, terminal_width(), terminal_.unicode);
-  fmt::print(stderr, "\r\x1b[K{}{}{}", terminal_.colours ? "\x1b[36m" : "", bar,
-             terminal_.colours ? "\x1b[0m" : "");
+  tell("\r\x1b[K{}{}{}", terminal_.colours ? "\x1b[36m" : "", bar,
+       terminal_.colours ? "\x1b[0m" : "");
   std::fflush(stderr);
   drawn_ = true;
   since_drawn_ = Stopwatch();
@@ -111,7 +112,7 @@ void Progress::clear() {
 void Progress::print(const std::string& line) {
   if (quiet_) return;
   clear();
-  fmt::print(stderr, "{}\n", line);
+  tell("{}\n", line);
   std::fflush(stderr);
 }
 

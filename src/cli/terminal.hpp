@@ -1,6 +1,9 @@
 // What the terminal behind stderr can show.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -18,5 +21,11 @@ Terminal find_terminal();
 std::size_t terminal_width();
 /// Whether the locale says UTF-8.
 bool speaks_unicode();
+
+/// Prints to stderr. A log that cannot be written must not end a training run: errors are ignored.
+template <class... Args>
+void tell(fmt::format_string<Args...> format, Args&&... args) {
+  std::fputs(fmt::format(format, std::forward<Args>(args)...).c_str(), stderr);
+}
 
 }  // namespace plait

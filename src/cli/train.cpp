@@ -8,6 +8,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/json.hpp"
 #include "cli/progress.hpp"
+#include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
 
@@ -47,27 +48,25 @@ std::string quoted_for_shell(const std::string& text) {
 
 void print_interrupted(const TrainResult& result) {
   if (result.run_dir.empty()) {
-    fmt::print(stderr, "stopped after step {}; nothing was kept (--run-dir none)\n", result.steps);
+    tell("stopped after step {}; nothing was kept (--run-dir none)\n", result.steps);
   } else {
-    fmt::print(stderr, "stopped after step {}; go on with: plait train --resume --run-dir {}\n",
-               result.steps, quoted_for_shell(result.run_dir));
+    tell("stopped after step {}; go on with: plait train --resume --run-dir {}\n", result.steps,
+         quoted_for_shell(result.run_dir));
   }
 }
 
 void print_summary(const TrainResult& result) {
-  fmt::print(stderr,
-             "done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of memory\n",
-             result.epochs, result.steps, result.seconds,
-             with_commas(static_cast<std::int64_t>(result.images_per_second)),
-             with_bytes(result.peak_memory_bytes));
-  fmt::print(stderr, "{}train loss {:.4f}, test loss {:.4f}, weights {}\n",
-             result.test_accuracy
-                 ? fmt::format("test accuracy {:.2f}%, ", 100 * *result.test_accuracy)
-                 : "",
-             result.train_loss, result.test_loss, result.weights_hash);
+  tell("done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of memory\n",
+       result.epochs, result.steps, result.seconds,
+       with_commas(static_cast<std::int64_t>(result.images_per_second)),
+       with_bytes(result.peak_memory_bytes));
+  tell("{}train loss {:.4f}, test loss {:.4f}, weights {}\n",
+       result.test_accuracy ? fmt::format("test accuracy {:.2f}%, ", 100 * *result.test_accuracy)
+                            : "",
+       result.train_loss, result.test_loss, result.weights_hash);
   if (!result.run_dir.empty()) {
-    fmt::print(stderr, "run folder {}; next: plait eval --run {}\n", result.run_dir,
-               quoted_for_shell(result.run_dir));
+    tell("run folder {}; next: plait eval --run {}\n", result.run_dir,
+         quoted_for_shell(result.run_dir));
   }
 }
 

@@ -19,6 +19,7 @@ Chain::Chain(ModelSpec model, const ChainOptions& options)
         "model '{}' ends with shape {}, but the loss needs flat outputs; end it with flatten",
         model_.name, borders.back());
   }
+  omp_set_dynamic(0);                    // a smaller team would sum in another order
   omp_set_num_threads(options.threads);  // oneDNN shapes its kernels for the pool it finds
   TensorDesc src = batch_desc(model_.input, options.batch);
   for (std::size_t i = 0; i < model_.blocks.size(); ++i) {

@@ -24,7 +24,7 @@ struct TrainConfig {
   std::int64_t steps = 0;  ///< stop after so many; 0: epochs decide
 
   std::string optimizer = "sgd";
-  double lr = 0.05;
+  double lr = 0.01;
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;

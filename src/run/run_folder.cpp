@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <charconv>
 #include <vector>
 
 #include "base/error.hpp"
@@ -20,7 +21,10 @@ fs::path new_folder(const std::string& model) {
   fs::create_directories(runs);
   int highest = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(runs)) {
-    highest = std::max(highest, std::atoi(entry.path().filename().c_str()));
+    const std::string number = entry.path().filename().string();
+    int value = 0;
+    std::from_chars(number.data(), number.data() + number.size(), value);
+    if (value < 1'000'000) highest = std::max(highest, value);
   }
   const std::string name = fs::path(model).stem().string();
   while (true) {
@@ -44,11 +48,14 @@ RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text) 
       path_ = new_folder(config.model);
     } else {
       path_ = config.run_dir;
-      const bool used = CheckpointStore(path_ / "checkpoints").latest().has_value();
+      if (fs::exists(path_) && !fs::is_directory(path_)) {
+        user_error("--run-dir {} is a file; choose another folder", path_.string());
+      }
+      const bool used = fs::exists(path_ / "config.toml") || fs::exists(path_ / "metrics.jsonl") ||
+                        CheckpointStore(path_ / "checkpoints").latest().has_value();
       if (used && !config.resume) {
-        user_error(
-            "{} already holds checkpoints; add --resume to go on, or choose another --run-dir",
-            path_.string());
+        user_error("{} already holds a run; add --resume to go on, or choose another --run-dir",
+                   path_.string());
       }
       fs::create_directories(path_);
     }
@@ -83,7 +90,8 @@ void RunFolder::open_metrics(std::int64_t after_step) {
   std::ifstream old(file);
   for (std::string line; std::getline(old, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_object() && json.value("step", after_step + 1) <= after_step) kept += line + "\n";
+    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
+    if (json["step"].get<std::int64_t>() <= after_step) kept += line + "\n";
   }
   write_text(file, kept);
   metrics_.open(file, std::ios::app);

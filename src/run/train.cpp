@@ -5,8 +5,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/memory.hpp"
 #include "data/prefetch.hpp"
+#include "model/model_file.hpp"
 #include "model/parameters.hpp"
 #include "run/evaluate.hpp"
 #include "run/run_folder.hpp"
@@ -142,15 +144,31 @@ class Training {
   [[noreturn]] void stop_on_non_finite(const Batch& batch, const Randomness& randomness,
                                        const LossResult& loss) {
     const std::string block = step_.first_non_finite_block(batch, randomness);
-    const std::string kept = folder_->latest_checkpoint_path();
     user_error(
         "loss is {} at step {}; block '{}' is the first whose result is not finite; {}; "
         "try a smaller --lr or --clip-norm 1",
-        loss.sum, progress_.step + 1, block.empty() ? "loss" : block,
-        kept.empty() ? "no checkpoint was written yet" : "the last good checkpoint is " + kept);
+        loss.sum, progress_.step + 1, block.empty() ? "loss" : block, last_good());
   }
 
-  void evaluate() { evaluation_ = evaluator_.run(parameters_); }
+  void evaluate() {
+    evaluation_ = evaluator_.run(parameters_);
+    if (!std::isfinite(evaluation_->loss)) {
+      user_error("the test loss is {} after step {}; {}; try a smaller --lr or --clip-norm 1",
+                 evaluation_->loss, progress_.step, last_good());
+    }
+  }
+
+  std::string last_good() const {
+    const std::string kept = folder_->latest_checkpoint_path();
+    return kept.empty() ? "no checkpoint was written yet" : "the last good checkpoint is " + kept;
+  }
+
+  /// The network itself, whatever file it came from, so that a changed file is noticed.
+  std::string model_hash() const {
+    Hash hash;
+    hash.add(write_model(chain_->model()));
+    return hash.hex();
+  }
 
   void finish_epoch() {
     const auto samples = static_cast<double>(per_epoch_ * config_.batch);
@@ -184,14 +202,11 @@ class Training {
   }
 
   void save(std::optional<double> metric = std::nullopt) {
-    if (!folder_->writes()) return;
     if (const std::string name = parameters_.non_finite_parameter(); !name.empty()) {
-      const std::string kept = folder_->latest_checkpoint_path();
-      user_error(
-          "'{}' is not finite after step {}; {}; try a smaller --lr or --clip-norm 1", name,
-          progress_.step,
-          kept.empty() ? "no checkpoint was written" : "the last good checkpoint is " + kept);
+      user_error("'{}' is not finite after step {}; {}; try a smaller --lr or --clip-norm 1", name,
+                 progress_.step, last_good());
     }
+    if (!folder_->writes()) return;
     Checkpoint checkpoint{.weights = parameters_.export_weights(),
                           .optimizer = parameters_.export_optimizer(),
                           .state = {}};
@@ -205,6 +220,7 @@ class Training {
                               {"last_train_loss", exact(progress_.last_train_loss)},
                               {"best_metric", exact(progress_.best_metric)},
                               {"epochs_since_best", exact(double(progress_.epochs_since_best))}};
+    checkpoint.state.extra["model_hash"] = model_hash();
     checkpoint.state.config = config_text_;
     folder_->save(checkpoint);
     saved_step_ = progress_.step;
@@ -218,6 +234,12 @@ class Training {
       return;
     }
     const std::string source = folder_->latest_checkpoint_path();
+    const auto model = checkpoint->state.extra.find("model_hash");
+    if (checkpoint->state.seed != config_.seed ||
+        (model != checkpoint->state.extra.end() && model->second != model_hash())) {
+      user_error("{} is of another {}; bring it back, or begin a new run", source,
+                 checkpoint->state.seed != config_.seed ? "seed" : "model than " + config_.model);
+    }
     parameters_.import_weights(checkpoint->weights, source + "/weights.safetensors");
     parameters_.import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
     const RunState& state = checkpoint->state;

@@ -189,7 +189,7 @@ TEST_F(Resume, RefusesWhatDecidesTheBits) {
         resume({{"lr", "0.3"}});
       }),
       "cannot resume with another lr: " + run_dir() +
-          "/config.toml says 0.05, now it is 0.3; leave --lr away, or start a new run without "
+          "/config.toml says 0.01, now it is 0.3; leave --lr away, or start a new run without "
           "--resume");
   const std::set<std::string, std::less<>> free{
       "epochs",    "steps",   "threads", "early_stop", "checkpoint_every", "checkpoint_minutes",
@@ -199,7 +199,10 @@ TEST_F(Resume, RefusesWhatDecidesTheBits) {
   }
 }
 
-TEST_F(Resume, StartsAfreshWhereNoConfigIs) { EXPECT_EQ(resume({{"lr", "0.3"}}).lr, 0.3); }
+TEST_F(Resume, StartsAfreshWhereNoConfigIsButAModelIsNamed) {
+  EXPECT_EQ(resume({{"model", "lenet"}, {"lr", "0.3"}}).lr, 0.3);
+  EXPECT_THAT(refusal([&] { resume({{"lr", "0.3"}}); }), HasSubstr("there is no run in "));
+}
 
 TEST_F(Resume, NeedsAFolder) {
   EXPECT_THAT(flag_refusal("resume", "true"), HasSubstr("add --run-dir DIR"));

@@ -163,11 +163,34 @@ TEST_F(TrainTest, RegressionWithMeanSquaredError) {
   EXPECT_GE(*result.test_accuracy, 0.1);
 }
 
+TEST_F(TrainTest, ResumeRefusesAChangedModelFile) {
+  const fs::path model = folder_ / "tiny.toml";
+  const auto write = [&](const std::string& activation) {
+    std::ofstream(model)
+        << "[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = 8}, "
+        << "{type = \"" << activation << "\"}, {type = \"linear\", out = \"classes\"}]\n";
+  };
+  write("relu");
+  TrainConfig config = small();
+  config.model = model.string();
+  config.run_dir = (folder_ / "changed").string();
+  config.steps = 5;
+  run(config);
+  write("tanh");
+  config.steps = 0;
+  config.resume = true;
+  EXPECT_THAT([&] { run(config); }, ThrowsMessage<UserError>(HasSubstr("another model")));
+  write("relu");
+  EXPECT_EQ(run(config).steps, 30);
+}
+
 TEST_F(TrainTest, MetricsFollowAResume) {
   TrainConfig config = small();
   config.run_dir = (folder_ / "metrics").string();
   config.steps = 25;  // two epochs and a half
   run(config);
+  std::ofstream(fs::path(config.run_dir) / "metrics.jsonl", std::ios::app)
+      << "{\"step\": \"x\"}\nnoise\n";
   config.steps = 0;
   config.resume = true;
   run(config);

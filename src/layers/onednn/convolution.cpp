@@ -208,8 +208,10 @@ class Convolution final : public Layer {
     const Md blocked_weights(plain_weights_.dims(), dnnl::memory::data_type::f32,
                              dnnl::memory::format_tag::OIhw8i8o);
     if (weights_ != blocked_weights) return;
-    // Channels as they lie in memory: whole blocks, the rest zero.
     const Shape& shape = src.shape;
+    constexpr std::int64_t most_pixels = 1 << 24;  // tiles are counted in int
+    if (shape[0] * shape[2] * shape[3] > most_pixels) return;
+    // Channels as they lie in memory: whole blocks, the rest zero.
     const winograd::ConvolutionShape convolution{
         .batch = static_cast<int>(shape[0]),
         .in_channels = static_cast<int>((shape[1] + 7) / 8 * 8),

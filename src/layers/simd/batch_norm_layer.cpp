@@ -181,7 +181,7 @@ class BatchNorm final : public Layer {
       const double average = double{c.center[i]} + offset;
       mean[i] = static_cast<float>(average);
       inverse[i] = static_cast<float>(1.0 / std::sqrt(variance + spec_.epsilon));
-      if (std::isnan(squares)) inverse[i] = std::nanf("");
+      if (!std::isfinite(squares)) inverse[i] = std::nanf("");  // max(0, NaN) is 0
       if (args.state == nullptr) continue;
       float& moving_mean = args.state[slots_[2].offset + i];
       float& moving_var = args.state[slots_[3].offset + i];
