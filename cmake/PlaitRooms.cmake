@@ -6,7 +6,7 @@ target_compile_options(plait_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
 if(PLAIT_SANITIZE)
   add_compile_options(-fsanitize=${PLAIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   # g++ 12 warns of its own <regex> under the sanitizers.
-  add_compile_options(-Wno-maybe-uninitialized)
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${PLAIT_SANITIZE})
   # Every further instruction set makes the SIMD files slow to compile; AVX2 and the baseline stay.
   add_compile_definitions(HWY_DISABLED_TARGETS=\(HWY_SSE4|HWY_AVX3|HWY_AVX3_DL\))

@@ -149,7 +149,11 @@ Command parse_command_line(const Verb& program, const std::vector<std::string>& 
   while (!next.empty()) {
     const Node& node = node_of(nodes, next.front());
     command.path.push_back(node.verb);
-    if (!command.help) {
+    if (command.help) {  // help for a verb that is none would look as if there were one
+      for (const std::string& word : node.app->remaining()) {
+        if (!word.starts_with("-") && !node.verb->verbs.empty()) refuse_word(command.path, word);
+      }
+    } else {
       // a value that is missing makes the words behind it look unknown, so values come first
       take_arguments(node, command.arguments);
       const std::vector<std::string> unknown = node.app->remaining();
