@@ -9,73 +9,34 @@ Markdown table and writes everything measured to build/bench/torch.json. bench/R
 
 import argparse
 import glob
-import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-FORMATS = ("contiguous", "channels_last")
+from workers import (FORMATS, HERE, ROOT, Worker, check_same_network, line, load_before, print_headings,
+                     usable_cores, write_results)
+
 PEERS = FORMATS  # with OpenBLAS
 DEFAULT_BLAS = tuple(f"{name}, default BLAS" for name in FORMATS)
 # model -> sample shape, batch
 CASES = {"vgg16": ("3x32x32", 64), "resnet164": ("3x32x32", 32), "lenet": ("1x28x28", 64)}
 
 
-class Worker:
-    """A process that runs training steps when told to; see bench/step_worker.cpp for the protocol."""
-
-    def __init__(self, command, threads, **variables):
-        cores = sorted(os.sched_getaffinity(0))[:threads]
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads),
-                           **variables)
-        self.command = command
-        self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE,
-                                        preexec_fn=lambda: os.sched_setaffinity(0, cores))
-        self.peak_bytes = 0
-        self.hello = self._answer()
-
-    def _answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"compare_torch: {' '.join(self.command)} ended early (exit {self.process.wait()})")
-        return json.loads(line)
-
-    def ask(self, order):
-        self.process.stdin.write(order + "\n")
-        self.process.stdin.flush()
-        return self._answer()
-
-    def step_seconds(self, steps):
-        """The median step of `steps`."""
-        answer = self.ask(f"go {steps}")
-        self.peak_bytes = answer["peak_bytes"]
-        if not math.isfinite(answer["loss"]):
-            sys.exit(f"compare_torch: {' '.join(self.command)} diverged (loss {answer['loss']})")
-        return statistics.median(answer["seconds"])
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def start(model, threads, build):
     shape, batch = CASES[model]
     arguments = [model, shape, str(batch), str(threads)]
+    cores = usable_cores()[:threads]
     torch_worker = ["/usr/bin/python3", str(HERE / "peers" / "torch_worker.py")]
-    workers = {"plait": Worker([str(build / "bench" / "step_worker"), *arguments], threads)}
+    workers = {"plait": Worker([str(build / "bench" / "step_worker"), *arguments], cores, threads)}
     for memory_format, with_default in zip(FORMATS, DEFAULT_BLAS):
         command = [*torch_worker, *arguments, memory_format]
-        workers[memory_format] = Worker(command, threads)
+        workers[memory_format] = Worker(command, cores, threads)
         if reference := glob.glob("/usr/lib/*/blas/libblas.so.3"):
-            workers[with_default] = Worker(command, threads, LD_LIBRARY_PATH=os.path.dirname(reference[0]))
-    counts = {name: worker.hello["parameters"] for name, worker in workers.items()}
-    if len(set(counts.values())) != 1:
-        sys.exit(f"compare_torch: {model} is not the same network everywhere; parameters: {counts}")
+            workers[with_default] = Worker(command, cores, threads,
+                                           LD_LIBRARY_PATH=os.path.dirname(reference[0]))
+    check_same_network(model, workers)
     return workers
 
 
@@ -126,28 +87,19 @@ def row(r):
             f"{r['memory_ratio']:.2f}", f"{r['gemm_gflops']:.0f}", f"{100 * r['gemm_share']:.0f} %")
 
 
-def line(cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
-
-
 def main():
-    root = HERE.parent
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=root / "build" / "release", help="where plait was built")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release", help="where plait was built")
     parser.add_argument("--models", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=7, help="measured rounds (7)")
     parser.add_argument("--round-seconds", type=float, default=1.5, help="of the slowest worker (1.5)")
-    parser.add_argument("--out", type=Path, default=root / "build" / "bench" / "torch.json")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "torch.json")
     options = parser.parse_args()
 
-    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    if load > 0.5:
-        print(f"compare_torch: the machine is busy (load {load:.1f} on {cores} cores); "
-              "times will be too long and ratios uncertain", file=sys.stderr)
+    load, cores = load_before(), len(usable_cores())
     results = []
-    print(line(HEADINGS))
-    print(line(["---"] * len(HEADINGS)), flush=True)
+    print_headings(HEADINGS)
     for model in options.models:
         for threads in options.threads:
             if threads > cores:
@@ -155,9 +107,7 @@ def main():
                 continue
             results.append(measure(model, threads, options))
             print(line(row(results[-1])), flush=True)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps({"load_before": load, "cores": cores, "results": results}, indent=1))
-    print(f"compare_torch: all rounds are in {options.out}", file=sys.stderr)
+    write_results(options.out, {"load_before": load, "cores": cores, "results": results})
 
 
 if __name__ == "__main__":

@@ -12,6 +12,19 @@ namespace plait {
 
 namespace {
 
+/// Who names workers anew means all of the machine: what an older source said of it, and the
+/// threads that fitted it, no longer hold.
+void forget_old_machine(TrainConfig& config, const std::set<std::string, std::less<>>& newer) {
+  const TrainConfig fresh;
+  const auto has = [&](std::string_view key) { return newer.contains(key); };
+  if (!has("workers") && !has("nodes") && !has("workers_per_node")) return;
+  if (!has("workers")) config.workers = fresh.workers;
+  if (!has("nodes")) config.nodes = fresh.nodes;
+  if (!has("workers_per_node")) config.workers_per_node = fresh.workers_per_node;
+  if (!has("nodes") && !has("link_between_nodes")) config.link_between_nodes.clear();
+  if (!has("threads")) config.threads = fresh.threads;
+}
+
 /// What `given` sets, on top of the run's own config.
 TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
                            const std::string& run_file) {
@@ -27,6 +40,10 @@ TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
     }
     copy_field(field, given.config, merged);
   }
+  forget_old_machine(merged, given.keys);
+  // Bits are promised for equal plans and threads; only other workers deserve other threads.
+  const bool same = machine_of(merged).workers() == machine_of(run.config).workers();
+  if (same && !given.keys.contains("threads")) merged.threads = run.config.threads;
   return merged;
 }
 
@@ -100,12 +117,15 @@ std::string write_config(const TrainConfig& config) {
 TrainConfig resolve_config(const std::string& file, const FlagValues& flags) {
   GivenConfig given;
   if (!file.empty()) read_config_file(file, given);
+  std::set<std::string, std::less<>> from_flags;
   for (const Field& field : fields()) {
     const auto flag = flags.find(field.key);
     if (flag == flags.end()) continue;
     set_from_text(given.config, field, flag->second, flag_of(field));
-    given.keys.insert(std::string(field.key));
+    from_flags.insert(std::string(field.key));
   }
+  forget_old_machine(given.config, from_flags);
+  given.keys.merge(from_flags);
   return given.config.resume ? resume(given) : given.config;
 }
 

@@ -17,11 +17,20 @@ std::string dump(const Json& json) {
 
 }  // namespace
 
-std::string to_json(const TrainResult& result, int threads) {
+std::string to_json(const TrainResult& result) {
+  Json shares = Json::array();
+  for (std::size_t worker = 0; worker < result.shares.size(); ++worker) {
+    const Shares& one = result.shares[worker];
+    shares.push_back({{"worker", worker},
+                      {"busy", one.busy},
+                      {"communication", one.communication},
+                      {"wait", one.wait}});
+  }
   return dump({{"model", result.model},
                {"strategy", result.strategy},
                {"workers", result.workers},
-               {"threads", threads},
+               {"nodes", result.plan.machine.nodes},
+               {"threads", result.threads},
                {"epochs", result.epochs},
                {"steps", result.steps},
                {"train_loss", result.train_loss},
@@ -29,38 +38,16 @@ std::string to_json(const TrainResult& result, int threads) {
                {"test_accuracy", optional(result.test_accuracy)},
                {"seconds", result.seconds},
                {"images_per_second", result.images_per_second},
+               {"step_seconds", result.step_seconds},
                {"bytes_sent", result.bytes_sent},
                {"messages_sent", result.messages_sent},
                {"peak_memory_bytes", result.peak_memory_bytes},
                {"weights_hash", result.weights_hash},
                {"staleness_max", result.staleness_max},
                {"utilisation", result.utilisation},
+               {"shares", std::move(shares)},
                {"run_dir", result.run_dir},
                {"interrupted", result.interrupted}});
-}
-
-std::string to_json(const Profile& profile, const ProfileConfig& config) {
-  Json blocks = Json::array();
-  for (const BlockProfile& block : profile.blocks) {
-    blocks.push_back({{"name", block.name},
-                      {"forward_ms", block.forward_ms},
-                      {"backward_data_ms", block.backward_data_ms},
-                      {"backward_weights_ms", block.backward_weights_ms},
-                      {"update_ms", block.update_ms},
-                      {"macs", block.macs},
-                      {"parameters", block.parameters},
-                      {"dst_bytes", block.dst_bytes}});
-  }
-  return dump({{"model", config.model},
-               {"data_shape", config.data_shape.to_string()},
-               {"classes", config.classes},
-               {"batch", config.batch},
-               {"threads", config.threads},
-               {"steps", config.steps},
-               {"blocks", std::move(blocks)},
-               {"loss_ms", profile.loss_ms},
-               {"sum_ms", profile.sum_ms},
-               {"step_ms", profile.step_ms}});
 }
 
 std::string to_json(const EvalResult& result) {

@@ -5,13 +5,11 @@
 #include <string>
 
 #include "run/evaluate.hpp"
-#include "run/profile.hpp"
 #include "run/train.hpp"
 
 namespace plait {
 
-std::string to_json(const TrainResult& result, int threads);
-std::string to_json(const Profile& profile, const ProfileConfig& config);
+std::string to_json(const TrainResult& result);
 
 struct EvalResult {
   std::string model;

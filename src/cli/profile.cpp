@@ -1,15 +1,20 @@
-// plait profile: the time of every block's tasks in real training steps.
+// plait profile: the time of every block's tasks in real training steps, for people, and as a file
+// that plait plan reads.
 #include "run/profile.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
 #include "base/error.hpp"
-#include "cli/json.hpp"
+#include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "cost/profile_file.hpp"
 #include "model/model_file.hpp"
 #include "run/config.hpp"
+#include "run/cores.hpp"
+#include "strategy/strategy.hpp"
 
 namespace plait {
 
@@ -18,21 +23,77 @@ namespace {
 constexpr std::int64_t kMaxBatch = 1 << 24;
 constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxClasses = 1 << 24;
+constexpr int kSmallerBatches = 3;
 
-ProfileConfig profile_config(const Arguments& arguments) {
+struct Request {
+  std::string model;
+  int classes = 10;
+  std::int64_t batch = 64;
   ProfileConfig config;
-  TrainConfig machine;
-  machine.threads = arguments.integer("--threads", 0, {0, kMaxThreads});
-  config.model = arguments.text("--model", config.model);
-  config.classes =
-      static_cast<int>(arguments.integer("--classes", config.classes, {1, kMaxClasses}));
-  config.batch = arguments.integer("--batch", config.batch, {1, kMaxBatch});
-  config.threads = threads_per_worker(machine);
-  config.steps = arguments.integer("--steps", config.steps, {1, 1'000'000});
+  Network network;
+};
+
+Request read_request(const Arguments& arguments) {
+  Request request;
+  request.model = arguments.text("--model", "lenet");
+  request.classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
+  request.batch = arguments.integer("--batch", 64, {1, kMaxBatch});
+  const std::int64_t threads = arguments.integer("--threads", 0, {0, kMaxThreads});
+  request.config.threads = threads > 0 ? static_cast<int>(threads) : usable_cores();
+  request.config.steps = arguments.integer("--steps", 10, {1, 1'000'000});
   const std::string* shape = arguments.find("--data-shape");
-  const Shape shape_or_none = shape != nullptr ? parse_shape(*shape) : usual_input(config.model);
-  config.data_shape = load_model(config.model, shape_or_none, config.classes).input;
-  return config;
+  const Shape input = shape != nullptr ? parse_shape(*shape) : usual_input(request.model);
+  request.network = make_network(load_model(request.model, input, request.classes));
+  return request;
+}
+
+Profile measure(const Request& request, std::int64_t batch, int side_by_side = 1) {
+  const Machine machine;
+  const Plan plan =
+      make_plan("serial", {.network = request.network, .machine = machine, .batch = batch});
+  ProfileConfig config = request.config;
+  config.side_by_side = side_by_side;
+  return profile(plan, config);
+}
+
+ProfilePoint to_point(const Profile& measured, std::int64_t batch) {
+  ProfilePoint point{.batch = batch,
+                     .blocks = {},
+                     .loss_ms = measured.loss_ms,
+                     .load_ms = 0,
+                     .step_ms = measured.step_ms};
+  for (const BlockProfile& block : measured.blocks) {
+    point.blocks.push_back({.name = block.name,
+                            .forward_ms = block.forward_ms,
+                            .backward_data_ms = block.backward_data_ms,
+                            .backward_weights_ms = block.backward_weights_ms,
+                            .update_ms = block.update_ms,
+                            .macs = block.macs,
+                            .parameters = block.parameters,
+                            .dst_bytes = block.dst_bytes});
+  }
+  return point;
+}
+
+/// Everything plait plan wants: smaller batches (what each of several workers gets), the slowdown
+/// when all cores work, the speed of adding gradients.
+void measure_for_planning(const Request& request, ProfileFile& file) {
+  std::int64_t batch = request.batch;
+  for (int i = 0; i < kSmallerBatches && batch >= 2; ++i) {
+    batch /= 2;
+    tell("measuring batch {} ...\n", batch);
+    file.points.push_back(to_point(measure(request, batch), batch));
+  }
+  const int beside = usable_cores() / request.config.threads;
+  if (beside > 1) {
+    tell("measuring {} workers at once ...\n", beside);
+    // Alone once more, so that both halves of the ratio come from the same minute.
+    const double together = measure(request, request.batch, beside).step_ms;
+    const double alone =
+        std::min(measure(request, request.batch).step_ms, file.points.front().step_ms);
+    file.contention = {.workers = beside, .factor = std::max(1.0, together / alone)};
+  }
+  file.sum_bytes_per_second = measure_sum_rate(std::max(2, beside));
 }
 
 std::string milliseconds(double value) { return fmt::format("{:.3f}", value); }
@@ -58,7 +119,7 @@ Row row_of(const BlockProfile& block, double whole) {
           with_bytes(block.dst_bytes)};
 }
 
-std::string profile_text(const Profile& profile, const ProfileConfig& config) {
+std::string profile_text(const Profile& profile, const Request& request) {
   std::vector<Row> rows{{"block", "forward", "bwd data", "bwd weights", "update", "ms", "share",
                          "M MACs", "parameters", "output"}};
   BlockProfile sum{.name = "total"};
@@ -82,22 +143,39 @@ std::string profile_text(const Profile& profile, const ProfileConfig& config) {
       "{} on {}, batch {}, {} thread(s), mean of the faster half of {} step(s), "
       "milliseconds\n\n{}\n"
       "one step takes {} ms: {:.0f} images/s\n",
-      config.model, config.data_shape, config.batch, config.threads, config.steps, table(rows, 1),
-      milliseconds(profile.step_ms), static_cast<double>(config.batch) / profile.step_ms * 1000);
+      request.model, request.network.input, request.batch, request.config.threads,
+      request.config.steps, table(rows, 1), milliseconds(profile.step_ms),
+      static_cast<double>(request.batch) / profile.step_ms * 1000);
 }
 
 int run_profile(const Arguments& arguments) {
-  const ProfileConfig config = profile_config(arguments);
+  const Request request = read_request(arguments);
+  const std::string out = arguments.text("--out", "");
   try {
-    const Profile result = profile(config);
+    const Profile result = measure(request, request.batch);
+    ProfileFile file{.model = request.model,
+                     .network_hash = network_hash(request.network),
+                     .data_shape = request.network.input.to_string(),
+                     .classes = request.classes,
+                     .threads = request.config.threads,
+                     .steps = request.config.steps,
+                     .points = {to_point(result, request.batch)}};
+    if (!out.empty()) {
+      measure_for_planning(request, file);
+      write_profile(file, out);
+    }
     if (arguments.on("--json")) {
-      fmt::print("{}\n", to_json(result, config));
+      fmt::print("{}\n", print_profile(file));
     } else {
-      fmt::print("{}", profile_text(result, config));
+      fmt::print("{}", profile_text(result, request));
+      if (!out.empty()) {
+        tell("written to {}; next: plait plan --model {} --batch {} --profile {}\n", out,
+             request.model, request.batch, out);
+      }
     }
   } catch (const std::bad_alloc&) {
-    fail("not enough memory for --model {} with --batch {}; try a smaller batch", config.model,
-         config.batch);
+    fail("not enough memory for --model {} with --batch {}; try a smaller batch", request.model,
+         request.batch);
   }
   return 0;
 }
@@ -109,7 +187,8 @@ Verb profile_verb() {
       .name = "profile",
       .about = "Time every block of a network, task by task.",
       .examples = {"plait profile --model vgg16 --batch 64",
-                   "plait profile --model net.toml --data-shape 3x64x64 --threads 4 --json"},
+                   "plait profile --model net.toml --data-shape 3x64x64 --threads 4 --json",
+                   "plait profile --model vgg16 --batch 128 --threads 1 --out vgg16.json"},
       .options = {{.name = "--model",
                    .value = "NAME|FILE.toml",
                    .help = "network; plait models lists them",
@@ -121,6 +200,10 @@ Verb profile_verb() {
                   {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
                   {.name = "--threads", .value = "N", .help = "0: all cores", .standard = "0"},
                   {.name = "--steps", .value = "N", .help = "measured steps", .standard = "10"},
+                  {.name = "--out",
+                   .value = "FILE",
+                   .help = "write a profile for plait plan; measures smaller batches and all cores "
+                           "at once too"},
                   {.name = "--json", .value = "", .help = "one JSON object on stdout"}},
       .run = run_profile};
 }

@@ -5,39 +5,41 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <new>
+#include <optional>
 
 #include "base/error.hpp"
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "run/agreement.hpp"
+#include "run/status.hpp"
 
 namespace plait {
 
 namespace {
 
-constexpr const char* kVersion = "0.1.0";
-
-Verb program() {
+Verb program(MpiWorld* mpi) {
   return {.name = "plait",
           .about = "plait trains deep networks on many workers.",
           .examples = {"plait train --model lenet --data glyphs",
+                       "plait plan --model vgg16 --batch 128 --workers 1,2,4,8",
                        "plait profile --model vgg16 --batch 64"},
           .options = {{.name = "--version", .value = "", .help = "print the version"}},
-          .verbs = {train_verb(), eval_verb(), profile_verb(), data_verb(), models_verb()}};
+          .verbs = {train_verb(mpi), plan_verb(), profile_verb(), eval_verb(), data_verb(),
+                    models_verb()}};
 }
 
-int dispatch(const std::vector<std::string>& words) {
-  const Verb plait = program();
-  const Command command = parse_command_line(plait, words);
+int perform(const Command& command) {
   const Verb& verb = *command.path.back();
   if (command.help) {
     fmt::print("{}", help_text(command.path));
     return 0;
   }
   if (command.arguments.on("--version")) {
-    fmt::print("plait {}\n", kVersion);
+    fmt::print("plait {}\n", PLAIT_VERSION);
     return 0;
   }
   if (!verb.run) {
@@ -65,18 +67,59 @@ void keep_standard_files() {
   }
 }
 
-int guarded(const std::vector<std::string>& words) {
+/// The exit code of body(), or of what it threw, which is said in one line.
+int guarded(const std::function<int()>& body) {
   try {
-    const int code = dispatch(words);
+    const int code = body();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail("cannot write to stdout");
     return code;
   } catch (const UserError& error) {
     return report(error.what(), 2);
   } catch (const std::bad_alloc&) {
     return report("not enough memory; try a smaller --batch", 1);
+  } catch (const QuietExit& quiet) {
+    return quiet.code;
   } catch (const std::exception& error) {
     return report(error.what(), 1);
   }
+}
+
+int run_alone(const std::vector<std::string>& words) {
+  return guarded([&] {
+    const Verb plait = program(nullptr);
+    return perform(parse_command_line(plait, words));
+  });
+}
+
+/// As one process of an MPI job. The processes agree on the verb; only train is for all of them,
+/// anything else is done by the first. An error before training begins is common to all processes
+/// or it is not: either way one of them says it, and all end.
+int run_together(const std::vector<std::string>& words, MpiWorld& mpi) {
+  const Verb plait = program(&mpi);
+  std::optional<Command> command;
+  Standing standing{.error = {}, .text = {}, .what = "verb"};
+  try {
+    command = parse_command_line(plait, words);
+    standing.text = command->path.back()->name + (command->help ? " --help" : "");
+  } catch (...) {
+    standing.error = std::current_exception();
+  }
+  const int refused = guarded([&] {
+    agree(*mpi.control_group(), standing);
+    return 0;
+  });
+  if (refused != 0) return refused;
+  if (command->help || command->path.back()->name != "train") {
+    return mpi.rank() == 0 ? guarded([&] { return perform(*command); }) : 0;
+  }
+  return guarded([&] {
+    try {
+      return perform(*command);
+    } catch (const std::exception&) {  // train() itself never lets one out
+      agree(*mpi.control_group(), {.error = std::current_exception()});
+      return 1;
+    }
+  });
 }
 
 }  // namespace
@@ -84,7 +127,13 @@ int guarded(const std::vector<std::string>& words) {
 int run_program(const std::vector<std::string>& words) {
   keep_standard_files();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
-  return guarded(words);
+  if (!launched_by_mpi()) return run_alone(words);
+  std::unique_ptr<MpiWorld> mpi;
+  const int failed = guarded([&] {
+    mpi = make_mpi_world(kStatusBytes);
+    return 0;
+  });
+  return failed != 0 ? failed : run_together(words, *mpi);
 }
 
 }  // namespace plait

@@ -102,6 +102,12 @@ void Progress::epoch(const EpochReport& report) {
 
 void Progress::note(const std::string& line) { print(line); }
 
+/// From another thread than the rest, right before the end: says it even when quiet.
+void Progress::fatal(const std::string& line) {
+  said_fatal_ = true;
+  tell("{}plait: {}\n", drawn_ ? "\n" : "", line);
+}
+
 void Progress::clear() {
   if (!drawn_) return;
   std::fputs("\r\x1b[K", stderr);

@@ -2,6 +2,7 @@
 // per epoch everywhere.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "base/clock.hpp"
@@ -36,6 +37,9 @@ class Progress : public TrainObserver {
   void step(const StepReport& report) override;
   void epoch(const EpochReport& report) override;
   void note(const std::string& line) override;
+  void fatal(const std::string& line) override;
+  /// Whether fatal() has been called: the end is explained already.
+  bool said_fatal() const { return said_fatal_; }
   /// Takes the bar away, so that something else can be printed.
   void clear();
 
@@ -44,7 +48,8 @@ class Progress : public TrainObserver {
 
   Terminal terminal_;
   bool quiet_;
-  bool drawn_ = false;
+  std::atomic<bool> drawn_ = false;
+  std::atomic<bool> said_fatal_ = false;
   BarState state_;
   std::int64_t first_step_ = 0;
   Stopwatch since_first_;

@@ -1,6 +1,7 @@
 // plait train: the config from flags and files, the training with its progress, the result.
 #include "run/train.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -11,6 +12,9 @@
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "report/perfetto.hpp"
+#include "run/agreement.hpp"
+#include "strategy/strategy.hpp"
 
 namespace plait {
 
@@ -70,24 +74,53 @@ void print_summary(const TrainResult& result) {
   }
 }
 
-TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard, bool quiet) {
+/// The strategy's plan for the config.
+Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
+  const Network network = make_network(model);
+  return make_plan(config.strategy,
+                   {.network = network,
+                    .machine = machine,
+                    .batch = config.batch,
+                    .microbatches = static_cast<int>(config.microbatches),
+                    .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+                    .clip = config.clip_norm > 0,
+                    .wire_bytes = config.wire == "bf16" ? 2 : 4,
+                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6)});
+}
+
+TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard, bool quiet,
+                         MpiWorld* mpi) {
   Progress progress(find_terminal(), quiet);
+  const TrainJob job{
+      .config = config,
+      .config_text = recipe(config),
+      .make_plan = [&](const ModelSpec& model,
+                       const Machine& machine) { return plan_of(config, model, machine); },
+      .observer = progress,
+      .interrupt = guard.flag(),
+      .mpi = mpi};
   try {
-    return train(config, recipe(config), progress, guard.flag());
+    return train(job);
   } catch (const std::bad_alloc&) {
     out_of_memory(config);
+  } catch (const Failure&) {
+    if (progress.said_fatal()) throw QuietExit{1};
+    throw;
   }
 }
 
-int run_train(const Arguments& arguments) {
-  TrainConfig config = resolve_config(arguments.text("--config", ""), field_flags(arguments));
-  check_config(config);
-  // Bits are promised for equal threads: a resumed run takes the number of the first one.
-  config.threads = threads_per_worker(config);
-  const InterruptGuard guard;
-  const TrainResult result = run_training(config, guard, arguments.on("--quiet"));
+void write_trace(const TrainResult& result) {
+  const auto empty = [](const WorkerTrace& worker) { return worker.events().empty(); };
+  if (result.run_dir.empty() || std::ranges::all_of(result.trace.workers, empty)) return;
+  const std::filesystem::path file = std::filesystem::path(result.run_dir) / "trace.json";
+  write_perfetto(file, result.plan, result.trace);
+}
+
+/// What worker 0 does with the result.
+int present(const TrainResult& result, const Arguments& arguments, const InterruptGuard& guard) {
+  write_trace(result);
   if (arguments.on("--json")) {
-    fmt::print("{}\n", to_json(result, static_cast<int>(config.threads)));
+    fmt::print("{}\n", to_json(result));
   } else if (!result.interrupted) {
     print_summary(result);
   }
@@ -96,9 +129,45 @@ int run_train(const Arguments& arguments) {
   return 128 + guard.signal();
 }
 
+/// mpirun -n N is as good as --workers N: a run of other workers goes on with those that are there.
+FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
+  FlagValues flags = field_flags(arguments);
+  const auto given = [&](const char* key) { return flags.contains(key); };
+  if (mpi != nullptr && given("resume") && !given("workers") && !given("nodes") &&
+      !given("workers_per_node")) {
+    flags["workers"] = std::to_string(mpi->size());
+  }
+  return flags;
+}
+
+int run_train(const Arguments& arguments, MpiWorld* mpi) {
+  TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
+  check_config(config);
+  check_strategy(config.strategy);
+  if (mpi == nullptr) {
+    const Machine machine = machine_of(config);
+    config.workers = machine.workers();
+    config.workers_per_node = machine.workers_per_node;
+    // Bits are promised for equal threads: a resumed run takes the number of the first one.
+    config.threads = threads_per_worker(config);
+  } else if (config.workers == 0) {
+    config.workers = mpi->size();
+  }
+  const InterruptGuard guard;
+  const TrainResult result = run_training(config, guard, arguments.on("--quiet"), mpi);
+  if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;
+  if (mpi == nullptr) return present(result, arguments, guard);
+  try {
+    return present(result, arguments, guard);
+  } catch (const std::exception& error) {  // the other processes have nothing to agree on any more
+    tell("plait: {}\n", error.what());
+    throw QuietExit{dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1};
+  }
+}
+
 }  // namespace
 
-Verb train_verb() {
+Verb train_verb(MpiWorld* mpi) {
   std::vector<Option> options = field_options();
   options.push_back({.name = "--config",
                      .value = "FILE.toml",
@@ -114,9 +183,13 @@ Verb train_verb() {
           .about = "Train a network.",
           .examples = {"plait train --model lenet --data glyphs --epochs 3",
                        "plait train --config runs/001-lenet/config.toml --lr 0.01 --json",
-                       "plait train --resume --run-dir runs/001-lenet --epochs 10"},
+                       "plait train --resume --run-dir runs/001-lenet --epochs 10",
+                       "plait train --model vgg16 --data cifar10:DIR --strategy data_parallel "
+                       "--workers 2",
+                       "mpirun -n 4 plait train --model vgg16 --data cifar10:DIR --strategy "
+                       "data_parallel"},
           .options = std::move(options),
-          .run = run_train};
+          .run = [mpi](const Arguments& arguments) { return run_train(arguments, mpi); }};
 }
 
 }  // namespace plait

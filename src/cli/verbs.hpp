@@ -4,10 +4,13 @@
 #include "cli/config_file.hpp"
 #include "cli/verb.hpp"
 #include "tensor/shape.hpp"
+#include "transport/mpi.hpp"
 
 namespace plait {
 
-Verb train_verb();
+/// `mpi`: null where workers are threads.
+Verb train_verb(MpiWorld* mpi);
+Verb plan_verb();
 Verb eval_verb();
 Verb profile_verb();
 Verb data_verb();

@@ -22,6 +22,10 @@ BatchStream::BatchStream(DatasetPtr dataset, BatchOptions options)
     : dataset_(std::move(dataset)), options_(options) {
   const std::int64_t size = dataset_->size();
   if (options_.batch < 1) user_error("batch {}: must be at least 1", options_.batch);
+  const BatchOptions::Part& part = options_.part;
+  if (part.begin < 0 || part.end < part.begin || part.parts < std::max(part.end, 1)) {
+    fail("no part {}..{} of {} of a batch", part.begin, part.end, part.parts);
+  }
   if (size < 1) user_error("the dataset has no samples");
   if (size > std::numeric_limits<std::uint32_t>::max()) {
     user_error("{} samples; at most 2^32 - 1 can be shuffled", size);
@@ -54,6 +58,10 @@ BatchStream::Order BatchStream::cached_order(std::uint64_t epoch) const {
   return cached_;
 }
 
+std::int64_t BatchStream::batch_size(std::int64_t index) const {
+  return std::min(options_.batch, dataset_->size() - index * options_.batch);
+}
+
 Batch BatchStream::load(std::uint64_t epoch, std::int64_t index) const {
   Batch batch;
   load_into(epoch, index, batch);
@@ -62,8 +70,15 @@ Batch BatchStream::load(std::uint64_t epoch, std::int64_t index) const {
 
 void BatchStream::load_into(std::uint64_t epoch, std::int64_t index, Batch& batch) const {
   if (index < 0 || index >= batches_) fail("no batch {} among {} per epoch", index, batches_);
-  const std::int64_t first = index * options_.batch;
-  const std::int64_t count = std::min(options_.batch, dataset_->size() - first);
+  const std::int64_t whole = batch_size(index);
+  const BatchOptions::Part& part = options_.part;
+  const std::int64_t begin = whole * part.begin / part.parts;
+  const std::int64_t count = whole * part.end / part.parts - begin;
+  const std::int64_t first = index * options_.batch + begin;
+  if (count == 0) {
+    batch = {.images = {}, .targets = {}, .epoch = epoch, .index = index};
+    return;
+  }
   shape_to(batch.images, dataset_->sample_shape().with_front(count));
   shape_to(batch.targets, dataset_->target_shape().with_front(count));
   batch.epoch = epoch;

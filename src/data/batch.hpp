@@ -28,6 +28,13 @@ struct BatchOptions {
   bool shuffle = true;
   /// Without it the last batch of an epoch may be smaller.
   bool drop_last = true;
+  /// Of each batch of n samples only those from floor(n begin / parts) to floor(n end / parts):
+  /// what one worker of several sees. May be none.
+  struct Part {
+    int begin = 0;
+    int end = 1;
+    int parts = 1;
+  } part{};
 };
 
 class BatchStream {
@@ -38,6 +45,8 @@ class BatchStream {
   const Dataset& dataset() const { return *dataset_; }
   const BatchOptions& options() const { return options_; }
   std::int64_t batches_per_epoch() const { return batches_; }
+  /// Samples of a whole batch, all parts together.
+  std::int64_t batch_size(std::int64_t index) const;
 
   /// The sample numbers of an epoch in their order: Fisher-Yates from (seed, shuffle, epoch).
   std::vector<std::uint32_t> order(std::uint64_t epoch) const;

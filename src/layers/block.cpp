@@ -68,8 +68,8 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
       std::int64_t& end = slot.spec.trainable ? weights_size_ : state_size_;
       end = std::max(end, base + (slot.offset + slot.physical_size + 15) / 16 * 16);
     }
-    for (Task task : {Task::forward, Task::backward_data, Task::backward_weights}) {
-      scratch_bytes_ = std::max(scratch_bytes_, layers_[i]->scratch_bytes(task));
+    for (Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
+      scratch_bytes_ = std::max(scratch_bytes_, layers_[i]->scratch_bytes(pass));
     }
     has_backward_data_ =
         has_backward_data_ || memory_.steps[i].run_data || !memory_.steps[i].sums.empty();

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/task.hpp"
+#include "layers/pass.hpp"
 #include "model/parameters.hpp"
 #include "model/spec.hpp"
 #include "tensor/tensor.hpp"
@@ -71,7 +71,7 @@ class Layer {
   virtual const TensorDesc& dst_desc() const = 0;
   virtual LayerTraits traits() const = 0;
   virtual std::size_t saved_bytes() const { return 0; }
-  virtual std::size_t scratch_bytes(Task) const { return 0; }
+  virtual std::size_t scratch_bytes(Pass) const { return 0; }
 
   /// dst <- src, weights. With a fused residual, src[1] is added to the result.
   virtual void forward(const LayerArgs& args) = 0;

@@ -1,12 +1,12 @@
-// Chain: a model made ready to compute: its blocks, built for one batch size, with layouts flowing
-// from block to block. No memory of its own beyond the primitives.
+// Chain: a network made ready to compute: its blocks, built for one batch size, with layouts
+// flowing from block to block. No memory of its own beyond the primitives.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "layers/block.hpp"
-#include "model/spec.hpp"
+#include "plan/network.hpp"
 
 namespace plait {
 
@@ -18,19 +18,26 @@ struct ChainOptions {
 
 class Chain {
  public:
-  Chain(ModelSpec model, const ChainOptions& options);
+  Chain(Network network, const ChainOptions& options);
+  Chain(const ModelSpec& model, const ChainOptions& options)
+      : Chain(make_network(model), options) {}
 
-  const ModelSpec& model() const { return model_; }
+  const Network& network() const { return network_; }
   const ChainOptions& options() const { return options_; }
   std::size_t size() const { return blocks_.size(); }
   Block& block(std::size_t i) { return *blocks_[i]; }
   const Block& block(std::size_t i) const { return *blocks_[i]; }
-  const TensorDesc& src_desc() const { return blocks_.front()->src_desc(); }
-  const TensorDesc& dst_desc() const { return blocks_.back()->dst_desc(); }
+  /// How a tensor of the network lies.
+  const TensorDesc& tensor_desc(int tensor) const {
+    return tensors_[static_cast<std::size_t>(tensor)];
+  }
+  const TensorDesc& src_desc() const { return tensors_.front(); }
+  const TensorDesc& dst_desc() const { return tensor_desc(network_.logits()); }
 
  private:
-  ModelSpec model_;
+  Network network_;
   ChainOptions options_;
+  std::vector<TensorDesc> tensors_;
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "run/cores.hpp"
 
 namespace plait {
 
@@ -31,7 +31,9 @@ void check_config(const TrainConfig& config) {
   at_least("batch", config.batch, 1);
   at_least("epochs", config.epochs, 1);
   at_least("steps", config.steps, 0);
-  at_least("workers", config.workers, 1);
+  at_least("workers", config.workers, 0);
+  at_least("microbatches", config.microbatches, 1);
+  at_least("trace-steps", config.trace_steps, 0);
   at_least("threads", config.threads, 0);
   at_least("warmup-steps", config.warmup_steps, 0);
   at_least("keep-last", config.keep_last, 1);
@@ -42,6 +44,8 @@ void check_config(const TrainConfig& config) {
   // Far beyond use, but small enough that products of them stay whole numbers.
   at_most("batch", config.batch, std::int64_t{1} << 24);
   at_most("threads", config.threads, 4096);
+  at_most("microbatches", config.microbatches, 1 << 20);
+  at_most("trace-steps", config.trace_steps, 1'000'000'000);
   at_most("epochs", config.epochs, 1'000'000'000);
   at_most("steps", config.steps, std::int64_t{1} << 50);
   at_most("warmup-steps", config.warmup_steps, std::int64_t{1} << 50);
@@ -51,14 +55,14 @@ void check_config(const TrainConfig& config) {
   between("weight-decay", config.weight_decay, 0, 1e30);
   between("checkpoint-minutes", config.checkpoint_minutes, 0, 1e9);
   between("step-epochs", config.step_epochs, 1e-9, 1e9);
-  if (config.strategy != "serial") {
-    user_error("--strategy {} is not known{}; this build has: serial", config.strategy,
-               did_you_mean(config.strategy, {"serial"}));
+  between("bucket-mb", config.bucket_mb, 1e-6, 1e6);
+  between("stall-seconds", config.stall_seconds, 0, 1e9);
+  if (config.wire != "fp32" && config.wire != "bf16") {
+    user_error("--wire {} is not known{}; there are: fp32, bf16", config.wire,
+               did_you_mean(config.wire, {"fp32", "bf16"}));
   }
-  if (config.workers != 1) {
-    user_error("--workers {} is too many for strategy serial, which uses exactly 1",
-               config.workers);
-  }
+  check_pinning(config.pin);
+  machine_of(config);
   make_optimizer(optimizer_spec(config));
   check_loss(loss_spec(config));
   check_schedule(schedule_spec(config, 1, std::max<std::int64_t>(config.warmup_steps + 1, 1)));
@@ -91,8 +95,43 @@ ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epo
 
 int threads_per_worker(const TrainConfig& config) {
   if (config.threads > 0) return static_cast<int>(config.threads);
-  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  return static_cast<int>(std::max<std::int64_t>(1, cores / config.workers));
+  const Machine machine = machine_of(config);
+  // Pretended nodes share this one machine; under MPI a node has its own cores.
+  const int here = config.link_between_nodes.empty() ? machine.workers_per_node : machine.workers();
+  return std::max(1, usable_cores() / here);
+}
+
+Machine machine_of(const TrainConfig& config) {
+  constexpr std::int64_t kMost = 1 << 20;
+  at_most("workers", config.workers, kMost);
+  at_most("nodes", config.nodes, kMost);
+  at_most("workers-per-node", config.workers_per_node, kMost);
+  at_least("nodes", config.nodes, 1);
+  at_least("workers-per-node", config.workers_per_node, 0);
+  Machine machine;
+  const std::int64_t nodes = config.nodes;
+  std::int64_t per_node = config.workers_per_node;
+  if (per_node == 0) {
+    if (config.workers % nodes != 0) {
+      user_error("--workers {} cannot be shared evenly by --nodes {}; try --workers {}",
+                 config.workers, nodes, std::max<std::int64_t>(1, config.workers / nodes) * nodes);
+    }
+    per_node = std::max<std::int64_t>(1, config.workers / nodes);
+  } else if (config.workers != 0 && config.workers != nodes * per_node) {
+    user_error("--workers {} is not --nodes {} x --workers-per-node {} = {}; leave --workers away",
+               config.workers, nodes, per_node, nodes * per_node);
+  }
+  at_most("nodes x workers-per-node", nodes * per_node, kMost);
+  machine.nodes = static_cast<int>(nodes);
+  machine.workers_per_node = static_cast<int>(per_node);
+  if (!config.link_between_nodes.empty()) {
+    machine.between = parse_link(config.link_between_nodes, "--link-between-nodes");
+    if (nodes == 1) {
+      user_error("--link-between-nodes {} has nothing to slow down with one node; add --nodes 2",
+                 config.link_between_nodes);
+    }
+  }
+  return machine;
 }
 
 }  // namespace plait

@@ -8,6 +8,7 @@
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
+#include "plan/machine.hpp"
 
 namespace plait {
 
@@ -15,8 +16,17 @@ struct TrainConfig {
   std::string model = "lenet";
   std::string data = "glyphs";
   std::string strategy = "serial";
-  std::int64_t workers = 1;
-  std::int64_t threads = 0;  ///< per worker; 0: the machine's cores / workers
+  std::int64_t workers = 0;           ///< 0: nodes x workers_per_node, or what mpirun started
+  std::int64_t nodes = 1;             ///< MPI finds its own
+  std::int64_t workers_per_node = 0;  ///< 0: workers / nodes
+  std::string link_between_nodes;     ///< "1Gbit/s,100us": messages between nodes take that long
+  std::int64_t threads = 0;           ///< per worker; 0: the machine's cores / workers
+  std::string pin = "auto";
+  std::int64_t microbatches = 1;
+  double bucket_mb = 8;            ///< gradients are reduced in buckets of about this size
+  std::string wire = "fp32";       ///< of reduced gradients
+  double stall_seconds = 60;       ///< without any event: stop; 0: never
+  std::int64_t trace_steps = 100;  ///< the last so many are kept in the trace
   std::uint64_t seed = 1;
 
   std::int64_t batch = 64;
@@ -65,7 +75,11 @@ OptimizerSpec optimizer_spec(const TrainConfig& config);
 LossSpec loss_spec(const TrainConfig& config);
 ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
                            std::int64_t total_steps);
-/// threads, or the machine's cores divided by the workers.
+/// threads, or this machine's cores divided by the workers on each node.
 int threads_per_worker(const TrainConfig& config);
+
+/// The workers the config asks for, by --workers or --nodes x --workers-per-node; UserError where
+/// they contradict each other. Links are as fast as memory unless the config slows them down.
+Machine machine_of(const TrainConfig& config);
 
 }  // namespace plait

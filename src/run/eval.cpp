@@ -9,10 +9,14 @@ namespace plait {
 Evaluation evaluate_file(const TrainConfig& config, const std::filesystem::path& file) {
   check_config(config);
   const Setup setup = make_setup(config);
-  const auto chain = make_chain(config, setup);
-  ParameterStore parameters(*chain, config.seed, 0);
+  TrainConfig alone = config;  // however many workers trained it
+  alone.workers = alone.nodes = 1;
+  alone.workers_per_node = 0;
+  alone.link_between_nodes.clear();
+  Chain chain(setup.model, {.batch = config.batch, .threads = threads_per_worker(alone)});
+  ParameterStore parameters(chain, config.seed, 0);
   parameters.import_weights(read_safetensors(file).tensors, file.string());
-  Evaluator evaluator(*chain, setup.data.test, loss_spec(config));
+  Evaluator evaluator(chain, setup.data.test, loss_spec(config));
   return evaluator.run(parameters);
 }
 

@@ -4,26 +4,31 @@
 
 namespace plait {
 
+Evaluation to_evaluation(const EvaluationSums& sums, int classes) {
+  const auto samples = static_cast<double>(sums.samples);
+  Evaluation result{.loss = sums.loss / samples, .accuracy = {}, .samples = sums.samples};
+  if (classes > 0) result.accuracy = static_cast<double>(sums.correct) / samples;
+  return result;
+}
+
 Evaluator::Evaluator(Chain& chain, DatasetPtr data, LossSpec loss)
     : chain_(chain),
       data_(std::move(data)),
       loss_(std::move(loss)),
-      workspace_(chain, false),
+      workspace_(chain),
       images_(data_->sample_shape().with_front(chain.options().batch)),
       targets_(data_->target_shape().with_front(chain.options().batch)) {
   loss_.label_smoothing = 0;  // a training device; the test loss is the plain one
 }
 
-Evaluation Evaluator::run(ParameterStore& parameters) {
+EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
   const std::int64_t batch = chain_.options().batch;
   const auto sample_size = static_cast<std::size_t>(data_->sample_shape().elements());
   const auto target_size = static_cast<std::size_t>(data_->target_shape().elements());
   const std::int64_t outputs = chain_.dst_desc().shape[1];
-  Evaluation total;
-  double loss = 0;
-  std::int64_t correct = 0;
-  for (std::int64_t first = 0; first < data_->size(); first += batch) {
-    const std::int64_t valid = std::min(batch, data_->size() - first);
+  EvaluationSums sums;
+  for (std::int64_t first = part.first; first < part.last; first += batch) {
+    const std::int64_t valid = std::min(batch, part.last - first);
     for (std::int64_t n = 0; n < batch; ++n) {
       const auto at = static_cast<std::size_t>(n);
       data_->get(first + std::min(n, valid - 1), 0,
@@ -35,18 +40,19 @@ Evaluation Evaluator::run(ParameterStore& parameters) {
       chain_.block(i).forward(workspace_.args(i, parameters.block(i)));
     }
     const LossResult result = compute_loss(
-        loss_, {.logits = workspace_.dst().first(static_cast<std::size_t>(valid * outputs)),
+        loss_, {.logits = workspace_.logits().first(static_cast<std::size_t>(valid * outputs)),
                 .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
                 .classes = outputs});
-    loss += result.sum;
-    correct += result.correct;
-    total.samples += valid;
+    sums.loss += result.sum;
+    sums.correct += result.correct;
+    sums.samples += valid;
+    if (part.tick) part.tick();
   }
-  total.loss = loss / static_cast<double>(total.samples);
-  if (data_->classes() > 0) {
-    total.accuracy = static_cast<double>(correct) / static_cast<double>(total.samples);
-  }
-  return total;
+  return sums;
+}
+
+Evaluation Evaluator::run(ParameterStore& parameters) {
+  return to_evaluation(run(parameters, {.first = 0, .last = data_->size()}), data_->classes());
 }
 
 }  // namespace plait

@@ -1,6 +1,7 @@
-// Evaluation of a chain on a data set, in the chain's batch size.
+// Evaluation of a chain on a data set, or on one worker's part of it, in the chain's batch size.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "data/dataset.hpp"
@@ -15,12 +16,28 @@ struct Evaluation {
   std::int64_t samples = 0;
 };
 
+/// Sums over samples; those of the workers add up to the whole.
+struct EvaluationSums {
+  double loss = 0;
+  std::int64_t correct = 0;
+  std::int64_t samples = 0;
+};
+
+/// `classes` 0: regression, no accuracy.
+Evaluation to_evaluation(const EvaluationSums& sums, int classes);
+
 class Evaluator {
  public:
   Evaluator(Chain& chain, DatasetPtr data, LossSpec loss);
+
+  struct Part {
+    std::int64_t first = 0;
+    std::int64_t last = 0;         ///< one behind
+    std::function<void()> tick{};  ///< after each batch
+  };
   /// Samples in order; the last batch is filled up with repeated samples that do not count.
+  EvaluationSums run(ParameterStore& parameters, const Part& part);
   Evaluation run(ParameterStore& parameters);
-  std::size_t bytes() const { return workspace_.bytes(); }
 
  private:
   Chain& chain_;

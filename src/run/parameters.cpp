@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/nearest.hpp"
+#include "model/shapes.hpp"
 
 namespace plait {
 
@@ -174,6 +175,18 @@ std::string ParameterStore::non_finite_parameter() const {
     }
   }
   return "";
+}
+
+void check_weights(const ModelSpec& model, const std::vector<NamedTensor>& tensors,
+                   const std::string& source) {
+  Incoming incoming(tensors, source);
+  const std::vector<Shape> borders = border_shapes(model);
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+      incoming.take(model.blocks[i].name + "." + parameter.name, parameter.shape);
+    }
+  }
+  incoming.finish();
 }
 
 }  // namespace plait

@@ -58,4 +58,8 @@ class ParameterStore {
   std::vector<BlockMemory> blocks_;
 };
 
+/// UserError with `source` where `tensors` are not the weights of the model.
+void check_weights(const ModelSpec& model, const std::vector<NamedTensor>& tensors,
+                   const std::string& source);
+
 }  // namespace plait

@@ -3,98 +3,123 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "model/macs.hpp"
-#include "model/model_file.hpp"
-#include "run/serial_step.hpp"
+#include "run/cores.hpp"
+#include "run/solo_worker.hpp"
+#include "transport/threads.hpp"
 
 namespace plait {
 
 namespace {
 
-/// One measured step: the clock around it and the clocks of its tasks.
+/// One measured step: the clock around it and the seconds of each task of the program.
 struct MeasuredStep {
   double wall = 0;
-  TaskSeconds tasks;
+  std::vector<double> tasks;
 };
 
-Batch made_up_batch(const ProfileConfig& config) {
+Batch noise_for(const Chain& chain, std::int64_t samples) {
+  const std::int64_t classes = chain.dst_desc().shape[1];
   Batch batch;
-  batch.images = Tensor(config.data_shape.with_front(config.batch));
-  batch.targets = Tensor(Shape{config.batch, 1});
+  batch.images = Tensor(chain.network().input.with_front(samples));
+  batch.targets = Tensor(Shape{samples, 1});
   Rng rng(1, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) {
-    x = static_cast<float>(rng.below(static_cast<std::uint32_t>(config.classes)));
+    x = static_cast<float>(rng.below(static_cast<std::uint32_t>(classes)));
   }
   return batch;
 }
 
-/// The seconds of one step: the clocks after it minus the clocks before it.
-TaskSeconds difference(const TaskSeconds& after, const TaskSeconds& before) {
-  TaskSeconds step = after;
-  const auto subtract = [](std::vector<double>& a, const std::vector<double>& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
-  };
-  subtract(step.forward, before.forward);
-  subtract(step.backward_data, before.backward_data);
-  subtract(step.backward_weights, before.backward_weights);
-  subtract(step.update, before.update);
-  step.loss -= before.loss;
-  return step;
+/// The measured steps of one worker.
+std::vector<MeasuredStep> play(const Plan& plan, const ProfileConfig& config) {
+  SoloWorker worker(plan, {.threads = config.threads,
+                           .optimizer = {.kind = "sgd", .momentum = 0.9},
+                           .weight_decay = 5e-4});
+  const Batch noise = noise_for(worker.chain(), plan.batch);
+  std::vector<MeasuredStep> steps(static_cast<std::size_t>(config.warmup + config.steps));
+  for (MeasuredStep& step : steps) {
+    const Stopwatch watch;
+    worker.step(noise, 1e-4);
+    step.wall = watch.seconds();
+  }
+  const std::size_t tasks = plan.programs.front().tasks.size();
+  for (MeasuredStep& step : steps) step.tasks.resize(tasks);
+  for (const Event& event : worker.trace().events()) {
+    steps[static_cast<std::size_t>(event.step)].tasks[static_cast<std::size_t>(event.task)] +=
+        event.end - event.begin;
+  }
+  steps.erase(steps.begin(), steps.begin() + config.warmup);
+  // Means of one set of steps, so that the tasks add up to the step; the slower half is noise.
+  std::ranges::sort(steps, {}, &MeasuredStep::wall);
+  steps.resize((steps.size() + 1) / 2);
+  return steps;
+}
+
+Profile to_profile(const Plan& plan, const std::vector<MeasuredStep>& steps) {
+  Profile result;
+  for (const NetworkBlock& block : plan.network.blocks) {
+    result.blocks.push_back(
+        {.name = block.name,
+         .macs = block.macs * plan.batch,
+         .parameters = block.parameters,
+         .dst_bytes = plan.network.tensors[static_cast<std::size_t>(block.dst)] * plan.batch *
+                      static_cast<std::int64_t>(sizeof(float))});
+  }
+  const double scale = 1e3 / static_cast<double>(steps.size());
+  const auto& tasks = plan.programs.front().tasks;
+  for (const MeasuredStep& step : steps) {
+    result.step_ms += scale * step.wall;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const double ms = scale * step.tasks[i];
+      const auto block = static_cast<std::size_t>(std::max(tasks[i].block, 0));
+      result.sum_ms += ms;
+      switch (tasks[i].kind) {
+        case TaskKind::forward: result.blocks[block].forward_ms += ms; break;
+        case TaskKind::backward_data: result.blocks[block].backward_data_ms += ms; break;
+        case TaskKind::backward_weights: result.blocks[block].backward_weights_ms += ms; break;
+        case TaskKind::update: result.blocks[block].update_ms += ms; break;
+        default: result.loss_ms += ms; break;
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace
 
-Profile profile(const ProfileConfig& config) {
-  const ModelSpec model = load_model(config.model, config.data_shape, config.classes);
-  Chain chain(model, {.batch = config.batch, .threads = config.threads});
-  const auto optimizer = make_optimizer({.kind = "sgd", .momentum = 0.9});
-  ParameterStore parameters(chain, 1, optimizer->state_count());
-  SerialStep step(chain, parameters, {});
-  const Batch batch = made_up_batch(config);
+Profile profile(const Plan& plan, const ProfileConfig& config) {
+  ThreadWorld world({.nodes = 1, .members_per_node = config.side_by_side});
+  std::vector<std::vector<MeasuredStep>> measured(static_cast<std::size_t>(config.side_by_side));
+  run_members(world, [&](int rank) {
+    pin_this_thread({.place = rank, .workers = config.side_by_side, .threads = config.threads});
+    world.group(rank)->barrier();
+    measured[static_cast<std::size_t>(rank)] = play(plan, config);
+  });
+  std::vector<MeasuredStep> steps;
+  for (const auto& one : measured) steps.insert(steps.end(), one.begin(), one.end());
+  return to_profile(plan, steps);
+}
 
-  std::vector<MeasuredStep> measured;
-  for (std::int64_t i = 0; i < config.warmup + config.steps; ++i) {
-    const TaskSeconds before = step.seconds();
-    const Stopwatch watch;
-    step.gradients(batch, {.seed = 1, .step = static_cast<std::uint64_t>(i), .first_sample = 0});
-    step.update(
-        {.optimizer = *optimizer, .learning_rate = 1e-4, .weight_decay = 5e-4, .step = i + 1});
-    const double wall = watch.seconds();
-    if (i < config.warmup) continue;
-    measured.push_back({wall, difference(step.seconds(), before)});
-  }
-
-  // Means of one set of steps, so that the tasks add up to the step; the slower half is noise.
-  std::ranges::sort(measured, {}, &MeasuredStep::wall);
-  measured.resize((measured.size() + 1) / 2);
-  const auto mean_ms = [&](auto&& pick) {
-    double sum = 0;
-    for (const MeasuredStep& one : measured) sum += pick(one.tasks);
-    return 1e3 * sum / static_cast<double>(measured.size());
-  };
-  const std::vector<BlockCost> costs = block_costs(model);
-  Profile result;
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    result.blocks.push_back(
-        {.name = chain.block(i).name(),
-         .forward_ms = mean_ms([&](const TaskSeconds& s) { return s.forward[i]; }),
-         .backward_data_ms = mean_ms([&](const TaskSeconds& s) { return s.backward_data[i]; }),
-         .backward_weights_ms =
-             mean_ms([&](const TaskSeconds& s) { return s.backward_weights[i]; }),
-         .update_ms = mean_ms([&](const TaskSeconds& s) { return s.update[i]; }),
-         .macs = costs[i].macs * config.batch,
-         .parameters = costs[i].parameters,
-         .dst_bytes = static_cast<std::int64_t>(chain.block(i).dst_desc().bytes())});
-    const BlockProfile& block = result.blocks.back();
-    result.sum_ms +=
-        block.forward_ms + block.backward_data_ms + block.backward_weights_ms + block.update_ms;
-  }
-  result.loss_ms = mean_ms([](const TaskSeconds& s) { return s.loss; });
-  result.sum_ms += result.loss_ms;
-  for (const MeasuredStep& one : measured) result.step_ms += one.wall;
-  result.step_ms *= 1e3 / static_cast<double>(measured.size());
-  return result;
+double measure_sum_rate(int workers) {
+  constexpr std::size_t kFloats = 4 << 20;
+  constexpr int kRounds = 5;
+  ThreadWorld world({.nodes = 1, .members_per_node = std::max(workers, 2)});
+  std::vector<double> seconds;
+  run_members(world, [&](int rank) {
+    pin_this_thread({.place = rank, .workers = std::max(workers, 2)});
+    const auto group = world.group(rank);
+    std::vector<float> values(kFloats, 1.0F);
+    for (int round = 0; round < kRounds; ++round) {
+      group->barrier();
+      const Stopwatch watch;
+      group->all_reduce(values);
+      if (rank == 0) seconds.push_back(watch.seconds());
+    }
+  });
+  // Each member reads a shard of every member, then copies the shards of the others.
+  const double n = world.size();
+  const double bytes = sizeof(float) * kFloats * (1 + (n - 1) / n);
+  return bytes / *std::ranges::min_element(seconds);
 }
 
 }  // namespace plait

@@ -1,21 +1,19 @@
-// Profile: the milliseconds of every block's three tasks in real training steps on made-up data.
+// Profile: the milliseconds of every block's tasks in real training steps on made-up data, alone or
+// with the same work on other cores at the same time.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "tensor/shape.hpp"
+#include "plan/plan.hpp"
 
 namespace plait {
 
 struct ProfileConfig {
-  std::string model = "lenet";
-  Shape data_shape{1, 28, 28};
-  int classes = 10;
-  std::int64_t batch = 64;
   int threads = 1;
   std::int64_t steps = 10;  ///< measured, after `warmup`
   std::int64_t warmup = 2;
+  int side_by_side = 1;  ///< so many workers do the same at once, each on its own cores
 };
 
 struct BlockProfile {
@@ -36,7 +34,11 @@ struct Profile {
   double sum_ms = 0;   ///< of all tasks above, in the same steps
 };
 
-/// Times are means over the faster half of the measured steps.
-Profile profile(const ProfileConfig& config);
+/// Plays `plan`, which has one worker, on random samples. Times are means over the faster half of
+/// the measured steps, and over the workers.
+Profile profile(const Plan& plan, const ProfileConfig& config);
+
+/// Bytes per second at which `workers` threads at once add arrays (all bytes read counted).
+double measure_sum_rate(int workers);
 
 }  // namespace plait

@@ -32,9 +32,4 @@ Setup make_setup(const TrainConfig& config) {
   return setup;
 }
 
-std::unique_ptr<Chain> make_chain(const TrainConfig& config, const Setup& setup) {
-  return std::make_unique<Chain>(
-      setup.model, ChainOptions{.batch = config.batch, .threads = threads_per_worker(config)});
-}
-
 }  // namespace plait

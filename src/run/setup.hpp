@@ -1,8 +1,8 @@
-// From a config to what a run computes with: data splits, a model that fits them, a chain.
+// From a config to what a run computes with: data splits and a model that fits them.
 #pragma once
 
 #include "data/open.hpp"
-#include "run/chain.hpp"
+#include "model/spec.hpp"
 #include "run/config.hpp"
 
 namespace plait {
@@ -15,8 +15,5 @@ struct Setup {
 /// Opens the data and makes the model for it; UserError where the two do not fit each other or the
 /// loss.
 Setup make_setup(const TrainConfig& config);
-
-/// Of the run's batch, never more than the training samples.
-std::unique_ptr<Chain> make_chain(const TrainConfig& config, const Setup& setup);
 
 }  // namespace plait

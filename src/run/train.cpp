@@ -1,317 +1,298 @@
 #include "run/train.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <unistd.h>
 
-#include "base/clock.hpp"
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/memory.hpp"
-#include "data/prefetch.hpp"
-#include "model/model_file.hpp"
-#include "model/parameters.hpp"
-#include "run/evaluate.hpp"
-#include "run/run_folder.hpp"
-#include "run/serial_step.hpp"
-#include "run/setup.hpp"
+#include "run/agreement.hpp"
+#include "run/cores.hpp"
+#include "run/member.hpp"
+#include "run/trace_gather.hpp"
+#include "run/watch.hpp"
+#include "transport/threads.hpp"
 
 namespace plait {
 
 namespace {
 
-/// What the loop must remember across a restart beside weights and optimizer.
-struct Progress {
-  std::int64_t step = 0;       ///< updates done
-  std::int64_t epoch = 0;      ///< epochs done
-  std::int64_t batch = 0;      ///< batches done in the current epoch
-  double epoch_loss = 0;       ///< sum over the samples of the current epoch
-  double last_train_loss = 0;  ///< mean of the last finished epoch
-  double best_metric = -INFINITY;
-  std::int64_t epochs_since_best = 0;
+/// After trouble, workers get this long to end by themselves; one that computes for ever does not.
+constexpr auto kGrace = std::chrono::seconds(2);
+
+/// Everything that is there before the first worker starts.
+struct Prepared {
+  Setup setup;
+  Plan plan;
 };
 
-/// Bits of a double as text and back.
-std::string exact(double value) { return fmt::format("{:a}", value); }
-double exact(const std::map<std::string, std::string>& extra, const char* key, double otherwise) {
-  const auto found = extra.find(key);
-  return found == extra.end() ? otherwise : std::strtod(found->second.c_str(), nullptr);
+Prepared prepare(const TrainJob& job, const Machine& machine) {
+  check_config(job.config);
+  Prepared prepared{.setup = make_setup(job.config), .plan = {}};
+  if (!job.config.init.empty() && (job.mpi == nullptr || job.mpi->rank() == 0)) {
+    // Now, while no run folder has been made.
+    check_weights(prepared.setup.model, read_safetensors(job.config.init).tensors, job.config.init);
+  }
+  prepared.plan = job.make_plan(prepared.setup.model, machine);
+  if (prepared.plan.workers() != machine.workers()) {
+    fail("strategy {} made a plan for {} workers instead of {}", prepared.plan.strategy,
+         prepared.plan.workers(), machine.workers());
+  }
+  return prepared;
 }
 
-class Training {
- public:
-  Training(const TrainConfig& config, const std::string& config_text, TrainObserver& observer,
-           const std::atomic<bool>* interrupt)
-      : config_(config),
-        config_text_(config_text),
-        observer_(observer),
-        interrupt_(interrupt),
-        setup_(make_setup(config)),
-        chain_(make_chain(config, setup_)),
-        optimizer_(make_optimizer(optimizer_spec(config))),
-        parameters_(*chain_, config.seed, optimizer_->state_count()),
-        step_(*chain_, parameters_, loss_spec(config)),
-        evaluator_(*chain_, setup_.data.test, loss_spec(config)),
-        stream_(std::make_shared<BatchStream>(
-            setup_.data.train, BatchOptions{.batch = config.batch, .seed = config.seed})) {
-    per_epoch_ = stream_->batches_per_epoch();
-    total_steps_ = config.steps > 0 ? config.steps : config.epochs * per_epoch_;
-    schedule_ = schedule_spec(config, per_epoch_, total_steps_);
-    check_schedule(schedule_);
-    if (!config.init.empty()) {
-      parameters_.import_weights(read_safetensors(config.init).tensors, config.init);
-    }
-    folder_.emplace(config, config_text);
-  }
+std::string checkpoints_of(const RunFolder& folder) {
+  return folder.writes() ? (folder.path() / "checkpoints").string() : "";
+}
 
-  TrainResult run() {
-    if (config_.resume) resume();
-    folder_->open_metrics(progress_.step);
-    observer_.begin(headline());
-    Prefetch prefetch(
-        stream_, {.epoch = static_cast<std::uint64_t>(progress_.epoch), .index = progress_.batch});
-    const std::int64_t first_step = progress_.step;
-    Batch batch;
-    epoch_watch_ = saved_watch_ = Stopwatch();
-    while (progress_.step < total_steps_ && !stopped_early() && !interrupted()) {
-      {
-        const Stopwatch waiting;
-        prefetch.next(batch);
-        load_seconds_ += waiting.seconds();
-      }
-      one_step(batch);
-      if (progress_.batch == per_epoch_)
-        finish_epoch();
-      else if (checkpoint_due())
-        save();
-    }
-    if (progress_.step > saved_step_) {
-      if (!interrupted()) evaluate();
-      save();
-    }
-    if (!evaluation_ && !interrupted()) evaluate();
-    return result(first_step);
+/// `workers` on this machine, this one at `place` among them.
+void pin(const TrainConfig& config, int place, int workers) {
+  pin_this_thread({.mode = config.pin,
+                   .place = place,
+                   .workers = workers,
+                   .threads = threads_per_worker(config)});
+}
+
+/// What the watch found, if anything, shared between it and the caller.
+class Trouble {
+ public:
+  void set(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    line_ = line;
+  }
+  std::string line() const {
+    const std::lock_guard lock(mutex_);
+    return line_;
   }
 
  private:
-  bool interrupted() const { return interrupt_ != nullptr && interrupt_->load(); }
-
-  bool stopped_early() const {
-    return config_.early_stop > 0 && progress_.epochs_since_best >= config_.early_stop;
-  }
-
-  bool checkpoint_due() const {
-    if (!folder_->writes()) return false;
-    const bool by_steps =
-        config_.checkpoint_every > 0 && progress_.step % config_.checkpoint_every == 0;
-    const bool by_time =
-        config_.checkpoint_minutes > 0 && saved_watch_.seconds() > config_.checkpoint_minutes * 60;
-    return by_steps || by_time;
-  }
-
-  std::string headline() const {
-    const std::int64_t parameters = parameter_count(chain_->model());
-    return fmt::format(
-        "{} ({} parameters) on {} ({} train, {} test), batch {}, {} step(s), {} thread(s)",
-        config_.model, parameters, config_.data, setup_.data.train->size(),
-        setup_.data.test->size(), config_.batch, total_steps_, chain_->options().threads);
-  }
-
-  void one_step(const Batch& batch) {
-    const Stopwatch watch;
-    const double rate = learning_rate(schedule_, progress_.step);
-    const Randomness randomness{.seed = config_.seed,
-                                .step = static_cast<std::uint64_t>(progress_.step),
-                                .first_sample = 0};
-    const LossResult loss = step_.gradients(batch, randomness);
-    if (!std::isfinite(loss.sum)) stop_on_non_finite(batch, randomness, loss);
-    step_.update({.optimizer = *optimizer_,
-                  .learning_rate = rate,
-                  .weight_decay = config_.weight_decay,
-                  .clip_norm = config_.clip_norm,
-                  .step = progress_.step + 1});
-    ++progress_.step;
-    ++progress_.batch;
-    progress_.epoch_loss += loss.sum;
-    evaluation_.reset();
-    observer_.step({.step = progress_.step,
-                    .total_steps = total_steps_,
-                    .epoch = progress_.epoch + 1,
-                    .loss = loss.sum / static_cast<double>(batch.size()),
-                    .learning_rate = rate,
-                    .images_per_second = static_cast<double>(batch.size()) / watch.seconds()});
-  }
-
-  [[noreturn]] void stop_on_non_finite(const Batch& batch, const Randomness& randomness,
-                                       const LossResult& loss) {
-    const std::string block = step_.first_non_finite_block(batch, randomness);
-    user_error(
-        "loss is {} at step {}; block '{}' is the first whose result is not finite; {}; "
-        "try a smaller --lr or --clip-norm 1",
-        loss.sum, progress_.step + 1, block.empty() ? "loss" : block, last_good());
-  }
-
-  void evaluate() {
-    evaluation_ = evaluator_.run(parameters_);
-    if (!std::isfinite(evaluation_->loss)) {
-      user_error("the test loss is {} after step {}; {}; try a smaller --lr or --clip-norm 1",
-                 evaluation_->loss, progress_.step, last_good());
-    }
-  }
-
-  std::string last_good() const {
-    const std::string kept = folder_->latest_checkpoint_path();
-    return kept.empty() ? "no checkpoint was written yet" : "the last good checkpoint is " + kept;
-  }
-
-  /// The network itself, whatever file it came from, so that a changed file is noticed.
-  std::string model_hash() const {
-    Hash hash;
-    hash.add(write_model(chain_->model()));
-    return hash.hex();
-  }
-
-  void finish_epoch() {
-    const auto samples = static_cast<double>(per_epoch_ * config_.batch);
-    const double seconds = epoch_watch_.seconds();
-    progress_.last_train_loss = progress_.epoch_loss / samples;
-    progress_.epoch_loss = 0;
-    progress_.batch = 0;
-    ++progress_.epoch;
-    evaluate();
-    const double metric = evaluation_->accuracy.value_or(-evaluation_->loss);
-    progress_.epochs_since_best =
-        metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;
-    progress_.best_metric = std::max(progress_.best_metric, metric);
-    const EpochReport report{.epoch = progress_.epoch,
-                             .epochs = (total_steps_ + per_epoch_ - 1) / per_epoch_,
-                             .step = progress_.step,
-                             .train_loss = progress_.last_train_loss,
-                             .test_loss = evaluation_->loss,
-                             .test_accuracy = evaluation_->accuracy,
-                             .learning_rate = learning_rate(schedule_, progress_.step - 1),
-                             .seconds = seconds,
-                             .images_per_second = samples / seconds};
-    folder_->write(
-        report);  // before the checkpoint: resuming drops what came after one, never adds
-    save(metric);
-    observer_.epoch(report);
-    if (stopped_early() && progress_.step < total_steps_) {
-      observer_.note(fmt::format("early stop: no improvement for {} epoch(s)", config_.early_stop));
-    }
-    epoch_watch_ = Stopwatch();
-  }
-
-  void save(std::optional<double> metric = std::nullopt) {
-    if (const std::string name = parameters_.non_finite_parameter(); !name.empty()) {
-      user_error("'{}' is not finite after step {}; {}; try a smaller --lr or --clip-norm 1", name,
-                 progress_.step, last_good());
-    }
-    if (!folder_->writes()) return;
-    Checkpoint checkpoint{.weights = parameters_.export_weights(),
-                          .optimizer = parameters_.export_optimizer(),
-                          .state = {}};
-    checkpoint.state.step = progress_.step;
-    checkpoint.state.epoch = progress_.epoch;
-    checkpoint.state.position = progress_.batch * config_.batch;
-    checkpoint.state.seed = config_.seed;
-    checkpoint.state.metric = metric;
-    if (std::isfinite(progress_.best_metric)) checkpoint.state.best_metric = progress_.best_metric;
-    checkpoint.state.extra = {{"epoch_loss", exact(progress_.epoch_loss)},
-                              {"last_train_loss", exact(progress_.last_train_loss)},
-                              {"best_metric", exact(progress_.best_metric)},
-                              {"epochs_since_best", exact(double(progress_.epochs_since_best))}};
-    checkpoint.state.extra["model_hash"] = model_hash();
-    checkpoint.state.config = config_text_;
-    folder_->save(checkpoint);
-    saved_step_ = progress_.step;
-    saved_watch_ = Stopwatch();
-  }
-
-  void resume() {
-    const auto checkpoint = folder_->resume_point();
-    if (!checkpoint) {
-      observer_.note("no checkpoint yet in " + folder_->path().string() + "; starting from step 0");
-      return;
-    }
-    const std::string source = folder_->latest_checkpoint_path();
-    const auto model = checkpoint->state.extra.find("model_hash");
-    if (checkpoint->state.seed != config_.seed ||
-        (model != checkpoint->state.extra.end() && model->second != model_hash())) {
-      user_error("{} is of another {}; bring it back, or begin a new run", source,
-                 checkpoint->state.seed != config_.seed ? "seed" : "model than " + config_.model);
-    }
-    parameters_.import_weights(checkpoint->weights, source + "/weights.safetensors");
-    parameters_.import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
-    const RunState& state = checkpoint->state;
-    progress_ = {
-        .step = state.step,
-        .epoch = state.epoch,
-        .batch = state.position / config_.batch,
-        .epoch_loss = exact(state.extra, "epoch_loss", 0),
-        .last_train_loss = exact(state.extra, "last_train_loss", 0),
-        .best_metric = exact(state.extra, "best_metric", -INFINITY),
-        .epochs_since_best = static_cast<std::int64_t>(exact(state.extra, "epochs_since_best", 0))};
-    saved_step_ = state.step;
-    observer_.note(
-        fmt::format("resumed from {} (epoch {}, step {})", source, state.epoch, state.step));
-  }
-
-  TrainResult result(std::int64_t first_step) {
-    const double seconds = watch_.seconds();
-    const double samples_in_epoch = static_cast<double>(progress_.batch * config_.batch);
-    const double training = step_.seconds().total() + load_seconds_;
-    const double images = static_cast<double>((progress_.step - first_step) * config_.batch);
-    return {.model = config_.model,
-            .strategy = config_.strategy,
-            .workers = 1,
-            .epochs = progress_.epoch,
-            .steps = progress_.step,
-            .train_loss = progress_.batch == 0 ? progress_.last_train_loss
-                                               : progress_.epoch_loss / samples_in_epoch,
-            .test_loss = evaluation_ ? evaluation_->loss : std::nan(""),
-            .test_accuracy = evaluation_ ? evaluation_->accuracy : std::nullopt,
-            .seconds = seconds,
-            .images_per_second = training > 0 ? images / training : 0,
-            .bytes_sent = 0,
-            .messages_sent = 0,
-            .peak_memory_bytes = peak_memory_bytes(),
-            .weights_hash = parameters_.hash(),
-            .staleness_max = 0,
-            .utilisation = training > 0 ? step_.seconds().total() / training : 0,
-            .run_dir = folder_->writes() ? folder_->path().string() : "",
-            .interrupted = interrupted()};
-  }
-
-  const TrainConfig& config_;
-  const std::string& config_text_;
-  TrainObserver& observer_;
-  const std::atomic<bool>* interrupt_;
-  Stopwatch watch_;
-  Setup setup_;
-  std::unique_ptr<Chain> chain_;
-  std::unique_ptr<Optimizer> optimizer_;
-  ParameterStore parameters_;
-  SerialStep step_;
-  Evaluator evaluator_;
-  std::shared_ptr<const BatchStream> stream_;
-  ScheduleSpec schedule_;
-  std::optional<RunFolder> folder_;
-  Progress progress_;
-  std::optional<Evaluation> evaluation_;
-  std::int64_t per_epoch_ = 0;
-  std::int64_t total_steps_ = 0;
-  std::int64_t saved_step_ = 0;
-  double load_seconds_ = 0;
-  Stopwatch epoch_watch_;
-  Stopwatch saved_watch_;
+  mutable std::mutex mutex_;
+  std::string line_;
 };
+
+/// Ends the process when workers do not end by themselves.
+class LastResort {
+ public:
+  ~LastResort() {
+    {
+      const std::lock_guard lock(mutex_);
+      calm_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+  void arm() {
+    thread_ = std::thread([this] {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_for(lock, kGrace, [this] { return calm_; })) std::_Exit(1);
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool calm_ = false;
+  std::thread thread_;
+};
+
+TrainResult train_on_threads(const TrainJob& job) {
+  check_config(job.config);
+  const Machine machine = machine_of(job.config);
+  const Prepared prepared = prepare(job, machine);
+  RunFolder folder(job.config, job.config_text);
+  ThreadWorld world(
+      {.nodes = machine.nodes,
+       .members_per_node = machine.workers_per_node,
+       .between_nodes = {machine.between.bytes_per_second, machine.between.latency_seconds},
+       .board_bytes = kStatusBytes});
+  const int workers = machine.workers();
+  std::vector<int> all;
+  for (int rank = 0; rank < workers; ++rank) all.push_back(rank);
+  Trace trace;
+  trace.workers.assign(all.size(), WorkerTrace(job.config.trace_steps));
+  TrainResult result;
+  Trouble trouble;
+  LastResort last_resort;
+  const Watch watch(prepared.plan, world.board(),
+                    {.stall_seconds = job.config.stall_seconds, .own = all},
+                    [&](const std::string& line) {
+                      trouble.set(line);
+                      job.observer.fatal(line);
+                      world.abort(line);
+                      last_resort.arm();
+                    });
+  try {
+    run_members(world, [&](int rank) {
+      pin(job.config, rank, workers);
+      const auto group = world.group(rank);
+      const auto control = world.control_group(rank);
+      Member member({.job = job,
+                     .setup = prepared.setup,
+                     .plan = prepared.plan,
+                     .group = *group,
+                     .control = *control,
+                     .status = status_of(world.board(), rank),
+                     .trace = trace.workers[static_cast<std::size_t>(rank)],
+                     .folder = rank == 0 ? &folder : nullptr,
+                     .checkpoints = checkpoints_of(folder)});
+      TrainResult done = member.run();
+      if (rank == 0) result = std::move(done);
+    });
+  } catch (const Aborted& aborted) {
+    fail("{}", aborted.what());
+  }
+  if (const std::string line = trouble.line(); !line.empty()) fail("{}", line);
+  result.plan = prepared.plan;
+  result.trace = std::move(trace);
+  return result;
+}
+
+/// The machine as MPI found it.
+Machine machine_of(const TrainConfig& config, Group& group) {
+  const int size = group.size();
+  if (config.workers != 0 && config.workers != size) {
+    user_error("--workers {} but mpirun started {}; leave --workers away, or mpirun -n {}",
+               config.workers, size, config.workers);
+  }
+  if (!config.link_between_nodes.empty()) {
+    user_error(
+        "--link-between-nodes {} is for workers in one process; under MPI the links are real",
+        config.link_between_nodes);
+  }
+  Machine machine;
+  machine.nodes = group.node(size - 1) + 1;
+  machine.workers_per_node = size / machine.nodes;
+  for (int member = 0; member < size; ++member) {
+    if (size % machine.nodes == 0 && group.node(member) == machine.node_of(member)) continue;
+    machine = {.nodes = 1, .workers_per_node = size};  // uneven nodes: only the count is certain
+    break;
+  }
+  if (config.nodes != 1 && config.nodes != machine.nodes) {
+    user_error("--nodes {} but MPI found {} node(s); leave --nodes away", config.nodes,
+               machine.nodes);
+  }
+  return machine;
+}
+
+/// Of this very program's file: another build may add in another order. "" where it cannot be read.
+std::string program_hash() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  Hash hash;
+  std::array<char, 1 << 16> piece{};
+  while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+    hash.add(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  return file.is_open() ? hash.hex() : "";
+}
+
+void agree_or_leave(const TrainJob& job, Group& control, const Standing& standing) {
+  try {
+    agree(control, standing);
+  } catch (const UserError& error) {
+    job.observer.fatal(error.what());
+    throw QuietExit{2};
+  } catch (const std::exception& error) {
+    job.observer.fatal(error.what());
+    throw QuietExit{1};
+  }
+}
+
+[[noreturn]] void leave(MpiWorld& mpi, int code) {
+  mpi.exit_all(code);
+  std::abort();  // g++ does not believe [[noreturn]] of a virtual function
+}
+
+/// One process says the line and ends all others; these wait for it, but not for ever.
+[[noreturn]] void end_job(const TrainJob& job, const std::string& line, int code) {
+  if (take_last_word(job.mpi->board())) {
+    job.observer.fatal(line);
+  } else {
+    std::this_thread::sleep_for(kGrace);
+  }
+  leave(*job.mpi, code);
+}
+
+/// Once all have agreed to begin, an error ends the processes of the whole job from here: nobody
+/// returns.
+TrainResult train_on_mpi(const TrainJob& given) {
+  MpiWorld& mpi = *given.mpi;
+  const auto group = mpi.group();
+  const auto control = mpi.control_group();
+  TrainJob job = given;
+  Standing standing{.error = {}, .text = {}, .what = "program and settings"};
+  std::optional<Prepared> prepared;
+  std::optional<RunFolder> folder;
+  try {
+    check_config(job.config);
+    const Machine machine = machine_of(job.config, *group);
+    job.config.workers = machine.workers();
+    job.config.nodes = machine.nodes;
+    job.config.workers_per_node = machine.workers_per_node;
+    prepared.emplace(prepare(job, machine));
+    standing.text =
+        fmt::format("{} {} {} {}", job.config_text, program_hash(),
+                    network_hash(prepared->plan.network), threads_per_worker(job.config));
+  } catch (...) {
+    standing.error = std::current_exception();
+  }
+  agree_or_leave(job, *control, standing);
+  Standing folder_standing;
+  try {
+    if (mpi.rank() == 0) folder.emplace(job.config, job.config_text);
+  } catch (...) {
+    folder_standing.error = std::current_exception();
+  }
+  agree_or_leave(job, *control, folder_standing);
+
+  std::array<char, 4096> checkpoints{};
+  if (mpi.rank() == 0) {
+    checkpoints_of(*folder).copy(checkpoints.data(), checkpoints.size() - 1);
+  }
+  control->broadcast(std::as_writable_bytes(std::span(checkpoints)), 0);
+
+  const std::vector<int> here = mpi.board().members();
+  const auto place = static_cast<int>(std::ranges::find(here, mpi.rank()) - here.begin());
+  pin(job.config, place, static_cast<int>(here.size()));
+  WorkerTrace trace(job.config.trace_steps);
+  const Watch watch(prepared->plan, mpi.board(),
+                    {.stall_seconds = job.config.stall_seconds, .own = {mpi.rank()}},
+                    [&](const std::string& line) { end_job(job, line, 1); });
+  try {
+    Member member({.job = job,
+                   .setup = prepared->setup,
+                   .plan = prepared->plan,
+                   .group = *group,
+                   .control = *control,
+                   .status = status_of(mpi.board(), mpi.rank()),
+                   .trace = trace,
+                   .folder = folder ? &*folder : nullptr,
+                   .checkpoints = checkpoints.data()});
+    TrainResult result = member.run();
+    result.trace = gather_traces(*control, trace);
+    if (mpi.rank() == 0) result.plan = std::move(prepared->plan);
+    control->barrier();
+    return result;
+  } catch (const Aborted& aborted) {
+    std::this_thread::sleep_for(kGrace);  // who aborted says why and ends us
+    end_job(job, aborted.what(), 1);
+  } catch (const UserError& error) {
+    end_job(job, error.what(), 2);
+  } catch (const std::bad_alloc&) {
+    end_job(job, fmt::format("worker {}: not enough memory; try a smaller --batch", mpi.rank()), 1);
+  } catch (const std::exception& error) {
+    end_job(job, error.what(), 1);
+  }
+}
 
 }  // namespace
 
-TrainResult train(const TrainConfig& config, const std::string& config_text,
-                  TrainObserver& observer, const std::atomic<bool>* interrupt) {
-  check_config(config);
-  return Training(config, config_text, observer, interrupt).run();
+TrainResult train(const TrainJob& job) {
+  return job.mpi != nullptr ? train_on_mpi(job) : train_on_threads(job);
 }
 
 }  // namespace plait

@@ -1,12 +1,17 @@
-// The training loop: batches through a chain on one worker, updates, evaluation, checkpoints. Its
+// Training: a plan played on real data by all its workers, with evaluation and checkpoints. Its
 // only way to the outside while it runs is a TrainObserver, which it tells and never asks.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "plan/plan.hpp"
 #include "run/config.hpp"
+#include "run/worker.hpp"
+#include "trace/trace.hpp"
+#include "transport/mpi.hpp"
 
 namespace plait {
 
@@ -14,7 +19,7 @@ struct StepReport {
   std::int64_t step = 0;  ///< updates done, this one included
   std::int64_t total_steps = 0;
   std::int64_t epoch = 0;  ///< 1-based
-  double loss = 0;         ///< of this batch
+  double loss = 0;         ///< of this minibatch, all workers
   double learning_rate = 0;
   double images_per_second = 0;
 };
@@ -38,12 +43,15 @@ class TrainObserver {
   virtual void step(const StepReport& report) { (void)report; }
   virtual void epoch(const EpochReport& report) { (void)report; }
   virtual void note(const std::string& line) { (void)line; }
+  /// The job ends at once after this line: a worker died or nothing moves.
+  virtual void fatal(const std::string& line) { (void)line; }
 };
 
 struct TrainResult {
   std::string model;
   std::string strategy;
   std::int64_t workers = 1;
+  int threads = 1;  ///< of each worker
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   double train_loss = 0;
@@ -51,19 +59,35 @@ struct TrainResult {
   std::optional<double> test_accuracy;
   double seconds = 0;
   double images_per_second = 0;
+  double step_seconds = 0;  ///< median over the steps
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;
-  std::int64_t peak_memory_bytes = 0;
+  std::int64_t peak_memory_bytes = 0;  ///< of the largest process
   std::string weights_hash;
   std::int64_t staleness_max = 0;
-  double utilisation = 0;  ///< share of the wall time spent in tasks
-  std::string run_dir;     ///< "" when nothing was written
+  double utilisation = 0;      ///< share of the steps' time spent computing, mean of the workers
+  std::vector<Shares> shares;  ///< per worker
+  std::string run_dir;         ///< "" when nothing was written
   bool interrupted = false;
+  Plan plan;
+  Trace trace;  ///< of the last config.trace_steps steps
 };
 
-/// `config_text` is kept in the run folder as config.toml. `interrupt`, when it becomes true, ends
-/// the run after the step under way, with a checkpoint.
-TrainResult train(const TrainConfig& config, const std::string& config_text,
-                  TrainObserver& observer, const std::atomic<bool>* interrupt = nullptr);
+/// The plan for this model and the config's machine; checked.
+using PlanMaker = std::function<Plan(const ModelSpec& model, const Machine& machine)>;
+
+struct TrainJob {
+  TrainConfig config;
+  std::string config_text;  ///< kept in the run folder as config.toml
+  PlanMaker make_plan;
+  TrainObserver& observer;
+  /// When it becomes true, the run ends after the step under way, with a checkpoint.
+  const std::atomic<bool>* interrupt = nullptr;
+  MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
+  TaskHook hook{};
+};
+
+/// Under MPI every process calls it; the result is rank 0's, the others get an empty one.
+TrainResult train(const TrainJob& job);
 
 }  // namespace plait

@@ -8,98 +8,44 @@ namespace plait {
 
 namespace {
 
-/// Counts first, then hands out: offsets now, pointers when the memory is there.
-class Arena {
- public:
-  std::size_t take(std::size_t bytes) {
-    const std::size_t offset = end_;
-    end_ += (bytes + 63) / 64 * 64;
-    return offset;
-  }
-  std::size_t bytes() const { return end_; }
-
- private:
-  std::size_t end_ = 0;
-};
+std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-Workspace::Workspace(const Chain& chain, bool for_training)
-    : chain_(chain), for_training_(for_training) {
-  const std::size_t count = chain.size();
-  std::size_t transient = 0;
-  std::size_t gradient = 0;
-  std::size_t pending = 0;
-  std::size_t scratch = 0;
+Workspace::Workspace(const Chain& chain) : chain_(chain) {
+  std::size_t tensor = 0;
   std::size_t saved = 0;
-  std::vector<bool> kept(count, false);
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t scratch = 0;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
     const Block& block = chain.block(i);
-    const bool last = i + 1 == count;
-    kept[i] = last || (for_training &&
-                       (block.backward_reads_dst() || chain.block(i + 1).backward_reads_src()));
-    if (!kept[i]) transient = std::max(transient, block.dst_desc().bytes());
-    gradient = std::max(gradient, block.dst_desc().bytes());
-    pending = std::max(pending, block.pending_bytes());
-    scratch = std::max(scratch, block.scratch_bytes());
-    saved = std::max(saved, block.saved_bytes());
+    tensor = std::max(tensor, rounded(block.dst_desc().bytes()));
+    saved = std::max(saved, rounded(block.saved_bytes()));
+    scratch = std::max(scratch, rounded(block.scratch_bytes()));
   }
-
-  Arena arena;
-  const std::array<std::size_t, 2> transients{arena.take(transient), arena.take(transient)};
-  const std::size_t shared_saved = for_training ? 0 : arena.take(saved);
-  std::vector<std::size_t> border_offsets(count);
-  std::vector<std::size_t> saved_offsets(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Block& block = chain.block(i);
-    border_offsets[i] = kept[i] ? arena.take(block.dst_desc().bytes()) : transients[i % 2];
-    saved_offsets[i] = for_training ? arena.take(block.saved_bytes()) : shared_saved;
-  }
-  std::array<std::size_t, 2> gradients{};
-  std::size_t pending_offset = 0;
-  if (for_training) {
-    gradients = {arena.take(gradient), arena.take(gradient)};
-    pending_offset = arena.take(pending);
-  }
-  const std::size_t scratch_offset = arena.take(scratch);
-
-  bytes_ = arena.bytes();
-  memory_ = allocate_bytes(bytes_);
-  std::memset(memory_.get(), 0, bytes_);
-  const auto at = [&](std::size_t offset) { return memory_.get() + offset; };
-  borders_.push_back(nullptr);
-  diff_borders_.push_back(nullptr);
-  for (std::size_t i = 0; i < count; ++i) {
-    borders_.push_back(reinterpret_cast<float*>(at(border_offsets[i])));
-    saved_.push_back(at(saved_offsets[i]));
-    diff_borders_.push_back(for_training ? reinterpret_cast<float*>(at(gradients[i % 2]))
-                                         : nullptr);
-  }
-  pending_ = at(pending_offset);
-  scratch_ = at(scratch_offset);
+  const std::size_t bytes = 2 * tensor + saved + scratch;
+  memory_ = allocate_bytes(bytes);
+  std::memset(memory_.get(), 0, bytes);
+  const std::array<float*, 2> buffers{reinterpret_cast<float*>(memory_.get()),
+                                      reinterpret_cast<float*>(memory_.get() + tensor)};
+  for (std::size_t i = 0; i < chain.size(); ++i) tensors_.push_back(buffers[i % 2]);
+  saved_ = memory_.get() + 2 * tensor;
+  scratch_ = saved_ + saved;
 }
 
-std::span<const float> Workspace::dst() const {
-  return {borders_.back(), static_cast<std::size_t>(chain_.dst_desc().physical_elements())};
-}
-
-std::span<float> Workspace::diff_dst() {
-  return {diff_borders_.back(), static_cast<std::size_t>(chain_.dst_desc().physical_elements())};
+std::span<const float> Workspace::logits() const {
+  return {tensors_.back(), static_cast<std::size_t>(chain_.dst_desc().physical_elements())};
 }
 
 BlockArgs Workspace::args(std::size_t i, BlockMemory& parameters) const {
-  return {.src = i == 0 ? src_ : borders_[i],
-          .dst = borders_[i + 1],
-          .diff_dst = diff_borders_[i + 1],
-          .diff_src = diff_borders_[i],
-          .weights = parameters.weights.floats().data(),
-          .diff_weights = parameters.gradient.floats().data(),
-          .state = parameters.state.floats().data(),
-          .saved = saved_[i],
-          .pending = pending_,
-          .scratch = scratch_,
-          .training = for_training_,
-          .randomness = {}};
+  BlockArgs args;
+  args.src = i == 0 ? src_ : tensors_[i - 1];
+  args.dst = tensors_[i];
+  args.weights = parameters.weights.floats().data();
+  args.state = parameters.state.floats().data();
+  args.saved = saved_;
+  args.scratch = scratch_;
+  args.training = false;
+  return args;
 }
 
 }  // namespace plait

@@ -13,7 +13,6 @@ namespace plait {
 namespace {
 
 using ::testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 class BadInput : public ::testing::Test {
  protected:
@@ -52,7 +51,7 @@ class BadInput : public ::testing::Test {
 };
 
 TEST_F(BadInput, Words) {
-  expect_refused({}, "no verb after 'plait'; there are: train, eval, profile, data, models");
+  expect_refused({}, "no verb after 'plait'; there are: train, plan, profile, eval, data, models");
   expect_refused({"trian"}, "unknown verb 'trian' (did you mean 'train'?)");
   expect_refused({"data"}, "no verb after 'plait data'; there are: list, fetch, show");
   expect_refused({"--vresion"}, "did you mean '--version'?");
@@ -84,7 +83,7 @@ TEST_F(BadInput, Flags) {
   expect_train_refused({"--epochs", "--seed", "1"}, "--epochs needs a value");
   expect_train_refused({"--optimizer", "sdg"}, "did you mean 'sgd'?");
   expect_train_refused({"--strategy", "layerpipe"}, "layerpipe");
-  expect_train_refused({"--workers", "2"}, "--workers 2");
+  expect_train_refused({"--workers", "2"}, "--strategy serial is for one worker, not for 2");
   expect_train_refused({"--model", "lent"}, "did you mean 'lenet'?");
   expect_train_refused({"--data", "glyhps"}, "did you mean 'glyphs'?");
   expect_train_refused({"--data", "mnist:nowhere"}, "nowhere");

@@ -192,8 +192,11 @@ TEST_F(Resume, RefusesWhatDecidesTheBits) {
           "/config.toml says 0.01, now it is 0.3; leave --lr away, or start a new run without "
           "--resume");
   const std::set<std::string, std::less<>> free{
-      "epochs",    "steps",   "threads", "early_stop", "checkpoint_every", "checkpoint_minutes",
-      "keep_last", "run_dir", "resume"};
+      "epochs", "steps", "threads", "early_stop", "checkpoint_every", "checkpoint_minutes",
+      "keep_last", "run_dir", "resume",
+      // Who does the work: equal up to rounding, and a checkpoint of four workers resumes on one.
+      "strategy", "workers", "nodes", "workers_per_node", "link_between_nodes", "pin", "bucket_mb",
+      "stall_seconds", "trace_steps"};
   for (const Field& field : fields()) {
     EXPECT_EQ(field.decides_bits, !free.contains(field.key)) << field.key;
   }

@@ -1,12 +1,15 @@
-// Runs a program and gives back what it printed and how it ended. Never hangs: a timeout kills it.
+// Runs a program and gives back what it printed and how it ended. Never hangs: a timeout kills it,
+// and whatever it started.
 #pragma once
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -14,11 +17,19 @@
 #include <vector>
 
 #include "checkpoint/temp_folder.hpp"
+#include "cli/process_table.hpp"
 
 namespace plait {
 
+using Words = std::vector<std::string>;
+
+inline Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 struct Process {
-  std::vector<std::string> command;
+  Words command;
   std::filesystem::path directory;  ///< where it runs
   std::vector<std::pair<std::string, std::string>> environment{};
   double timeout_seconds = 120;
@@ -37,78 +48,128 @@ struct Ended {
   std::string err;
 };
 
-namespace process_detail {
-
-[[noreturn]] inline void become(const Process& process, const TempFolder& capture) {
-  const int out = open((capture.path() / "out").c_str(), O_WRONLY | O_CREAT, 0600);
-  const int err = open((capture.path() / "err").c_str(), O_WRONLY | O_CREAT, 0600);
-  dup2(open("/dev/null", O_RDONLY), 0);
-  dup2(out, 1);
-  dup2(err, 2);
-  ::signal(SIGINT, SIG_DFL);  // a test run in the background would hand down SIG_IGN
-  if (process.file_size_limit != RLIM_INFINITY) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{process.file_size_limit, process.file_size_limit};
-    setrlimit(RLIMIT_FSIZE, &limit);
+class SinceNow {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
-  for (const auto& [name, value] : process.environment) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> words;
-  for (const std::string& word : process.command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  if (chdir(process.directory.c_str()) == 0) execv(words[0], words.data());
-  _exit(127);
-}
 
-}  // namespace process_detail
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// A process under way; ends with this object.
+class Running {
+ public:
+  explicit Running(const Process& process) : process_(process), pid_(fork()) {
+    if (pid_ == 0) become();
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    if (!has_ended()) wait(0);
+  }
+
+  pid_t pid() const { return pid_; }
+  /// What has come on stderr so far.
+  std::string err() const { return read_text(capture_.path() / "err"); }
+
+  bool has_ended() {
+    int status = 0;
+    if (ended_ || waitpid(pid_, &status, WNOHANG) == 0) return ended_;
+    ended_ = true;
+    result_.seconds = began_.seconds();
+    if (WIFEXITED(status)) result_.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) result_.signal = WTERMSIG(status);
+    result_.out = read_text(capture_.path() / "out");
+    result_.err = err();
+    return true;
+  }
+
+  /// Calls `each` every millisecond until the end.
+  template <class Each>
+  Ended wait(double timeout_seconds, const Each& each) {
+    while (!has_ended()) {
+      each();
+      if (began_.seconds() > timeout_seconds && !result_.timed_out) {
+        result_.timed_out = true;
+        kill_tree(pid_);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return result_;
+  }
+  Ended wait(double timeout_seconds) {
+    return wait(timeout_seconds, [] {});
+  }
+  Ended wait() { return wait(process_.timeout_seconds); }
+
+ private:
+  [[noreturn]] void become() const {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int out = open((capture_.path() / "out").c_str(), O_WRONLY | O_CREAT, 0600);
+    const int err = open((capture_.path() / "err").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    dup2(open("/dev/null", O_RDONLY), 0);
+    dup2(out, 1);
+    dup2(err, 2);
+    ::signal(SIGINT, SIG_DFL);  // a test run in the background would hand down SIG_IGN
+    if (process_.file_size_limit != RLIM_INFINITY) {
+      ::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{process_.file_size_limit, process_.file_size_limit};
+      setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    for (const auto& [name, value] : process_.environment) setenv(name.c_str(), value.c_str(), 1);
+    std::vector<char*> words;
+    for (const std::string& word : process_.command) {
+      words.push_back(const_cast<char*>(word.c_str()));
+    }
+    words.push_back(nullptr);
+    if (chdir(process_.directory.c_str()) == 0) execv(words[0], words.data());
+    _exit(127);
+  }
+
+  Process process_;
+  TempFolder capture_;
+  SinceNow began_;
+  pid_t pid_;
+  bool ended_ = false;
+  Ended result_;
+};
 
 inline Ended run(const Process& process) {
-  using Clock = std::chrono::steady_clock;
-  const auto seconds_since = [](Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  const TempFolder capture;
-  const pid_t child = fork();
-  if (child == 0) process_detail::become(process, capture);
-  Ended ended;
-  const Clock::time_point begin = Clock::now();
-  Clock::time_point armed = begin;
+  Running running(process);
+  SinceNow armed;
   bool waits_for_file = !process.signal_file.empty();
   bool signalled = process.signal == 0;
-  int status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
+  return running.wait(process.timeout_seconds, [&] {
     if (waits_for_file && std::filesystem::exists(process.signal_file)) {
       waits_for_file = false;
-      armed = Clock::now();
+      armed = SinceNow();
     }
-    if (!signalled && !waits_for_file && seconds_since(armed) >= process.signal_after_seconds) {
-      kill(child, process.signal);
-      signalled = true;
-    }
-    if (seconds_since(begin) > process.timeout_seconds && !ended.timed_out) {
-      kill(child, SIGKILL);
-      ended.timed_out = true;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  ended.seconds = seconds_since(begin);
-  if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
-  ended.out = read_text(capture.path() / "out");
-  ended.err = read_text(capture.path() / "err");
-  return ended;
+    if (signalled || waits_for_file || armed.seconds() < process.signal_after_seconds) return;
+    kill(running.pid(), process.signal);
+    signalled = true;
+  });
 }
 
 /// The program under test, in `directory`.
-inline Process plait_process(const std::filesystem::path& directory,
-                             const std::vector<std::string>& words) {
-  Process process{.command = {PLAIT_BINARY}, .directory = directory};
-  process.command.insert(process.command.end(), words.begin(), words.end());
-  return process;
+inline Process plait_process(const std::filesystem::path& directory, const Words& words) {
+  return {.command = Words{PLAIT_BINARY} + words, .directory = directory};
 }
 
-inline Ended run_plait(const std::filesystem::path& directory,
-                       const std::vector<std::string>& words) {
+inline Ended run_plait(const std::filesystem::path& directory, const Words& words) {
   return run(plait_process(directory, words));
+}
+
+/// The lines of `text` that begin with "plait: ": what the program itself had to say.
+inline Words plait_lines(const std::string& text) {
+  Words lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (text.compare(begin, 7, "plait: ") == 0) lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
 }
 
 }  // namespace plait

@@ -14,12 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 /// 32 steps per epoch.
 const Words kSmall{"train", "--model",      "lenet", "--data",  "glyphs", "--train-limit",
@@ -220,7 +214,8 @@ TEST_F(Run, ProfileHasItsFields) {
                                                  "--threads", "1", "--steps", "2", "--json"});
   const Json json = Json::parse(ended.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ended.err;
-  for (const char* field : {"model", "batch", "threads", "loss_ms", "sum_ms", "step_ms"}) {
+  for (const char* field : {"format", "model", "network_hash", "data_shape", "classes", "batch",
+                            "threads", "steps", "loss_ms", "sum_ms", "step_ms"}) {
     EXPECT_TRUE(json.contains(field)) << field;
   }
   ASSERT_FALSE(json["blocks"].empty());
@@ -239,7 +234,7 @@ TEST_F(Run, VerbsThatOnlyShow) {
   };
   shows({"--version"}, "plait 0.");
   shows({"--help"}, "Usage: plait VERB");
-  for (const char* verb : {"train", "eval", "profile", "data", "models"}) {
+  for (const char* verb : {"train", "plan", "profile", "eval", "data", "models"}) {
     shows({verb, "--help"}, "Examples:\n  plait " + std::string(verb));
   }
   shows({"data", "fetch", "--help"}, "Usage: plait data fetch NAME");

@@ -4,7 +4,8 @@
 
 #include "model/parameters.hpp"
 #include "model/zoo.hpp"
-#include "run/serial_step.hpp"
+#include "run/solo_worker.hpp"
+#include "strategy/strategy.hpp"
 
 int main() {
   using namespace plait;
@@ -12,10 +13,11 @@ int main() {
   std::printf("vgg16: %lld parameters\n", count);
 
   constexpr int batch_size = 8;
-  Chain chain(make_model("lenet", {1, 28, 28}, 10), {.batch = batch_size});
-  const auto optimizer = make_optimizer({.kind = "sgd", .momentum = 0.9});
-  ParameterStore parameters(chain, 1, optimizer->state_count());
-  SerialStep step(chain, parameters, {});
+  const Network network = make_network(make_model("lenet", {1, 28, 28}, 10));
+  const Machine machine;
+  SoloWorker worker(
+      make_plan("serial", {.network = network, .machine = machine, .batch = batch_size}),
+      {.optimizer = {.kind = "sgd", .momentum = 0.9}});
   Batch batch{.images = Tensor(Shape{batch_size, 1, 28, 28}),
               .targets = Tensor(Shape{batch_size, 1})};
   Rng rng(1, Purpose::test);
@@ -25,9 +27,8 @@ int main() {
   double first = 0;
   double last = 0;
   for (int i = 1; i <= 5; ++i) {
-    last = step.gradients(batch, {}).sum / batch_size;
+    last = worker.step(batch, 0.01).sum / batch_size;
     if (i == 1) first = last;
-    step.update({.optimizer = *optimizer, .learning_rate = 0.01, .step = i});
   }
   std::printf("lenet: loss %.4f, after four updates %.4f\n", first, last);
   return count == 14'728'266 && last < first ? 0 : 1;

@@ -20,11 +20,18 @@ struct ThirdParty {
 
 const std::vector<ThirdParty>& third_parties() {
   static const std::vector<ThirdParty> table{
-      {"dnnl", {"layers/onednn/"}}, {"oneapi/dnnl", {"layers/onednn/"}},
-      {"hwy/", {"layers/"}},        {"toml++/", {"model/", "cli/"}},
-      {"CLI/", {"cli/"}},           {"nlohmann/", {"checkpoint/", "run/", "cli/"}},
-      {"curl/", {"data/"}},         {"openssl/", {"data/"}},
-      {"zlib.h", {"data/"}},        {"xxhash.h", {"base/"}},
+      {"dnnl", {"layers/onednn/"}},
+      {"oneapi/dnnl", {"layers/onednn/"}},
+      {"hwy/", {"layers/"}},
+      {"toml++/", {"model/", "cli/"}},
+      {"CLI/", {"cli/"}},
+      {"nlohmann/", {"checkpoint/", "cost/", "plan/", "report/", "run/", "cli/"}},
+      {"curl/", {"data/"}},
+      {"openssl/", {"data/"}},
+      {"zlib.h", {"data/"}},
+      {"xxhash.h", {"base/"}},
+      {"mpi.h", {"transport/mpi/"}},
+      {"hwloc.h", {"run/"}},
   };
   return table;
 }

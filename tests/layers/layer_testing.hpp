@@ -173,7 +173,7 @@ class Rig {
       std::memcpy(dst_.data(), srcs_[0].data(), dst_desc.bytes());
       args.src[0] = dst_.floats();
     }
-    run(Task::forward, args);
+    run(Pass::forward, args);
     dst_.expect_intact("dst");
     unsaved.expect_intact("saved");
     return to_plain(dst_desc, dst_.floats());
@@ -192,7 +192,7 @@ class Rig {
     args.diff_src = diff_src.floats();
     if (options.in_place && layer_->traits().diff_in_place) args.diff_src = gradient.floats();
     if (!addend.empty()) args.diff_addend = added.floats();
-    run(Task::backward_data, args);
+    run(Pass::backward_data, args);
     gradient.expect_intact("diff_dst");
     diff_src.expect_intact("diff_src");
     return to_plain(src_desc, args.diff_src);
@@ -205,7 +205,7 @@ class Rig {
       diff_weights_ = Memory(weights_.bytes());
       LayerArgs args = backward_args(true, false);
       args.diff_dst = gradient.floats();
-      run(Task::backward_weights, args);
+      run(Pass::backward_weights, args);
     }
     return unpack_gradients();
   }
@@ -233,13 +233,13 @@ class Rig {
     return args;
   }
 
-  void run(Task task, LayerArgs& args) {
-    Memory scratch(layer_->scratch_bytes(task));
+  void run(Pass pass, LayerArgs& args) {
+    Memory scratch(layer_->scratch_bytes(pass));
     args.scratch = scratch.data();
     omp_set_num_threads(request_.threads);
-    if (task == Task::forward) layer_->forward(args);
-    if (task == Task::backward_data) layer_->backward_data(args);
-    if (task == Task::backward_weights) layer_->backward_weights(args);
+    if (pass == Pass::forward) layer_->forward(args);
+    if (pass == Pass::backward_data) layer_->backward_data(args);
+    if (pass == Pass::backward_weights) layer_->backward_weights(args);
     scratch.expect_intact("scratch");
     saved_.expect_intact("saved");
     diff_weights_.expect_intact("diff_weights");

@@ -105,17 +105,17 @@ TEST(WinogradConvolution, LeavesZeroChannelsZero) {
 }
 
 TEST(WinogradConvolution, IsWorthwhileForCommonShapesOnly) {
-  for (const Task task : {Task::forward, Task::backward_data, Task::backward_weights}) {
-    EXPECT_TRUE(worthwhile({64, 64, 64, 32, 32}, task));
-    EXPECT_TRUE(worthwhile({64, 512, 512, 2, 2}, task));
-    EXPECT_TRUE(worthwhile({32, 16, 16, 32, 32}, task));
-    EXPECT_FALSE(worthwhile({64, 512, 512, 1, 1}, task));
-    EXPECT_FALSE(worthwhile({1, 512, 512, 4, 4}, task));
-    EXPECT_TRUE(worthwhile({64, 24, 56, 12, 12, 5, 0}, task));
-    EXPECT_TRUE(worthwhile({1, 64, 64, 14, 14, 5, 2}, task));
-    EXPECT_FALSE(worthwhile({1, 64, 64, 8, 8, 5, 0}, task));
-    EXPECT_FALSE(worthwhile({64, 64, 64, 5, 5, 5, 0}, task));
-    EXPECT_EQ(worthwhile({64, 64, 64, 2, 2, 5, 2}, task), task == Task::backward_weights);
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
+    EXPECT_TRUE(worthwhile({64, 64, 64, 32, 32}, pass));
+    EXPECT_TRUE(worthwhile({64, 512, 512, 2, 2}, pass));
+    EXPECT_TRUE(worthwhile({32, 16, 16, 32, 32}, pass));
+    EXPECT_FALSE(worthwhile({64, 512, 512, 1, 1}, pass));
+    EXPECT_FALSE(worthwhile({1, 512, 512, 4, 4}, pass));
+    EXPECT_TRUE(worthwhile({64, 24, 56, 12, 12, 5, 0}, pass));
+    EXPECT_TRUE(worthwhile({1, 64, 64, 14, 14, 5, 2}, pass));
+    EXPECT_FALSE(worthwhile({1, 64, 64, 8, 8, 5, 0}, pass));
+    EXPECT_FALSE(worthwhile({64, 64, 64, 5, 5, 5, 0}, pass));
+    EXPECT_EQ(worthwhile({64, 64, 64, 2, 2, 5, 2}, pass), pass == Pass::backward_weights);
   }
 }
 

@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "model/zoo.hpp"
-#include "run/serial_step.hpp"
+#include "run/solo_worker.hpp"
+#include "strategy/strategy.hpp"
 
 namespace plait {
 namespace {
@@ -38,16 +39,13 @@ struct Gradients {
 };
 
 Gradients one_step(const Case& c, Backend backend, int threads) {
-  Chain chain(make_model(c.model, c.input, 10),
-              {.batch = c.batch, .threads = threads, .backend = backend});
-  const auto sgd = make_optimizer({});
-  ParameterStore parameters(chain, 3, 0);
-  SerialStep step(chain, parameters, {});
-  const Batch batch = random_batch(c);
+  const Network network = make_network(make_model(c.model, c.input, 10));
+  const Machine machine;
+  SoloWorker worker(make_plan("serial", {.network = network, .machine = machine, .batch = c.batch}),
+                    {.threads = threads, .backend = backend, .seed = 3});
   Gradients result;
-  result.loss = step.gradients(batch, {.seed = 1, .step = 0, .first_sample = 0}).sum;
-  step.update({.optimizer = *sgd, .learning_rate = 1.0});
-  result.values = parameters.export_weights();
+  result.loss = worker.step(random_batch(c), 1.0).sum;
+  result.values = worker.parameters().export_weights();
   return result;
 }
 

@@ -1,6 +1,4 @@
 // The training loop: equal bits, resuming, early stop, and what it refuses.
-#include "run/train.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "base/error.hpp"
 #include "checkpoint/store.hpp"
 #include "run/eval.hpp"
+#include "run/training.hpp"
 
 namespace plait {
 namespace {
@@ -17,36 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-class TrainTest : public testing::Test {
- protected:
-  TrainTest() {
-    std::string name = (fs::temp_directory_path() / "plait-train-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~TrainTest() override { fs::remove_all(folder_); }
-
-  /// Small, but with several checkpoints and a shuffle per epoch.
-  TrainConfig small() const {
-    TrainConfig config;
-    config.model = "mlp:32";
-    config.train_limit = 320;
-    config.test_limit = 100;
-    config.batch = 32;
-    config.epochs = 3;
-    config.checkpoint_every = 4;
-    config.threads = 2;
-    config.run_dir = "none";
-    return config;
-  }
-
-  fs::path folder_;
-};
-
-TrainResult run(const TrainConfig& config, const std::atomic<bool>* interrupt = nullptr) {
-  TrainObserver silent;
-  return train(config, "", silent, interrupt);
-}
 
 TEST_F(TrainTest, EqualSeedsGiveEqualBits) {
   const TrainResult first = run(small());
@@ -92,7 +61,9 @@ TEST_F(TrainTest, AdamResumesToo) {
     }
   } observer;
   observer.flag = &interrupt;
-  EXPECT_TRUE(train(config, "", observer, &interrupt).interrupted);
+  TrainJob job = job_of(config, observer);
+  job.interrupt = &interrupt;
+  EXPECT_TRUE(train(job).interrupted);
   config.resume = true;
   EXPECT_EQ(run(config).weights_hash, whole.weights_hash);
 }
@@ -198,6 +169,49 @@ TEST_F(TrainTest, MetricsFollowAResume) {
   int lines = 0;
   for (std::string line; std::getline(file, line);) ++lines;
   EXPECT_EQ(lines, 3);
+}
+
+TEST_F(TrainTest, LastMinibatchOfAnEpochMayBeSmaller) {
+  TrainConfig config = small();
+  config.model = "lenet";
+  config.train_limit = 330;  // ten of 32 and one of 10
+  const TrainResult whole = run(config);
+  EXPECT_EQ(whole.steps, 33);
+  config.run_dir = (folder_ / "tail").string();
+  config.steps = 22;
+  run(config);
+  config.steps = 0;
+  config.resume = true;
+  EXPECT_EQ(run(config).weights_hash, whole.weights_hash);
+}
+
+TEST_F(TrainTest, MicrobatchesGiveTheGradientOfTheWholeBatch) {
+  TrainConfig config = small();
+  config.threads = 1;
+  config.steps = 20;
+  const std::vector<double> whole = losses_of(config);
+  for (const int pieces : {2, 3, 5}) {
+    config.microbatches = pieces;
+    const std::vector<double> cut = losses_of(config);
+    ASSERT_EQ(cut.size(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(cut[i], whole[i], 1e-4) << i;
+  }
+}
+
+TEST_F(TrainTest, TraceHoldsTheLastStepsAndSharesAddUp) {
+  TrainConfig config = small();
+  config.trace_steps = 5;
+  const TrainResult result = run(config);
+  ASSERT_EQ(result.trace.workers.size(), 1U);
+  const auto events = result.trace.workers[0].events();
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.front().step, 25);
+  EXPECT_EQ(events.back().step, 29);
+  for (std::size_t i = 1; i < events.size(); ++i) EXPECT_GE(events[i].begin, events[i - 1].end);
+  ASSERT_EQ(result.shares.size(), 1U);
+  const Shares& one = result.shares[0];
+  EXPECT_GT(one.busy, 0);
+  EXPECT_LE(one.busy + one.communication + one.wait, 1 + 1e-9);
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ class Activation final : public Layer {
             .diff_in_place = true,
             .forward_in_place = by_dst_};
   }
-  std::size_t scratch_bytes(Task task) const override {
-    return task == Task::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
+  std::size_t scratch_bytes(Pass pass) const override {
+    return pass == Pass::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
   }
   void forward(const LayerArgs& args) override {
     if (kind_ == ActivationKind::relu) {  // oneDNN's turns NaN into 0

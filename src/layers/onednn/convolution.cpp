@@ -104,8 +104,8 @@ class Convolution final : public Layer {
     const Md dst_plain = plain_md(dst_sample.with_front(batch));
     build_forward(residual_ ? to_md(request.srcs[1]) : any_of(dst_plain), dst_plain);
     choose_winograd(request.srcs[0]);
-    if (!by_winograd(Task::backward_data)) build_backward_data();
-    if (!by_winograd(Task::backward_weights)) build_backward_weights();
+    if (!by_winograd(Pass::backward_data)) build_backward_data();
+    if (!by_winograd(Pass::backward_weights)) build_backward_weights();
 
     std::vector<std::int64_t> sizes{float_count(weights_)};
     // Whole blocks: kernels of ours read and write the bias as they do channels.
@@ -115,27 +115,27 @@ class Convolution final : public Layer {
 
   const TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
-  std::size_t scratch_bytes(Task task) const override {
-    if (by_winograd(task)) return winograd_->scratch_bytes(task);
-    if (narrow_ && task == Task::backward_weights) return narrow_->scratch_bytes();
-    return task == Task::forward         ? forward_.scratch_bytes()
-           : task == Task::backward_data ? backward_data_.scratch_bytes()
+  std::size_t scratch_bytes(Pass pass) const override {
+    if (by_winograd(pass)) return winograd_->scratch_bytes(pass);
+    if (narrow_ && pass == Pass::backward_weights) return narrow_->scratch_bytes();
+    return pass == Pass::forward         ? forward_.scratch_bytes()
+           : pass == Pass::backward_data ? backward_data_.scratch_bytes()
                                          : backward_weights_.scratch_bytes();
   }
 
   void forward(const LayerArgs& args) override {
-    if (by_winograd(Task::forward)) {
+    if (by_winograd(Pass::forward)) {
       winograd_->forward(args.src[0], args.weights, bias_of(args.weights), args.dst, args.scratch);
     } else {
       run_forward(args);
     }
-    if (residual_ && (add_after_ || by_winograd(Task::forward))) {
+    if (residual_ && (add_after_ || by_winograd(Pass::forward))) {
       simd::add({args.dst, args.dst, args.src[1], dst_desc_.bytes() / sizeof(float)}, threads_);
     }
   }
 
   void backward_data(const LayerArgs& args) override {
-    if (by_winograd(Task::backward_data)) {
+    if (by_winograd(Pass::backward_data)) {
       return winograd_->backward_data(args.diff_dst, args.weights, args.diff_src, args.scratch);
     }
     backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
@@ -145,7 +145,7 @@ class Convolution final : public Layer {
   }
 
   void backward_weights(const LayerArgs& args) override {
-    if (by_winograd(Task::backward_weights)) {
+    if (by_winograd(Pass::backward_weights)) {
       return winograd_->backward_weights(args.src[0], args.diff_dst, args.diff_weights,
                                          bias_of(args.diff_weights), args.scratch);
     }
@@ -183,7 +183,7 @@ class Convolution final : public Layer {
     return spec_.bias ? parameters + slots_[1].offset : nullptr;
   }
 
-  bool by_winograd(Task task) const { return by_winograd_[static_cast<std::size_t>(task)]; }
+  bool by_winograd(Pass pass) const { return by_winograd_[static_cast<std::size_t>(pass)]; }
 
   void run_forward(const LayerArgs& args) {
     forward_.run({{DNNL_ARG_SRC, args.src[0]},
@@ -221,8 +221,8 @@ class Convolution final : public Layer {
         .kernel = static_cast<int>(kernel),
         .padding = static_cast<int>(padding)};
     winograd_.emplace(convolution, threads_);
-    for (Task task : {Task::forward, Task::backward_data, Task::backward_weights}) {
-      by_winograd_[static_cast<std::size_t>(task)] = winograd::worthwhile(convolution, task);
+    for (Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
+      by_winograd_[static_cast<std::size_t>(pass)] = winograd::worthwhile(convolution, pass);
     }
   }
 

@@ -59,9 +59,9 @@ class Linear final : public Layer {
 
   const TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
-  std::size_t scratch_bytes(Task task) const override {
-    return task == Task::forward         ? forward_.scratch_bytes()
-           : task == Task::backward_data ? backward_data_.scratch_bytes()
+  std::size_t scratch_bytes(Pass pass) const override {
+    return pass == Pass::forward         ? forward_.scratch_bytes()
+           : pass == Pass::backward_data ? backward_data_.scratch_bytes()
                                          : backward_weights_.scratch_bytes();
   }
 

@@ -63,8 +63,8 @@ class Pool final : public Layer {
   const TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {}; }
   std::size_t saved_bytes() const override { return workspace_bytes_; }
-  std::size_t scratch_bytes(Task task) const override {
-    return task == Task::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
+  std::size_t scratch_bytes(Pass pass) const override {
+    return pass == Pass::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
   }
   void forward(const LayerArgs& args) override {
     forward_.run(

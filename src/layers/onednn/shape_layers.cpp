@@ -45,7 +45,7 @@ class Relayout final : public Layer {
       : dst_desc_(std::move(dst)), out_(src, moved), back_(moved, src) {}
   const TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.diff_in_place = !out_}; }
-  std::size_t scratch_bytes(Task) const override {
+  std::size_t scratch_bytes(Pass) const override {
     return std::max(out_.scratch_bytes(), back_.scratch_bytes());
   }
   void forward(const LayerArgs& args) override { out_.run(args.src[0], args.dst, args.scratch); }

@@ -35,7 +35,7 @@ class BatchNorm final : public Layer {
   /// Batch mean and 1 / sqrt(var + eps).
   std::size_t saved_bytes() const override { return sizeof(float) * 2 * count(padded_); }
   /// Per thread two sums per channel, then five coefficients per channel.
-  std::size_t scratch_bytes(Task) const override {
+  std::size_t scratch_bytes(Pass) const override {
     return sizeof(double) * 2 * count(padded_) * static_cast<std::size_t>(threads_) +
            sizeof(float) * 5 * count(padded_);
   }

@@ -54,11 +54,11 @@ Convolution::Convolution(const ConvolutionShape& shape, int threads, Tiling tili
       backward_data_(plan_backward_data(shape, tiling, threads)),
       backward_weights_(plan_backward_weights(shape, tiling, threads)) {}
 
-std::size_t Convolution::scratch_bytes(Task task) const {
-  switch (task) {
-    case Task::forward: return forward_.scratch_bytes;
-    case Task::backward_data: return backward_data_.scratch_bytes;
-    case Task::backward_weights: return backward_weights_.scratch_bytes;
+std::size_t Convolution::scratch_bytes(Pass pass) const {
+  switch (pass) {
+    case Pass::forward: return forward_.scratch_bytes;
+    case Pass::backward_data: return backward_data_.scratch_bytes;
+    case Pass::backward_weights: return backward_weights_.scratch_bytes;
   }
   return 0;
 }

@@ -40,7 +40,7 @@ class Convolution {
   Tiling tiling() const { return tiling_; }
 
   // Bytes that `scratch` must have for the task, respectively for every task.
-  std::size_t scratch_bytes(Task task) const;
+  std::size_t scratch_bytes(Pass pass) const;
   std::size_t scratch_bytes() const;
 
   // dst = src * weights (+ bias, unless null).
@@ -66,7 +66,7 @@ class Convolution {
 
 // Whether the task is expected to be faster here than in oneDNN's direct AVX2 convolution. A fixed
 // rule by shape, partly from measurements on Zen 3 (see worthwhile.cpp).
-bool worthwhile(const ConvolutionShape& shape, Task task);
+bool worthwhile(const ConvolutionShape& shape, Pass pass);
 
 // Number of floats in weights: kernel^2 * in_channels * out_channels.
 std::size_t weights_size(const ConvolutionShape& shape);

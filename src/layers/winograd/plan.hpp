@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "layers/task.hpp"
+#include "layers/pass.hpp"
 #include "layers/winograd/tiling.hpp"
 
 namespace plait::winograd {

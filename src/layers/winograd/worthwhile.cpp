@@ -22,14 +22,14 @@ int pairs_inside(int src, int dst, const ConvolutionShape& shape) {
 
 }  // namespace
 
-bool worthwhile(const ConvolutionShape& shape, Task task) {
+bool worthwhile(const ConvolutionShape& shape, Pass pass) {
   const Tiling tiling = choose_tiling(shape);
   const Grid grid = make_grid(tiling, shape.batch, {shape.height, shape.width}, shape.padding);
   // With fewer tiles, transforming the weights costs more than is saved.
   if (grid.tiles() < (shape.kernel == 5 ? 8 : 4)) return false;
   // For images lower than the kernel oneDNN has its reference code only, hundreds of times slower.
   const bool low = shape.kernel == 5 && shape.height < shape.kernel;
-  if (low && task == Task::backward_weights) return true;
+  if (low && pass == Pass::backward_weights) return true;
   // Direct convolution leaves out the products with padding; tiles that stick out of the image, or
   // contain much padding, save nothing. Rules out images such as 1x1, 1xn, 3x3 and 5x5.
   const int direct = pairs_inside(shape.height, shape.dst_height(), shape) *
@@ -38,10 +38,10 @@ bool worthwhile(const ConvolutionShape& shape, Task task) {
   if (2 * direct < 3 * products) return false;
   if (shape.kernel == 5) return true;
   // 8 channels in give too little work per result. backward_weights has more work per value read.
-  switch (task) {
-    case Task::forward: return shape.in_channels > 8;
-    case Task::backward_data: return shape.out_channels > 8;
-    case Task::backward_weights: return true;
+  switch (pass) {
+    case Pass::forward: return shape.in_channels > 8;
+    case Pass::backward_data: return shape.out_channels > 8;
+    case Pass::backward_weights: return true;
   }
   return false;
 }

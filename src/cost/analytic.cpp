@@ -1,0 +1,111 @@
+#include "cost/analytic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr double kFloatBytes = 4;
+
+/// max(arithmetic n, memory n + fixed).
+struct Roofline {
+  double arithmetic = 0;  ///< seconds per sample
+  double memory = 0;      ///< seconds per sample
+  double fixed = 0;       ///< seconds for the weights
+  double of(std::int64_t samples) const {
+    if (samples <= 0) return 0;
+    const auto n = static_cast<double>(samples);
+    return std::max(arithmetic * n, memory * n + fixed);
+  }
+};
+
+struct BlockRooflines {
+  Roofline forward;
+  Roofline backward_data;
+  Roofline backward_weights;
+  double update = 0;
+};
+
+class AnalyticCost final : public CostModel {
+ public:
+  AnalyticCost(const Network& network, const AnalyticRates& rates) : rates_(rates) {
+    for (const NetworkBlock& block : network.blocks) blocks_.push_back(rooflines(network, block));
+    // Loss reads the logits, writes their gradient and passes over them twice more.
+    if (network.size() > 0) loss_ = 4 * memory(tensor(network, network.logits()));
+    if (!network.tensors.empty()) load_ = 2 * memory(tensor(network, 0));
+  }
+
+  BlockSeconds block(int block, std::int64_t samples) const override {
+    const BlockRooflines& lines = blocks_[static_cast<std::size_t>(block)];
+    return {.forward = lines.forward.of(samples),
+            .backward_data = lines.backward_data.of(samples),
+            .backward_weights = lines.backward_weights.of(samples),
+            .update = lines.update};
+  }
+  double loss(std::int64_t samples) const override { return loss_ * static_cast<double>(samples); }
+  double load(std::int64_t samples) const override { return load_ * static_cast<double>(samples); }
+  /// Reads every array, writes one.
+  double sum(std::int64_t bytes, int arrays) const override {
+    return static_cast<double>(bytes) * (arrays + 1.0) / rates_.memory_bytes_per_second;
+  }
+  double contention(int) const override { return 1; }
+  std::string source() const override { return "analytic"; }
+
+ private:
+  static double tensor(const Network& network, int index) {
+    return static_cast<double>(network.tensors[static_cast<std::size_t>(index)]);
+  }
+  double memory(double elements) const {
+    return kFloatBytes * elements / rates_.memory_bytes_per_second;
+  }
+
+  BlockRooflines rooflines(const Network& network, const NetworkBlock& block) const {
+    const double arithmetic =
+        2 * static_cast<double>(block.macs) / (rates_.flops_per_second * rates_.efficiency);
+    const double src = tensor(network, block.src);
+    const double dst = tensor(network, block.dst);
+    const auto inner = static_cast<double>(block.inner_elements);
+    const auto parameters = static_cast<double>(block.parameters);
+    const bool first = block.src == 0;
+    BlockRooflines lines;
+    // src read, what lies inside and dst written, weights read.
+    lines.forward = {arithmetic, memory(src + inner + dst), memory(parameters)};
+    // diff_dst and what lies inside read, diff_src written, weights read.
+    lines.backward_data = first
+                              ? Roofline{0, memory(dst + inner), 0}
+                              : Roofline{arithmetic, memory(dst + inner + src), memory(parameters)};
+    // diff_dst, what lies inside and src read, the gradient written.
+    if (block.parameters > 0) {
+      lines.backward_weights = {arithmetic, memory(dst + inner + src), memory(parameters)};
+    }
+    lines.update = parameters * rates_.update_bytes_per_parameter / rates_.memory_bytes_per_second;
+    return lines;
+  }
+
+  AnalyticRates rates_;
+  std::vector<BlockRooflines> blocks_;
+  double loss_ = 0;  ///< seconds per sample
+  double load_ = 0;
+};
+
+void check_rate(double rate, const char* name) {
+  if (!(rate > 0) || !std::isfinite(rate)) {
+    user_error("analytic cost: {} is {}; it must be a number above 0", name, rate);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<CostModel> make_analytic_cost(const Network& network, const AnalyticRates& rates) {
+  check_rate(rates.flops_per_second, "flops_per_second");
+  check_rate(rates.efficiency, "efficiency");
+  check_rate(rates.memory_bytes_per_second, "memory_bytes_per_second");
+  check_rate(rates.update_bytes_per_parameter, "update_bytes_per_parameter");
+  return std::make_unique<AnalyticCost>(network, rates);
+}
+
+}  // namespace plait

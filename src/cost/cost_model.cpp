@@ -1,0 +1,36 @@
+#include "cost/cost_model.hpp"
+
+namespace plait {
+
+double clip_seconds(const CostModel& cost, const Plan& plan, int worker, int busy) {
+  std::int64_t parameters = 0;
+  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (task.kind == TaskKind::update) {
+      parameters += plan.network.blocks[static_cast<std::size_t>(task.block)].parameters;
+    }
+  }
+  return cost.sum(4 * parameters, 1) * cost.contention(busy);
+}
+
+double task_seconds(const CostModel& cost, const Plan& plan, const Task& task, int busy) {
+  const std::int64_t samples = task.samples.count(plan.batch);
+  const double slower = cost.contention(busy);
+  switch (task.kind) {
+    case TaskKind::load: return slower * cost.load(samples);
+    case TaskKind::forward: return slower * cost.block(task.block, samples).forward;
+    case TaskKind::loss: return slower * cost.loss(samples);
+    case TaskKind::backward_data: return slower * cost.block(task.block, samples).backward_data;
+    case TaskKind::backward_weights:
+      return slower * cost.block(task.block, samples).backward_weights;
+    case TaskKind::clip: return slower * cost.sum(4 * plan.network.parameters(), 1);
+    case TaskKind::update: return slower * cost.block(task.block, samples).update;
+    case TaskKind::send:
+    case TaskKind::receive:
+    case TaskKind::reduce_start:
+    case TaskKind::reduce_sum:
+    case TaskKind::reduce_finish: break;
+  }
+  return 0;
+}
+
+}  // namespace plait

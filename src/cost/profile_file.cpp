@@ -1,0 +1,282 @@
+#include "cost/profile_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <set>
+
+#include "base/error.hpp"
+#include "cost/text_file.hpp"
+#include "tensor/shape.hpp"
+
+namespace plait {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kFormat = "plait-profile-1";
+constexpr int kMaxDepth = 8;
+constexpr double kMaxMilliseconds = 1e9;
+constexpr double kMaxFactor = 1e6;
+constexpr double kMaxRate = 1e18;
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxWorkers = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 60;
+constexpr std::int64_t kMaxClasses = std::int64_t{1} << 24;
+constexpr std::size_t kMaxBlocks = 100'000;
+constexpr std::size_t kMaxPoints = 1000;
+constexpr std::size_t kMaxText = 4096;
+
+json parse_json(std::string_view text, const std::string& source) {
+  if (text.find('\0') != std::string_view::npos) {  // the library would stop reading there
+    user_error("{}: holds a zero byte; the file is damaged", source);
+  }
+  const auto watch = [&](int depth, json::parse_event_t, json&) {
+    if (depth > kMaxDepth) user_error("{}: nested deeper than {} levels", source, kMaxDepth);
+    return true;
+  };
+  try {
+    return json::parse(text.begin(), text.end(), watch);
+  } catch (const json::parse_error& error) {
+    user_error("{}: not valid JSON at byte {}; the file is damaged or no profile", source,
+               error.byte);
+  } catch (const json::exception&) {
+    user_error("{}: holds a number out of range; the file is damaged", source);
+  }
+}
+
+/// An object of the file. `where` says which, for messages: "", "points[2]: ", ...
+class Object {
+ public:
+  Object(const json& value, std::string where, const std::string& source)
+      : value_(value), where_(std::move(where)), source_(source) {
+    if (!value.is_object()) user_error("{}: {}no JSON object where one belongs", source, where_);
+  }
+
+  bool has(const char* key) const { return value_.contains(key); }
+  std::string place(const std::string& more) const { return where_ + more + ": "; }
+
+  std::string text(const char* key) const {
+    const json& value = at(key);
+    if (!value.is_string()) refuse(key, "a text");
+    std::string text = value.get<std::string>();
+    if (text.size() > kMaxText) refuse(key, "a short text");
+    return text;
+  }
+  double number(const char* key, double max) const {
+    const json& value = at(key);
+    if (!value.is_number()) refuse(key, "a number");
+    const auto number = value.get<double>();
+    if (!(number >= 0 && number <= max)) {
+      user_error("{}: {}{} is {}; it must lie in 0 to {:g}", source_, where_, key, number, max);
+    }
+    return number;
+  }
+  double milliseconds(const char* key) const { return number(key, kMaxMilliseconds); }
+  std::int64_t count(const char* key, std::int64_t min, std::int64_t max) const {
+    const json& value = at(key);
+    if (!value.is_number_integer()) refuse(key, "a whole number");
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62) {
+      user_error("{}: {}{} is {}; it must lie in {} to {}", source_, where_, key,
+                 value.get<std::uint64_t>(), min, max);
+    }
+    const auto count = value.get<std::int64_t>();
+    if (count < min || count > max) {
+      user_error("{}: {}{} is {}; it must lie in {} to {}", source_, where_, key, count, min, max);
+    }
+    return count;
+  }
+  const json& list(const char* key, std::size_t max) const {
+    const json& value = at(key);
+    if (!value.is_array()) refuse(key, "a list");
+    if (value.size() > max) {
+      user_error("{}: {}{} has {} entries; at most {} are read", source_, where_, key, value.size(),
+                 max);
+    }
+    return value;
+  }
+  const json& at(const char* key) const {
+    const auto found = value_.find(key);
+    if (found == value_.end()) {
+      user_error("{}: {}the key '{}' is missing; is this a file of plait profile?", source_, where_,
+                 key);
+    }
+    return *found;
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* key, const char* wanted) const {
+    user_error("{}: {}the key '{}' is not {}", source_, where_, key, wanted);
+  }
+
+  const json& value_;
+  std::string where_;
+  const std::string& source_;
+};
+
+ProfileBlock read_block(const Object& object) {
+  ProfileBlock block;
+  block.name = object.text("name");
+  block.forward_ms = object.milliseconds("forward_ms");
+  block.backward_data_ms = object.milliseconds("backward_data_ms");
+  block.backward_weights_ms = object.milliseconds("backward_weights_ms");
+  if (object.has("update_ms")) block.update_ms = object.milliseconds("update_ms");
+  if (object.has("macs")) block.macs = object.count("macs", 0, kMaxCount);
+  if (object.has("parameters")) block.parameters = object.count("parameters", 0, kMaxCount);
+  if (object.has("dst_bytes")) block.dst_bytes = object.count("dst_bytes", 0, kMaxCount);
+  return block;
+}
+
+ProfilePoint read_point(const Object& object, const std::string& source) {
+  ProfilePoint point;
+  point.batch = object.count("batch", 1, kMaxBatch);
+  const json& blocks = object.list("blocks", kMaxBlocks);
+  if (blocks.empty()) user_error("{}: {}no blocks", source, object.place("blocks"));
+  point.blocks.reserve(blocks.size());
+  for (const json& block : blocks) {
+    const std::string place = fmt::format("blocks[{}]", point.blocks.size());
+    point.blocks.push_back(read_block(Object(block, object.place(place), source)));
+  }
+  point.loss_ms = object.milliseconds("loss_ms");
+  point.step_ms = object.milliseconds("step_ms");
+  if (object.has("load_ms")) point.load_ms = object.milliseconds("load_ms");
+  return point;
+}
+
+/// Every point measures the same blocks, each at another batch size.
+void check_points(const ProfileFile& profile) {
+  std::set<std::int64_t> batches;
+  const ProfilePoint& main = profile.points.front();
+  for (const ProfilePoint& point : profile.points) {
+    if (!batches.insert(point.batch).second) {
+      user_error("{}: batch {} comes twice", profile.source, point.batch);
+    }
+    if (point.blocks.size() != main.blocks.size()) {
+      user_error("{}: {} blocks at batch {} but {} at batch {}", profile.source,
+                 point.blocks.size(), point.batch, main.blocks.size(), main.batch);
+    }
+    for (std::size_t i = 0; i < main.blocks.size(); ++i) {
+      if (point.blocks[i].name == main.blocks[i].name) continue;
+      user_error("{}: block {} is {} at batch {} but {} at batch {}", profile.source, i,
+                 in_quotes(point.blocks[i].name), point.batch, in_quotes(main.blocks[i].name),
+                 main.batch);
+    }
+  }
+}
+
+ProfileContention read_contention(const Object& object) {
+  return {.workers = static_cast<int>(object.count("workers", 1, kMaxWorkers)),
+          .factor = object.number("factor", kMaxFactor)};
+}
+
+std::string read_shape(const Object& object, const std::string& source) {
+  std::string text = object.text("data_shape");
+  try {
+    if (!text.empty()) parse_shape(text);
+  } catch (const UserError&) {
+    user_error("{}: data_shape is {}; a shape such as 3x32x32 belongs there", source,
+               in_quotes(text));
+  }
+  return text;
+}
+
+ordered_json point_json(const ProfilePoint& point) {
+  ordered_json blocks = ordered_json::array();
+  for (const ProfileBlock& block : point.blocks) {
+    blocks.push_back({{"name", block.name},
+                      {"forward_ms", block.forward_ms},
+                      {"backward_data_ms", block.backward_data_ms},
+                      {"backward_weights_ms", block.backward_weights_ms},
+                      {"update_ms", block.update_ms},
+                      {"macs", block.macs},
+                      {"parameters", block.parameters},
+                      {"dst_bytes", block.dst_bytes}});
+  }
+  return {{"batch", point.batch},
+          {"blocks", std::move(blocks)},
+          {"loss_ms", point.loss_ms},
+          {"load_ms", point.load_ms},
+          {"step_ms", point.step_ms}};
+}
+
+double sum_ms(const ProfilePoint& point) {
+  double sum = point.loss_ms;
+  for (const ProfileBlock& block : point.blocks) {
+    sum += block.forward_ms + block.backward_data_ms + block.backward_weights_ms + block.update_ms;
+  }
+  return sum;
+}
+
+}  // namespace
+
+ProfileFile parse_profile(std::string_view text, const std::string& source) {
+  const json value = parse_json(text, source);
+  const Object root(value, "", source);
+  if (root.has("format") && root.text("format") != kFormat) {
+    user_error("{}: its format is {}; this plait reads {}", source, in_quotes(root.text("format")),
+               kFormat);
+  }
+  ProfileFile profile;
+  profile.source = source;
+  profile.model = root.text("model");
+  if (root.has("network_hash")) profile.network_hash = root.text("network_hash");
+  if (root.has("data_shape")) profile.data_shape = read_shape(root, source);
+  if (root.has("classes"))
+    profile.classes = static_cast<int>(root.count("classes", 0, kMaxClasses));
+  profile.threads = static_cast<int>(root.count("threads", 1, kMaxWorkers));
+  if (root.has("steps")) profile.steps = root.count("steps", 0, kMaxCount);
+  profile.points.push_back(read_point(root, source));
+  if (root.has("points")) {
+    for (const json& point : root.list("points", kMaxPoints)) {
+      const std::string place = fmt::format("points[{}]: ", profile.points.size() - 1);
+      profile.points.push_back(read_point(Object(point, place, source), source));
+    }
+  }
+  if (root.has("contention")) {
+    profile.contention = read_contention(Object(root.at("contention"), "contention: ", source));
+  }
+  if (root.has("sum_bytes_per_second")) {
+    profile.sum_bytes_per_second = root.number("sum_bytes_per_second", kMaxRate);
+  }
+  check_points(profile);
+  return profile;
+}
+
+ProfileFile read_profile(const std::string& path) {
+  return parse_profile(read_text_file(path), path);
+}
+
+std::string print_profile(const ProfileFile& profile) {
+  const ProfilePoint& main = profile.points.front();
+  ordered_json root = {{"format", kFormat},
+                       {"model", profile.model},
+                       {"network_hash", profile.network_hash},
+                       {"data_shape", profile.data_shape},
+                       {"classes", profile.classes},
+                       {"threads", profile.threads},
+                       {"steps", profile.steps}};
+  root.update(point_json(main));
+  root["sum_ms"] = sum_ms(main);
+  ordered_json points = ordered_json::array();
+  for (std::size_t i = 1; i < profile.points.size(); ++i) {
+    points.push_back(point_json(profile.points[i]));
+  }
+  root["points"] = std::move(points);
+  root["contention"] = {{"workers", profile.contention.workers},
+                        {"factor", profile.contention.factor}};
+  root["sum_bytes_per_second"] = profile.sum_bytes_per_second;
+  // Names may come from files in any encoding; a result must come out all the same.
+  return root.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+void write_profile(const ProfileFile& profile, const std::string& path) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (!file) user_error("{}: cannot be written; does its folder exist?", path);
+  file << print_profile(profile) << '\n';
+  file.close();
+  if (!file) fail("{}: could not be written to its end; is the disk full?", path);
+}
+
+}  // namespace plait

@@ -1,0 +1,34 @@
+// Published per-layer profiles in PipeDream's text form: a graph of layers with the milliseconds
+// of forward and backward, bytes of activations and parameters. Lines:
+//   nodeK -- Conv2d(3, 64, ...) -- forward_compute_time=MS, backward_compute_time=MS,
+//            activation_size=BYTES, parameter_size=BYTES          (in one line)
+//       nodeA -- nodeB                                            (an edge)
+#pragma once
+
+#include "cost/cost_model.hpp"
+
+namespace plait {
+
+/// The graph as a chain of blocks, cut wherever a single tensor crosses. Input nodes are no block:
+/// their bytes are tensor 0, their time (loading) is left away. Backward is halved into data and
+/// weights where a layer has parameters, and all data where it has none.
+struct PublishedProfile {
+  Network network{};                   ///< no spec, no MACs: only costs and sizes are known
+  std::vector<BlockSeconds> blocks{};  ///< of `batch` samples
+  std::int64_t batch = 0;
+  std::string source{};
+};
+
+/// What was measured when no layer of the file tells it.
+constexpr std::int64_t kPublishedBatch = 128;
+
+/// UserError, one line with the source and the line's number: unknown lines, numbers that are
+/// negative or not finite, edges of unknown nodes, cycles, no input, more than one end.
+/// The batch follows from activation_size and out_features of the Linear layers.
+PublishedProfile parse_published(std::string_view text, const std::string& source);
+PublishedProfile read_published(const std::string& path);
+
+/// Proportional to the samples; update, loss, load and sum take no time.
+std::unique_ptr<CostModel> make_published_cost(const PublishedProfile& profile);
+
+}  // namespace plait

@@ -1,0 +1,181 @@
+#include "cost/published_graph.hpp"
+
+#include <charconv>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "cost/text_file.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr std::size_t kMaxNodes = 100'000;
+constexpr std::size_t kMaxEdges = 1'000'000;
+constexpr double kMaxMilliseconds = 1e9;
+constexpr double kMaxBytes = 1e13;  // of one node; a sum over all nodes fits 63 bits
+
+struct Line {
+  const std::string& source;
+  int number = 0;
+  std::string place() const { return fmt::format("{}:{}", source, number); }
+};
+
+struct Edge {
+  int from = 0;
+  int to = 0;
+  int line = 0;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(separator, begin);
+    parts.push_back(trimmed(text.substr(begin, end - begin)));
+    if (end == std::string_view::npos) return parts;
+    begin = end + separator.size();
+  }
+}
+
+int node_number(std::string_view name, const Line& line) {
+  constexpr std::string_view kPrefix = "node";
+  constexpr std::size_t kMaxDigits = 9;
+  const std::string_view digits = name.substr(std::min(kPrefix.size(), name.size()));
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (!name.starts_with(kPrefix) || error != std::errc{} || end != digits.data() + digits.size() ||
+      number < 0 || digits.size() > kMaxDigits) {
+    user_error("{}: {} is no name of a node; node1, node2, ... are", line.place(), in_quotes(name));
+  }
+  return number;
+}
+
+double number_of(std::string_view text, std::string_view key, double max, const Line& line) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    user_error("{}: {} is {}, not a number", line.place(), key, in_quotes(text));
+  }
+  if (!(number >= 0 && number <= max)) {  // not NaN either
+    user_error("{}: {} is {}; it must lie in 0 to {:g}", line.place(), key, number, max);
+  }
+  return number;
+}
+
+void read_measures(std::string_view text, PublishedNode& node, const Line& line) {
+  struct Measure {
+    std::string_view key;
+    double* value;
+    double max;
+    bool seen = false;
+  };
+  Measure measures[] = {{"forward_compute_time", &node.forward_ms, kMaxMilliseconds},
+                        {"backward_compute_time", &node.backward_ms, kMaxMilliseconds},
+                        {"activation_size", &node.activation_bytes, kMaxBytes},
+                        {"parameter_size", &node.parameter_bytes, kMaxBytes}};
+  for (const std::string_view pair : split(text, ",")) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) {
+      user_error("{}: {} where key=number belongs", line.place(), in_quotes(pair));
+    }
+    const std::string_view key = trimmed(pair.substr(0, equals));
+    Measure* found = nullptr;
+    for (Measure& measure : measures) found = measure.key == key ? &measure : found;
+    if (found == nullptr) user_error("{}: unknown key {}", line.place(), in_quotes(key));
+    if (found->seen) user_error("{}: {} comes twice", line.place(), key);
+    found->seen = true;
+    *found->value = number_of(trimmed(pair.substr(equals + 1)), key, found->max, line);
+  }
+  for (const Measure& measure : measures) {
+    if (!measure.seen) user_error("{}: {} is missing", line.place(), measure.key);
+  }
+}
+
+}  // namespace
+
+std::vector<PublishedNode> parse_published_nodes(std::string_view text, const std::string& source) {
+  std::vector<PublishedNode> nodes;
+  std::vector<Edge> edges;
+  std::unordered_map<int, int> index;
+  Line line{source};
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view content = trimmed(text.substr(begin, end - begin));
+    begin = end + 1;
+    ++line.number;
+    if (content.empty()) continue;
+    const std::vector<std::string_view> parts = split(content, " -- ");
+    if (parts.size() == 2) {
+      if (edges.size() == kMaxEdges) {
+        user_error("{}: more than {} edges", line.place(), kMaxEdges);
+      }
+      edges.push_back({node_number(parts[0], line), node_number(parts[1], line), line.number});
+    } else if (parts.size() == 3) {
+      PublishedNode node;
+      node.number = node_number(parts[0], line);
+      node.description = parts[1];
+      read_measures(parts[2], node, line);
+      if (nodes.size() == kMaxNodes) user_error("{}: more than {} nodes", line.place(), kMaxNodes);
+      if (!index.emplace(node.number, static_cast<int>(nodes.size())).second) {
+        user_error("{}: node{} comes twice", line.place(), node.number);
+      }
+      nodes.push_back(std::move(node));
+    } else {
+      user_error("{}: {} is neither a node nor an edge of a published profile", line.place(),
+                 in_quotes(content));
+    }
+  }
+  for (const Edge& edge : edges) {
+    for (const int number : {edge.from, edge.to}) {
+      if (!index.contains(number)) {
+        user_error("{}:{}: an edge of node{}, which has no line of its own", source, edge.line,
+                   number);
+      }
+    }
+    const int to = index.at(edge.to);
+    nodes[static_cast<std::size_t>(index.at(edge.from))].next.push_back(to);
+    ++nodes[static_cast<std::size_t>(to)].inputs;
+  }
+  return nodes;
+}
+
+std::vector<int> published_order(const std::vector<PublishedNode>& nodes,
+                                 const std::string& source) {
+  // (is no input, number, index)
+  using Ready = std::tuple<bool, int, int>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  std::vector<int> missing;
+  const auto push = [&](int i) {
+    const PublishedNode& node = nodes[static_cast<std::size_t>(i)];
+    ready.emplace(!node.is_input(), node.number, i);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    missing.push_back(nodes[i].inputs);
+    if (missing.back() == 0) push(static_cast<int>(i));
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int i = std::get<2>(ready.top());
+    ready.pop();
+    order.push_back(i);
+    for (const int next : nodes[static_cast<std::size_t>(i)].next) {
+      if (--missing[static_cast<std::size_t>(next)] == 0) push(next);
+    }
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (missing[i] > 0) {
+      user_error("{}: the edges run in a circle around node{}", source, nodes[i].number);
+    }
+  }
+  return order;
+}
+
+}  // namespace plait

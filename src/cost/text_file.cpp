@@ -1,0 +1,36 @@
+#include "cost/text_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+
+namespace plait {
+
+std::string read_text_file(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    user_error("{}: is a folder; a profile is one file", path);
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) user_error("{}: cannot be opened; is the name right?", path);
+  std::string text;
+  char chunk[64 << 10];
+  while (file.read(chunk, sizeof chunk), file.gcount() > 0) {
+    text.append(chunk, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMaxProfileBytes) {
+      user_error("{}: larger than {} bytes; that is no profile", path, kMaxProfileBytes);
+    }
+  }
+  if (file.bad()) user_error("{}: cannot be read to its end", path);
+  return text;
+}
+
+std::string in_quotes(std::string_view name) {
+  constexpr std::size_t kShown = 60;
+  std::string text = "'";
+  for (const char c : name.substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
+  return text + (name.size() > kShown ? "...'" : "'");
+}
+
+}  // namespace plait

@@ -1,0 +1,144 @@
+#include "plan/accesses.hpp"
+
+namespace plait {
+
+namespace {
+
+/// Collects the accesses of one task.
+class Collector {
+ public:
+  Collector(const Plan& plan, const Task& task, std::vector<Access>& out)
+      : plan_(plan), task_(task), out_(out) {}
+
+  void read(Role role, int index) { add(role, index, false); }
+  void write(Role role, int index) { add(role, index, true); }
+  void read_and_write(Role role, int index) {
+    read(role, index);
+    write(role, index);
+  }
+
+  void forward(const NetworkBlock& block) {
+    read(Role::tensor, block.src);
+    if (block.parameters > 0) read(Role::weights, task_.block);
+    if (block.state > 0 && !task_.accumulate) read_and_write(Role::state, task_.block);
+    write(Role::tensor, block.dst);
+    write(Role::saved, task_.block);
+  }
+
+  void backward_data(const NetworkBlock& block, const BackwardReads& reads) {
+    read(Role::diff, block.dst);
+    read(Role::saved, task_.block);
+    if (reads.src) read(Role::tensor, block.src);
+    if (reads.dst) read(Role::tensor, block.dst);
+    if (block.parameters > 0) read(Role::weights, task_.block);
+    if (block.src != 0) write(Role::diff, block.src);  // nobody waits for that of the input
+    write(Role::pending, task_.block);
+    if (block.parameters > 0) write(task_.accumulate ? Role::partial : Role::gradient, task_.block);
+  }
+
+  void backward_weights(const NetworkBlock& block, const BackwardReads& reads) {
+    if (block.parameters == 0) return;
+    if (reads.has_weights_task) {
+      read(Role::diff, block.dst);
+      if (reads.src) read(Role::tensor, block.src);
+      read(Role::pending, task_.block);
+      read(Role::saved, task_.block);
+      write(task_.accumulate ? Role::partial : Role::gradient, task_.block);
+    }
+    if (task_.accumulate) {  // gradient <- gradient + partial
+      read(Role::partial, task_.block);
+      read_and_write(Role::gradient, task_.block);
+    }
+  }
+
+  void reduce() {
+    const Bucket& bucket = plan_.buckets.at(static_cast<std::size_t>(task_.bucket));
+    const Role role = bucket.payload == Payload::gradient ? Role::gradient : Role::state;
+    for (int block : bucket.blocks) {
+      if (task_.kind != TaskKind::reduce_finish) read(role, block);
+      if (task_.kind != TaskKind::reduce_start) write(role, block);
+    }
+  }
+
+ private:
+  void add(Role role, int index, bool writes) {
+    const Samples samples = is_permanent(role) ? Samples{} : task_.samples;
+    out_.push_back({.value = {.role = role, .index = index, .samples = samples}, .writes = writes});
+  }
+
+  const Plan& plan_;
+  const Task& task_;
+  std::vector<Access>& out_;
+};
+
+}  // namespace
+
+std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::tensor: return "tensor";
+    case Role::diff: return "diff";
+    case Role::targets: return "targets";
+    case Role::saved: return "saved";
+    case Role::pending: return "pending";
+    case Role::partial: return "partial";
+    case Role::weights: return "weights";
+    case Role::gradient: return "gradient";
+    case Role::state: return "state";
+  }
+  return "unknown";
+}
+
+bool is_permanent(Role role) {
+  return role == Role::weights || role == Role::gradient || role == Role::state;
+}
+
+void accesses_into(const Plan& plan, const Task& task, const std::vector<BackwardReads>& reads,
+                   std::vector<Access>& out) {
+  out.clear();
+  Collector collect(plan, task, out);
+  const auto block = [&]() -> const NetworkBlock& {
+    return plan.network.blocks.at(static_cast<std::size_t>(task.block));
+  };
+  const auto backward_reads = [&] {
+    return reads.empty() ? BackwardReads{} : reads.at(static_cast<std::size_t>(task.block));
+  };
+  switch (task.kind) {
+    case TaskKind::load:
+      collect.write(Role::tensor, 0);
+      collect.write(Role::targets, 0);
+      break;
+    case TaskKind::forward: collect.forward(block()); break;
+    case TaskKind::loss:
+      collect.read(Role::tensor, plan.network.logits());
+      collect.read(Role::targets, 0);
+      collect.write(Role::diff, plan.network.logits());
+      break;
+    case TaskKind::backward_data: collect.backward_data(block(), backward_reads()); break;
+    case TaskKind::backward_weights: collect.backward_weights(block(), backward_reads()); break;
+    case TaskKind::clip:
+      break;  // reads the gradients of all blocks its program updates: the check knows
+    case TaskKind::update:
+      if (block().parameters == 0) break;
+      collect.read(Role::gradient, task.block);
+      collect.read_and_write(Role::weights, task.block);
+      break;
+    case TaskKind::send:
+      collect.read(task.gradient ? Role::diff : Role::tensor, task.tensor);
+      break;
+    case TaskKind::receive:
+      collect.write(task.gradient ? Role::diff : Role::tensor, task.tensor);
+      break;
+    case TaskKind::reduce_start:
+    case TaskKind::reduce_sum:
+    case TaskKind::reduce_finish: collect.reduce(); break;
+  }
+}
+
+std::vector<Access> accesses(const Plan& plan, const Task& task,
+                             const std::vector<BackwardReads>& reads) {
+  std::vector<Access> out;
+  accesses_into(plan, task, reads, out);
+  return out;
+}
+
+}  // namespace plait

@@ -1,0 +1,70 @@
+#include "plan/check.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "plan/check_parts.hpp"
+#include "plan/memory.hpp"
+
+namespace plait {
+
+using planning::FaultList;
+using planning::Talk;
+
+namespace {
+
+std::vector<std::string> wrong_tasks(const Plan& plan) {
+  FaultList faults(plan);
+  planning::check_indices(plan, faults);
+  if (!faults.empty()) return faults.take();
+  planning::check_values(plan, faults);
+  planning::check_updates(plan, faults);
+  FaultList messages(plan);
+  const Talk talk = planning::check_messages(plan, messages);
+  if (messages.empty()) planning::check_order(plan, talk, messages);
+  for (std::string& line : messages.take()) faults.add(std::move(line));
+  return faults.take();
+}
+
+/// Empty where it fits or where nobody knows how much there is.
+std::string too_big(const Plan& plan) {
+  if (plan.machine.memory_per_worker == 0) return "";
+  std::int64_t most = 0;
+  int worst = 0;
+  int count = 0;
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    const std::int64_t bytes = estimate_memory(plan, worker);
+    if (bytes > plan.machine.memory_per_worker) ++count;
+    if (bytes > most) worst = worker;
+    most = std::max(most, bytes);
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "worker {} needs about {:.1f} MB of memory but the machine has {:.1f} MB for each{}; use a "
+      "smaller batch, more microbatches or more workers",
+      worst, static_cast<double>(most) / 1e6,
+      static_cast<double>(plan.machine.memory_per_worker) / 1e6,
+      count == 1 ? "" : fmt::format(" ({} of {} workers need more)", count, plan.workers()));
+}
+
+}  // namespace
+
+std::vector<std::string> faults(const Plan& plan) {
+  std::vector<std::string> lines = wrong_tasks(plan);
+  if (!lines.empty()) return lines;
+  if (std::string line = too_big(plan); !line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+void check_plan(const Plan& plan) {
+  const std::vector<std::string> lines = wrong_tasks(plan);
+  if (!lines.empty()) {
+    fail("the plan of strategy '{}' is wrong: {}{}", plan.strategy, lines.front(),
+         lines.size() == 1 ? "" : fmt::format(" (the first of {} faults)", lines.size()));
+  }
+  if (const std::string line = too_big(plan); !line.empty()) {
+    user_error("strategy '{}': {}", plan.strategy, line);
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,134 @@
+// Every number of a plan is in its range; after this nothing else needs to look.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/check_parts.hpp"
+
+namespace plait::planning {
+
+namespace {
+
+constexpr int kMaxSteps = 1 << 20;  ///< of an offset and of `every`
+
+bool in_range(int index, std::size_t size) {
+  return index >= 0 && static_cast<std::size_t>(index) < size;
+}
+
+bool strictly_ascending(const std::vector<int>& list) {
+  return std::ranges::adjacent_find(list, std::ranges::greater_equal{}) == list.end();
+}
+
+void check_network(const Network& network, FaultList& faults) {
+  if (network.blocks.empty()) faults.add("the network has no blocks");
+  for (const NetworkBlock& block : network.blocks) {
+    if (!in_range(block.src, network.tensors.size()) ||
+        !in_range(block.dst, network.tensors.size())) {
+      faults.add(fmt::format("block {} goes from tensor {} to {}, but there are {} tensors",
+                             block.name, block.src, block.dst, network.tensors.size()));
+    }
+  }
+}
+
+void check_head(const Plan& plan, FaultList& faults) {
+  check_network(plan.network, faults);
+  if (plan.batch < 1) faults.add(fmt::format("the batch is {} samples", plan.batch));
+  if (plan.microbatches < 1)
+    faults.add(fmt::format("there are {} microbatches", plan.microbatches));
+  if (plan.wire_bytes != 4 && plan.wire_bytes != 2) {
+    faults.add(fmt::format("a reduced number has {} bytes; 4 or 2 are known", plan.wire_bytes));
+  }
+  if (plan.programs.empty() || plan.workers() > plan.machine.workers()) {
+    faults.add(fmt::format("there are {} programs for {} workers", plan.workers(),
+                           plan.machine.workers()));
+  }
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const std::vector<int>& group = plan.groups[g];
+    if (group.empty() || !strictly_ascending(group) || group.front() < 0 ||
+        group.back() >= plan.workers()) {
+      faults.add(fmt::format("group {} must name workers below {} in ascending order, but is [{}]",
+                             g, plan.workers(), fmt::join(group, " ")));
+    }
+  }
+  for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
+    std::vector<int> blocks = plan.buckets[b].blocks;
+    std::ranges::sort(blocks);
+    if (!strictly_ascending(blocks) || !std::ranges::all_of(blocks, [&](int i) {
+          return in_range(i, plan.network.blocks.size());
+        })) {
+      faults.add(fmt::format("bucket {} names a block twice, or one that is not among the {}", b,
+                             plan.network.size()));
+    }
+  }
+}
+
+/// Empty where the task is as it should be.
+std::string wrong_number(const Plan& plan, int worker, const Task& task) {
+  switch (task.kind) {
+    case TaskKind::forward:
+    case TaskKind::backward_data:
+    case TaskKind::backward_weights:
+    case TaskKind::update:
+      if (!in_range(task.block, plan.network.blocks.size())) {
+        return fmt::format("there is no block {}, only {}", task.block, plan.network.size());
+      }
+      break;
+    case TaskKind::send:
+    case TaskKind::receive:
+      if (!in_range(task.tensor, plan.network.tensors.size())) {
+        return fmt::format("there is no tensor {}, only {}", task.tensor,
+                           plan.network.tensors.size());
+      }
+      if (!in_range(task.peer, plan.programs.size()) || task.peer == worker) {
+        return fmt::format("the peer must be another one of the {} workers", plan.workers());
+      }
+      break;
+    case TaskKind::reduce_start:
+    case TaskKind::reduce_sum:
+    case TaskKind::reduce_finish:
+      if (!in_range(task.bucket, plan.buckets.size())) {
+        return fmt::format("there is no bucket {}, only {}", task.bucket, plan.buckets.size());
+      }
+      if (!in_range(task.group, plan.groups.size())) {
+        return fmt::format("there is no group {}, only {}", task.group, plan.groups.size());
+      }
+      if (!std::ranges::binary_search(plan.groups[static_cast<std::size_t>(task.group)], worker)) {
+        return fmt::format("the worker is no member of group {}", task.group);
+      }
+      break;
+    case TaskKind::load:
+    case TaskKind::loss:
+    case TaskKind::clip: break;
+  }
+  const Samples& part = task.samples;
+  if (part.begin < 0 || part.begin >= part.end || part.end > part.of) {
+    return fmt::format("{}/{} to {}/{} is no part of a minibatch", part.begin, part.of, part.end,
+                       part.of);
+  }
+  if (takes_samples(task.kind) && part.count(plan.batch) < 1) {
+    return fmt::format("it gets no sample of a batch of {}", plan.batch);
+  }
+  if (task.offset < 0 || task.offset > kMaxSteps) {
+    return fmt::format("the offset is {}", task.offset);
+  }
+  if (task.every < 1 || task.every > kMaxSteps || task.phase < 0 || task.phase >= task.every) {
+    return fmt::format("phase {} of every {} steps never comes", task.phase, task.every);
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_indices(const Plan& plan, FaultList& faults) {
+  check_head(plan, faults);
+  if (!faults.empty()) return;
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
+    for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
+      const std::string what = wrong_number(plan, worker, tasks[static_cast<std::size_t>(i)]);
+      if (!what.empty()) faults.add(worker, i, what);
+    }
+  }
+}
+
+}  // namespace plait::planning

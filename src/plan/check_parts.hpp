@@ -1,0 +1,77 @@
+// The pieces of the check (check.hpp), in the order they run; a piece may rely on those before it
+// having found nothing. Inside this room only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/moment.hpp"
+#include "plan/plan.hpp"
+
+namespace plait::planning {
+
+/// Faults as lines. Keeps the first hundred and counts the others: a wrong strategy is wrong on
+/// every worker.
+class FaultList {
+ public:
+  explicit FaultList(const Plan& plan) : plan_(plan) {}
+  void add(std::string line);
+  /// "worker 2, task 7 (forward of conv1, part 1 of 4): `what`".
+  void add(int worker, int position, const std::string& what);
+  bool empty() const { return lines_.empty(); }
+  /// The lines, and one more that counts those left out.
+  std::vector<std::string> take();
+
+  const Task& task(int worker, int position) const;
+
+ private:
+  const Plan& plan_;
+  std::vector<std::string> lines_;
+  std::size_t left_out_ = 0;
+};
+
+/// Whether two tasks run for the same minibatches.
+bool same_minibatches(const Task& a, const Task& b);
+/// Whether `a` runs for every minibatch that `b` runs for.
+bool runs_whenever(const Task& a, const Task& b);
+
+void check_indices(const Plan& plan, FaultList& faults);
+void check_values(const Plan& plan, FaultList& faults);
+void check_updates(const Plan& plan, FaultList& faults);
+
+/// A task of a program, from outside.
+struct Location {
+  int worker = -1;
+  int position = -1;
+};
+
+/// A message that comes again for every minibatch.
+struct Channel {
+  Location send;
+  Location receive;
+};
+
+/// The sum of one bucket over one group. One entry per member of the group.
+struct Summation {
+  int group = 0;
+  int bucket = 0;
+  std::vector<Location> start;
+  std::vector<Location> sum;
+  std::vector<Location> finish;
+};
+
+/// Who speaks to whom, and for each task of each program the number of its channel or summation
+/// (-1: it does not communicate).
+struct Talk {
+  std::vector<Channel> channels;
+  std::vector<Summation> summations;
+  std::vector<std::vector<int>> number;
+};
+
+Talk check_messages(const Plan& plan, FaultList& faults);
+
+/// Plays the plan without time: a send never waits, a receive waits for its send, a sum for every
+/// member's start, a finish for every member's sum.
+void check_order(const Plan& plan, const Talk& talk, FaultList& faults);
+
+}  // namespace plait::planning

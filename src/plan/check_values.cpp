@@ -1,0 +1,128 @@
+// Every value is written once, before it is read, and a gradient is used before the next minibatch
+// overwrites it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/check_parts.hpp"
+#include "plan/values.hpp"
+
+namespace plait::planning {
+
+namespace {
+
+/// Weights and state are there from the beginning. A gradient counts: it is made anew for every
+/// minibatch.
+bool is_made(Role role) { return role != Role::weights && role != Role::state; }
+
+/// A gradient, and the partial one that is added to it, are made by several tasks.
+bool has_one_writer(Role role) { return role != Role::gradient && role != Role::partial; }
+
+std::string text_of(const Plan& plan, const Value& value) {
+  switch (value.role) {
+    case Role::tensor: return fmt::format("tensor {}", value.index);
+    case Role::diff: return fmt::format("the gradient of tensor {}", value.index);
+    case Role::targets: return "the targets";
+    case Role::partial:
+    case Role::gradient:
+      return fmt::format("the gradient of {}",
+                         plan.network.blocks[static_cast<std::size_t>(value.index)].name);
+    default:
+      return fmt::format("what another task of {} leaves",
+                         plan.network.blocks[static_cast<std::size_t>(value.index)].name);
+  }
+}
+
+/// One worker at a time.
+class ValueCheck {
+ public:
+  ValueCheck(const Plan& plan, FaultList& faults) : plan_(plan), faults_(faults) {}
+
+  void run(int worker) {
+    table_.clear();
+    worker_ = worker;
+    const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
+    for (const bool writes : {true, false}) {
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        accesses_into(plan_, tasks[i], {}, list_);
+        const Moment moment{tasks[i].offset, static_cast<int>(i)};
+        for (const Access& access : list_) {
+          if (access.writes != writes || !is_made(access.value.role)) continue;
+          writes ? write(access.value, moment) : read(access.value, moment);
+        }
+      }
+    }
+    for (const ValueUse& use : table_.uses()) check_overwriting(use);
+  }
+
+ private:
+  void write(const Value& value, const Moment& moment) {
+    bool is_new = false;
+    ValueUse& use = table_.use(table_.intern(value, is_new));
+    if (!is_new && use.writer != moment.position && has_one_writer(value.role)) {
+      faults_.add(worker_, moment.position,
+                  fmt::format("writes {}, which {} (task {}) has written for the same minibatch",
+                              text_of(plan_, value),
+                              describe(plan_, faults_.task(worker_, use.writer)), use.writer));
+    }
+    if (is_new || moment < use.first) {
+      use.first = moment;
+      use.writer = moment.position;
+    }
+    use.last = is_new ? moment : std::max(use.last, moment);
+  }
+
+  void read(const Value& value, const Moment& moment) {
+    const int number = table_.find(value);
+    if (number < 0) {
+      faults_.add(
+          worker_, moment.position,
+          fmt::format("reads {}, which no task of this worker writes{}", text_of(plan_, value),
+                      is_permanent(value.role) ? "" : " for these samples"));
+      return;
+    }
+    ValueUse& use = table_.use(number);
+    use.last = std::max(use.last, moment);
+    if (use.first >= moment) {
+      const std::string writer =
+          use.writer == moment.position
+              ? "nothing has written before"
+              : fmt::format("{} (task {}) writes only later",
+                            describe(plan_, faults_.task(worker_, use.writer)), use.writer);
+      faults_.add(worker_, moment.position,
+                  fmt::format("reads {}, which {}", text_of(plan_, value), writer));
+    } else if (!runs_whenever(faults_.task(worker_, use.writer),
+                              faults_.task(worker_, moment.position))) {
+      faults_.add(
+          worker_, moment.position,
+          fmt::format("reads {} in steps in which {} (task {}) rests", text_of(plan_, value),
+                      describe(plan_, faults_.task(worker_, use.writer)), use.writer));
+    }
+  }
+
+  /// There is one array for the gradients of all minibatches.
+  void check_overwriting(const ValueUse& use) {
+    if (use.value.role != Role::gradient) return;
+    const int steps = use.last.offset - use.first.offset;
+    if (steps + (use.last.position > use.first.position ? 1 : 0) <= 1) return;
+    faults_.add(worker_, use.last.position,
+                fmt::format("uses {} when {} (task {}) has overwritten it for the next minibatch",
+                            text_of(plan_, use.value),
+                            describe(plan_, faults_.task(worker_, use.writer)), use.writer));
+  }
+
+  const Plan& plan_;
+  FaultList& faults_;
+  int worker_ = 0;
+  ValueTable table_;
+  std::vector<Access> list_;
+};
+
+}  // namespace
+
+void check_values(const Plan& plan, FaultList& faults) {
+  ValueCheck check(plan, faults);
+  for (int worker = 0; worker < plan.workers(); ++worker) check.run(worker);
+}
+
+}  // namespace plait::planning

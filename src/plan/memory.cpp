@@ -1,0 +1,192 @@
+#include "plan/memory.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "plan/values.hpp"
+
+namespace plait {
+
+using planning::Moment;
+using planning::ValueTable;
+using planning::ValueUse;
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+auto order_of(const Value& value) {
+  return std::tuple(value.role, value.index, value.samples.begin, value.samples.end,
+                    value.samples.of);
+}
+
+/// Walks the program twice: a value may be read before the program's text writes it (in a pipeline
+/// the writer can stand further down, with a smaller offset).
+void collect_uses(const Plan& plan, int worker, const std::vector<BackwardReads>& reads,
+                  ValueTable& table) {
+  const std::vector<Task>& tasks = plan.programs.at(static_cast<std::size_t>(worker)).tasks;
+  std::vector<Access> list;
+  for (const bool writes : {true, false}) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      accesses_into(plan, tasks[i], reads, list);
+      const bool received = tasks[i].kind == TaskKind::receive;
+      const Moment moment{tasks[i].offset, received ? -1 : static_cast<int>(i)};
+      for (const Access& access : list) {
+        if (access.writes != writes || is_permanent(access.value.role)) continue;
+        int number = writes ? -1 : table.find(access.value);
+        bool is_new = false;
+        if (number < 0) number = table.intern(access.value, is_new);
+        ValueUse& use = table.use(number);
+        use.first = is_new ? moment : std::min(use.first, moment);
+        use.last = is_new ? moment : std::max(use.last, moment);
+        use.received = use.received || received;
+        use.sent = use.sent || tasks[i].kind == TaskKind::send;
+      }
+    }
+  }
+}
+
+/// Minibatch m + copies may be written when m was used for the last time:
+/// (copies + first.offset, first.position) > (last.offset, last.position).
+Slot slot_of(const ValueUse& use, std::size_t bytes) {
+  const int steps = use.last.offset - use.first.offset;
+  const int needed = steps + (use.last.position > use.first.position ? 1 : 0);
+  Slot slot{.value = use.value, .begin = use.first.position, .end = use.last.position};
+  slot.copies = std::max(1, needed) + (use.sent ? 1 : 0);  // a send may still be under way
+  slot.shareable = slot.copies == 1 && steps == 0 && !use.sent && !use.received;
+  slot.bytes = round_up(bytes);
+  return slot;
+}
+
+/// Biggest first, each at the lowest offset where nothing that is alive with it lies.
+std::size_t place(std::vector<Slot>& slots) {
+  std::size_t end = 0;
+  std::vector<const Slot*> placed;  // those that share, by offset
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].bytes == 0) continue;
+    if (slots[i].shareable) {
+      order.push_back(i);
+    } else {
+      slots[i].offset = end;
+      end += slots[i].bytes * static_cast<std::size_t>(slots[i].copies);
+    }
+  }
+  const std::size_t bottom = end;
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t i) { return slots[i].bytes; });
+  for (std::size_t i : order) {
+    Slot& slot = slots[i];
+    slot.offset = bottom;
+    for (const Slot* other : placed) {
+      if (other->end < slot.begin || other->begin > slot.end) continue;
+      if (other->offset >= slot.offset + slot.bytes) break;
+      slot.offset = std::max(slot.offset, other->offset + other->bytes);
+    }
+    end = std::max(end, slot.offset + slot.bytes);
+    const auto at = std::ranges::upper_bound(placed, slot.offset, {}, &Slot::offset);
+    placed.insert(at, &slot);
+  }
+  return end;
+}
+
+/// What has its own place, plus the most bytes of the others that are alive at one time.
+std::size_t peak(const std::vector<Slot>& slots, std::size_t positions) {
+  std::size_t own = 0;
+  std::vector<std::int64_t> change(positions + 1, 0);
+  for (const Slot& slot : slots) {
+    if (slot.shareable) {
+      change[static_cast<std::size_t>(slot.begin)] += static_cast<std::int64_t>(slot.bytes);
+      change[static_cast<std::size_t>(slot.end) + 1] -= static_cast<std::int64_t>(slot.bytes);
+    } else {
+      own += slot.bytes * static_cast<std::size_t>(slot.copies);
+    }
+  }
+  std::int64_t alive = 0;
+  std::int64_t most = 0;
+  for (std::int64_t bytes : change) most = std::max(most, alive += bytes);
+  return own + static_cast<std::size_t>(most);
+}
+
+std::size_t estimated_size(const Plan& plan, const Value& value) {
+  const auto index = static_cast<std::size_t>(value.index);
+  const std::int64_t samples = value.samples.count(plan.batch);
+  std::int64_t elements = 0;
+  switch (value.role) {
+    case Role::tensor:
+    case Role::diff: elements = plan.network.tensors.at(index) * samples; break;
+    case Role::targets: elements = samples; break;
+    case Role::saved: elements = plan.network.blocks.at(index).inner_elements * samples; break;
+    case Role::pending: {
+      const NetworkBlock& block = plan.network.blocks.at(index);
+      if (block.parameters > 0) elements = block.inner_elements * samples;
+      break;
+    }
+    case Role::partial: elements = plan.network.blocks.at(index).parameters; break;
+    case Role::weights:
+    case Role::gradient:
+    case Role::state: break;
+  }
+  return static_cast<std::size_t>(elements) * sizeof(float);
+}
+
+/// Weights, gradient, optimizer's arrays and state of every block this worker has to do with.
+std::int64_t permanent_bytes(const Plan& plan, const std::vector<Task>& tasks) {
+  std::int64_t elements = 0;
+  std::vector<bool> seen(plan.network.blocks.size(), false);
+  for (const Task& task : tasks) {
+    if (task.block < 0 || seen.at(static_cast<std::size_t>(task.block))) continue;
+    seen[static_cast<std::size_t>(task.block)] = true;
+    const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(task.block)];
+    elements += block.parameters * (2 + plan.optimizer_states) + block.state;
+  }
+  return elements * std::int64_t{sizeof(float)};
+}
+
+}  // namespace
+
+int MemoryMap::find(const Value& value) const {
+  const auto exact = std::ranges::lower_bound(
+      slots, order_of(value), {}, [](const Slot& slot) { return order_of(slot.value); });
+  if (exact != slots.end() && exact->value == value) return static_cast<int>(exact - slots.begin());
+  const auto name = [](const Slot& slot) { return std::tuple(slot.value.role, slot.value.index); };
+  const auto wanted = std::tuple(value.role, value.index);
+  const Slot* best = nullptr;
+  for (auto slot = std::ranges::lower_bound(slots, wanted, {}, name);
+       slot != slots.end() && name(*slot) == wanted; ++slot) {
+    if (!planning::contains(slot->value.samples, value.samples)) continue;
+    if (best == nullptr || planning::smaller(slot->value.samples, best->value.samples)) {
+      best = &*slot;
+    }
+  }
+  return best == nullptr ? -1 : static_cast<int>(best - slots.data());
+}
+
+MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of,
+                     const std::vector<BackwardReads>& reads) {
+  ValueTable table;
+  collect_uses(plan, worker, reads, table);
+  MemoryMap map;
+  for (const ValueUse& use : table.uses()) map.slots.push_back(slot_of(use, size_of(use.value)));
+  std::ranges::sort(map.slots, {}, [](const Slot& slot) { return order_of(slot.value); });
+  map.bytes = place(map.slots);
+  return map;
+}
+
+std::int64_t estimate_memory(const Plan& plan, int worker) {
+  ValueTable table;
+  collect_uses(plan, worker, {}, table);
+  std::vector<Slot> slots;
+  slots.reserve(table.uses().size());
+  for (const ValueUse& use : table.uses()) {
+    slots.push_back(slot_of(use, estimated_size(plan, use.value)));
+  }
+  const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
+  return static_cast<std::int64_t>(peak(slots, tasks.size())) + permanent_bytes(plan, tasks);
+}
+
+}  // namespace plait

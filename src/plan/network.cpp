@@ -1,0 +1,65 @@
+#include "plan/network.hpp"
+
+#include "base/hash.hpp"
+#include "model/macs.hpp"
+#include "model/model_file.hpp"
+#include "model/parameters.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+std::int64_t Network::parameters() const {
+  std::int64_t sum = 0;
+  for (const NetworkBlock& block : blocks) sum += block.parameters;
+  return sum;
+}
+
+std::int64_t Network::macs() const {
+  std::int64_t sum = 0;
+  for (const NetworkBlock& block : blocks) sum += block.macs;
+  return sum;
+}
+
+Network make_network(const ModelSpec& model) {
+  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<BlockCost> costs = block_costs(model);
+  Network network{.name = model.name, .blocks = {}, .tensors = {}, .input = model.input};
+  for (const Shape& border : borders) network.tensors.push_back(border.elements());
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    NetworkBlock block{.name = model.blocks[i].name,
+                       .src = static_cast<int>(i),
+                       .dst = static_cast<int>(i) + 1,
+                       .macs = costs[i].macs,
+                       .inner_elements = costs[i].activation_elements - costs[i].dst_elements,
+                       .spec = model.blocks[i]};
+    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+      (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
+    }
+    network.blocks.push_back(std::move(block));
+  }
+  return network;
+}
+
+std::string network_hash(const Network& network) {
+  Hash hash;
+  const auto add_number = [&](std::int64_t number) { hash.add(&number, sizeof number); };
+  const auto add_text = [&](const std::string& text) {
+    add_number(static_cast<std::int64_t>(text.size()));
+    hash.add(text);
+  };
+  ModelSpec layers{.name = network.name, .input = network.input, .blocks = {}};
+  add_number(static_cast<std::int64_t>(network.tensors.size()));
+  for (std::int64_t elements : network.tensors) add_number(elements);
+  for (const NetworkBlock& block : network.blocks) {
+    add_text(block.name);
+    for (std::int64_t number : {std::int64_t{block.src}, std::int64_t{block.dst}, block.parameters,
+                                block.state, block.macs, block.inner_elements}) {
+      add_number(number);
+    }
+    layers.blocks.push_back(block.spec);
+  }
+  add_text(write_model(layers));
+  return hash.hex();
+}
+
+}  // namespace plait

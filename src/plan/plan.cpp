@@ -1,0 +1,142 @@
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/moment.hpp"
+
+namespace plait {
+
+using planning::Moment;
+
+namespace {
+
+std::string block_text(const Plan& plan, int block) {
+  if (block < 0 || block >= plan.network.size()) return fmt::format("block {}", block);
+  const std::string& name = plan.network.blocks[static_cast<std::size_t>(block)].name;
+  return name.empty() ? fmt::format("block {}", block) : name;
+}
+
+std::int64_t bucket_elements(const Plan& plan, const Bucket& bucket) {
+  std::int64_t elements = 0;
+  for (int index : bucket.blocks) {
+    const NetworkBlock& block = plan.network.blocks.at(static_cast<std::size_t>(index));
+    elements += bucket.payload == Payload::gradient ? block.parameters : block.state;
+  }
+  return elements;
+}
+
+/// Running statistics always travel as fp32.
+int number_bytes(const Plan& plan, const Bucket& bucket) {
+  return bucket.payload == Payload::gradient ? plan.wire_bytes : 4;
+}
+
+/// Values of shard `member` of n, as transport/pieces.hpp cuts them: in units of 16.
+std::int64_t shard_size(std::int64_t n, int members, int member) {
+  constexpr std::int64_t unit = 16;
+  const std::int64_t units = (n + unit - 1) / unit;
+  const auto begin = [&](int m) { return std::min(n, units * m / members * unit); };
+  return begin(member + 1) - begin(member);
+}
+
+/// Updates that land between the first use of a block's weights and the update with the gradient
+/// made of it, all on one worker. With u the moment of the update and r that of the reading, the
+/// update of minibatch m - d is missed when (u.offset - d, u.position) > r.
+int missed_updates(const Moment& read, const Moment& update, int every) {
+  const int steps = update.offset - read.offset - (update.position > read.position ? 0 : 1);
+  return std::max(0, steps) / every;
+}
+
+}  // namespace
+
+std::string_view name_of(Payload payload) {
+  return payload == Payload::gradient ? "gradient" : "state";
+}
+
+int Plan::depth() const {
+  int depth = 0;
+  for (const Program& program : programs) {
+    for (const Task& task : program.tasks) depth = std::max(depth, task.offset);
+  }
+  return depth;
+}
+
+std::vector<int> owners(const Plan& plan) {
+  std::vector<int> owner(plan.network.blocks.size(), -1);
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      if (task.kind != TaskKind::update) continue;
+      int& first = owner.at(static_cast<std::size_t>(task.block));
+      if (first < 0) first = worker;
+    }
+  }
+  return owner;
+}
+
+std::vector<int> staleness(const Plan& plan) {
+  std::vector<int> result(plan.network.blocks.size(), 0);
+  constexpr Moment never{-1, -1};
+  std::vector<Moment> read(plan.network.blocks.size());
+  for (const Program& program : plan.programs) {
+    std::ranges::fill(read, never);
+    for (int i = 0; i < static_cast<int>(program.tasks.size()); ++i) {
+      const Task& task = program.tasks[static_cast<std::size_t>(i)];
+      if (task.kind != TaskKind::forward && task.kind != TaskKind::backward_data) continue;
+      Moment& first = read.at(static_cast<std::size_t>(task.block));
+      if (first == never || Moment{task.offset, i} < first) first = {task.offset, i};
+    }
+    for (int i = 0; i < static_cast<int>(program.tasks.size()); ++i) {
+      const Task& task = program.tasks[static_cast<std::size_t>(i)];
+      if (task.kind != TaskKind::update) continue;
+      const auto block = static_cast<std::size_t>(task.block);
+      if (read.at(block) == never) continue;
+      result[block] =
+          std::max(result[block], missed_updates(read[block], {task.offset, i}, task.every));
+    }
+  }
+  return result;
+}
+
+std::string describe(const Plan& plan, const Task& task) {
+  const std::string_view kind = name_of(task.kind);
+  switch (task.kind) {
+    case TaskKind::load:
+    case TaskKind::loss:
+    case TaskKind::clip: return std::string(kind);
+    case TaskKind::send:
+    case TaskKind::receive:
+      return fmt::format("{} of {}tensor {} {} worker {}", kind,
+                         task.gradient ? "the gradient of " : "", task.tensor,
+                         task.kind == TaskKind::send ? "to" : "from", task.peer);
+    case TaskKind::reduce_start:
+    case TaskKind::reduce_sum:
+    case TaskKind::reduce_finish: return fmt::format("{} of bucket {}", kind, task.bucket);
+    default: return fmt::format("{} of {}", kind, block_text(plan, task.block));
+  }
+}
+
+std::int64_t wire_bytes(const Plan& plan, int worker, const Task& task) {
+  if (task.kind == TaskKind::send) {
+    return plan.network.tensors.at(static_cast<std::size_t>(task.tensor)) *
+           task.samples.count(plan.batch) * std::int64_t{sizeof(float)};
+  }
+  if (task.kind != TaskKind::reduce_start && task.kind != TaskKind::reduce_sum) return 0;
+  // transport/reduction.hpp: start sends every shard but the own one to its member, sum sends the
+  // own shard to all others
+  const std::vector<int>& group = plan.groups.at(static_cast<std::size_t>(task.group));
+  const auto size = static_cast<int>(group.size());
+  const auto found = std::ranges::lower_bound(group, worker);
+  if (found == group.end() || *found != worker) return 0;
+  const Bucket& bucket = plan.buckets.at(static_cast<std::size_t>(task.bucket));
+  const std::int64_t elements = bucket_elements(plan, bucket);
+  const std::int64_t own = shard_size(elements, size, static_cast<int>(found - group.begin()));
+  const std::int64_t sent = task.kind == TaskKind::reduce_start ? elements - own : own * (size - 1);
+  return sent * number_bytes(plan, bucket);
+}
+
+std::int64_t bucket_bytes(const Plan& plan, const Bucket& bucket) {
+  return bucket_elements(plan, bucket) * number_bytes(plan, bucket);
+}
+
+}  // namespace plait

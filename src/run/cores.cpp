@@ -1,0 +1,90 @@
+#include "run/cores.hpp"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+
+namespace plait {
+
+namespace {
+
+struct FreeTopology {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+struct FreeBitmap {
+  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Topology = std::unique_ptr<hwloc_topology, FreeTopology>;
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
+
+/// Null when the system cannot be read; callers then do without.
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Topology topology(raw);
+  return hwloc_topology_load(raw) == 0 ? std::move(topology) : nullptr;
+}
+
+/// The allowed processors of each core that has any.
+std::vector<Bitmap> cores_of(hwloc_topology_t topology) {
+  std::vector<Bitmap> cores;
+  const int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+  for (int i = 0; i < count; ++i) {
+    const hwloc_obj_t core =
+        hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+    Bitmap set(hwloc_bitmap_alloc());
+    hwloc_bitmap_and(set.get(), core->cpuset, hwloc_topology_get_allowed_cpuset(topology));
+    if (hwloc_bitmap_iszero(set.get()) == 0) cores.push_back(std::move(set));
+  }
+  return cores;
+}
+
+void widen_if_narrow(hwloc_topology_t topology, int threads) {
+  const Bitmap bound(hwloc_bitmap_alloc());
+  if (hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_THREAD) != 0) return;
+  if (hwloc_bitmap_weight(bound.get()) >= threads) return;
+  hwloc_set_cpubind(topology, hwloc_topology_get_allowed_cpuset(topology), HWLOC_CPUBIND_THREAD);
+}
+
+}  // namespace
+
+int usable_cores() {
+  const Topology topology = load_topology();
+  if (!topology) return 1;
+  return std::max(1, static_cast<int>(cores_of(topology.get()).size()));
+}
+
+bool pin_this_thread(const Pinning& pinning) {
+  if (pinning.mode == "none") return false;
+  const Topology topology = load_topology();
+  if (!topology) return false;
+  const std::vector<Bitmap> cores = cores_of(topology.get());
+  const int wanted = pinning.workers * pinning.threads;
+  const int there = static_cast<int>(cores.size());
+  const bool fills = pinning.workers > 1 && wanted == there;
+  if (wanted > there || (pinning.mode == "auto" && !fills)) {
+    widen_if_narrow(topology.get(), pinning.threads);
+    return false;
+  }
+  const Bitmap mine(hwloc_bitmap_alloc());
+  const int first = pinning.place * pinning.threads;
+  for (int i = first; i < first + pinning.threads; ++i) {
+    hwloc_bitmap_or(mine.get(), mine.get(), cores[static_cast<std::size_t>(i)].get());
+  }
+  return hwloc_set_cpubind(topology.get(), mine.get(), HWLOC_CPUBIND_THREAD) == 0;
+}
+
+void check_pinning(const std::string& mode) {
+  const std::vector<std::string> known{"auto", "cores", "none"};
+  if (std::ranges::find(known, mode) == known.end()) {
+    user_error("--pin {} is not known{}; there are: auto, cores, none", mode,
+               did_you_mean(mode, known));
+  }
+}
+
+}  // namespace plait

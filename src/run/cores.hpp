@@ -1,0 +1,30 @@
+// The machine's cores, as this process may use them, and threads put onto them.
+#pragma once
+
+#include <string>
+
+namespace plait {
+
+/// Cores (not hyperthreads) that the system lets this process use, whatever a launcher bound it to;
+/// at least 1.
+int usable_cores();
+
+/// How worker threads are put onto cores: "auto" pins when the job fills the machine, "cores"
+/// always, "none" never.
+struct Pinning {
+  std::string mode = "auto";
+  int place = 0;    ///< of the worker among those of its node
+  int workers = 1;  ///< on its node
+  int threads = 1;  ///< of each worker
+};
+
+/// Binds the calling thread, and with it every thread it starts later, to the cores of its place.
+/// Two jobs side by side would share cores, therefore "auto" leaves a job alone that does not fill
+/// the machine; then a binding by the launcher that is too narrow for `threads` is widened. Returns
+/// whether it pinned.
+bool pin_this_thread(const Pinning& pinning);
+
+/// UserError on an unknown word.
+void check_pinning(const std::string& mode);
+
+}  // namespace plait

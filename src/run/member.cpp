@@ -1,0 +1,440 @@
+#include "run/member.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/memory.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr std::size_t kStepsTimed = 1000;  // the last so many give the median step
+
+WorkerOptions worker_options(const MemberParts& parts, std::int64_t samples) {
+  const TrainConfig& config = parts.job.config;
+  return {.rank = parts.group.rank(),
+          .threads = threads_per_worker(config),
+          .seed = config.seed,
+          .loss = loss_spec(config),
+          .optimizer = optimizer_spec(config),
+          .weight_decay = config.weight_decay,
+          .clip_norm = config.clip_norm,
+          .tail = samples % config.batch};
+}
+
+/// The part of each minibatch that the load tasks of a program bring.
+BatchOptions::Part part_of(const Program& program) {
+  BatchOptions::Part part{0, 0, 0};
+  for (const Task& task : program.tasks) {
+    if (task.kind != TaskKind::load) continue;
+    if (part.parts == 0) part = {task.samples.begin, task.samples.end, task.samples.of};
+    part.begin = std::min(part.begin, task.samples.begin);
+    part.end = std::max(part.end, task.samples.end);
+  }
+  return part.parts == 0 ? BatchOptions::Part{0, 0, 1} : part;
+}
+
+bool has_forward_of_all(const Plan& plan, const Program& program) {
+  std::vector<bool> has(plan.network.blocks.size(), false);
+  for (const Task& task : program.tasks) {
+    if (task.kind == TaskKind::forward) has[static_cast<std::size_t>(task.block)] = true;
+  }
+  return std::ranges::all_of(has, [](bool x) { return x; });
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// What every worker tells about itself at the end.
+struct WorkerSummary {
+  Totals totals;
+  Traffic traffic;
+  double play_seconds = 0;
+  std::int64_t peak_memory = 0;
+};
+
+}  // namespace
+
+Member::Member(const MemberParts& parts)
+    : parts_(parts),
+      config_(parts.job.config),
+      stream_(std::make_shared<BatchStream>(
+          parts.setup.data.train,
+          BatchOptions{
+              .batch = config_.batch,
+              .seed = config_.seed,
+              .drop_last = false,
+              .part = part_of(parts.plan.programs[static_cast<std::size_t>(parts.group.rank())])})),
+      per_epoch_(stream_->batches_per_epoch()),
+      total_steps_(config_.steps > 0 ? config_.steps : config_.epochs * per_epoch_),
+      schedule_(schedule_spec(config_, per_epoch_, total_steps_)),
+      worker_(parts.plan, worker_options(parts, parts.setup.data.train->size()),
+              WorkerLinks{.group = parts.group,
+                          .trace = parts.trace,
+                          .status = parts.status,
+                          .next_batch = [this](Batch& batch) { prefetch_->next(batch); },
+                          .minibatch = [this](std::int64_t number) { return minibatch(number); },
+                          .hook = parts.job.hook}),
+      evaluator_(worker_.home(), parts.setup.data.test, loss_spec(config_)),
+      everybody_has_all_(std::ranges::all_of(
+          parts.plan.programs,
+          [&](const Program& program) { return has_forward_of_all(parts.plan, program); })),
+      owners_(owners(parts.plan)),
+      word_of_zero_(parts.control, [this] { return decide(); }),
+      losses_(parts.plan, parts.control) {
+  check_schedule(schedule_);
+}
+
+Minibatch Member::minibatch(std::int64_t number) const {
+  return {.samples = stream_->batch_size(number % per_epoch_),
+          .learning_rate = learning_rate(schedule_, number)};
+}
+
+TrainResult Member::run() {
+  start();
+  const std::int64_t first_step = progress_.step;
+  while (progress_.step < total_steps_ && !stopped_early() && !stop_) {
+    play_to(std::min(total_steps_, (progress_.epoch + 1) * per_epoch_));
+    if (progress_.batch == per_epoch_) finish_epoch();
+  }
+  word_of_zero_.finish();
+  if (progress_.step > saved_step_) {
+    if (!stop_) evaluate();
+    save();
+  }
+  if (!evaluation_ && !stop_) evaluate();
+  TrainResult done = result(first_step);
+  parts_.status.set(WorkerState::finished);
+  return done;
+}
+
+void Member::start() {
+  if (is_zero()) {
+    if (!config_.init.empty()) {
+      worker_.parameters().import_weights(read_safetensors(config_.init).tensors, config_.init);
+    }
+    if (config_.resume) restore();
+    parts_.folder->open_metrics(progress_.step);
+  }
+  if (!config_.init.empty() || config_.resume) share_parameters();
+  prefetch_.emplace(stream_, PrefetchOptions{.epoch = static_cast<std::uint64_t>(progress_.epoch),
+                                             .index = progress_.batch});
+  if (is_zero()) parts_.job.observer.begin(headline());
+  epoch_watch_ = saved_watch_ = reported_ = Stopwatch();
+}
+
+void Member::restore() {
+  TrainObserver& observer = parts_.job.observer;
+  const auto checkpoint = parts_.folder->resume_point();
+  if (!checkpoint) {
+    observer.note("no checkpoint yet in " + parts_.folder->path().string() +
+                  "; starting from step 0");
+    return;
+  }
+  const std::string source = parts_.folder->latest_checkpoint_path();
+  const RunState& state = checkpoint->state;
+  const auto model = state.extra.find("model_hash");
+  if (state.seed != config_.seed ||
+      (model != state.extra.end() && model->second != network_hash(parts_.plan.network))) {
+    user_error("{} is of another {}; bring it back, or begin a new run", source,
+               state.seed != config_.seed ? "seed" : "model than " + config_.model);
+  }
+  worker_.parameters().import_weights(checkpoint->weights, source + "/weights.safetensors");
+  worker_.parameters().import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
+  progress_ = read_progress(state, config_.batch);
+  saved_step_ = state.step;
+  observer.note(
+      fmt::format("resumed from {} (epoch {}, step {})", source, state.epoch, state.step));
+}
+
+/// From worker 0 to all: parameters lie alike on every worker.
+void Member::share_parameters() {
+  Group& control = parts_.control;
+  if (control.size() == 1) return;
+  for (std::size_t i = 0; i < worker_.parameters().size(); ++i) {
+    BlockMemory& block = worker_.parameters().block(i);
+    for (Tensor* tensor :
+         {&block.weights, &block.state, block.optimizer.data(), block.optimizer.data() + 1}) {
+      if (!tensor->empty()) control.broadcast(std::as_writable_bytes(tensor->floats()), 0);
+    }
+  }
+  control.broadcast(std::as_writable_bytes(std::span(&progress_, 1)), 0);
+  control.broadcast(std::as_writable_bytes(std::span(&saved_step_, 1)), 0);
+}
+
+/// To worker 0: the blocks that others update.
+void Member::collect_parameters() {
+  Group& control = parts_.control;
+  for (std::size_t i = 0; i < worker_.parameters().size(); ++i) {
+    const int owner = owners_[i];
+    if (owner <= 0 || (control.rank() != 0 && control.rank() != owner)) continue;
+    BlockMemory& block = worker_.parameters().block(i);
+    for (Tensor* tensor :
+         {&block.weights, &block.state, block.optimizer.data(), block.optimizer.data() + 1}) {
+      if (tensor->empty()) continue;
+      const auto bytes = std::as_writable_bytes(tensor->floats());
+      (control.rank() == 0 ? control.irecv(bytes, owner, 3) : control.isend(bytes, 0, 3)).wait();
+    }
+  }
+}
+
+/// Plays minibatches up to `last` and lets the pipeline run empty. A plan without offsets may stop,
+/// and save, after every step; one with offsets only where it is empty.
+void Member::play_to(std::int64_t last) {
+  const std::int64_t depth = parts_.plan.depth();
+  if (depth > 0 && config_.checkpoint_every > 0) {
+    const std::int64_t every = config_.checkpoint_every;
+    last = std::min(last, (progress_.step / every + 1) * every);
+  }
+  const MinibatchRange range{progress_.step, last};
+  bool save_wanted = false;
+  for (std::int64_t step = range.first; step < range.last + depth; ++step) {
+    const Word word = word_of_zero_.next();
+    stop_ = stop_ || word.stop;
+    save_wanted = save_wanted || word.save;
+    if (depth == 0 && stop_) return;
+    one_step(step, range);
+    const std::int64_t done = step + 1 - depth;
+    if (done <= range.first) continue;
+    progress_.step = done;
+    progress_.batch = done - progress_.epoch * per_epoch_;
+    const bool epoch_ends = progress_.batch == per_epoch_;
+    if (depth == 0 && !epoch_ends && checkpoint_due({.stop = false, .save = save_wanted})) {
+      save_wanted = false;
+      take_losses(true);
+      save();
+    }
+  }
+  take_losses(true);
+  if (depth > 0 && progress_.batch != per_epoch_ &&
+      checkpoint_due({.stop = false, .save = save_wanted})) {
+    save();
+  }
+}
+
+void Member::one_step(std::int64_t step, const MinibatchRange& range) {
+  const Stopwatch watch;
+  try {
+    worker_.play(step, range);
+  } catch (const NonFiniteLoss& loss) {
+    stop_on_non_finite(loss);
+  }
+  evaluation_.reset();
+  const double seconds = watch.seconds();
+  play_seconds_ += seconds;
+  if (step_seconds_.size() < kStepsTimed) step_seconds_.emplace_back();
+  step_seconds_[static_cast<std::size_t>(step) % step_seconds_.size()] = seconds;
+  parts_.status.set(WorkerState::elsewhere);
+  losses_.add(worker_.take_losses(), step, range);
+  take_losses(false);
+}
+
+void Member::take_losses(bool wait) {
+  for (const MinibatchLoss& line : losses_.collect(wait)) {
+    progress_.epoch_loss += line.loss.sum;
+    const Minibatch batch = minibatch(line.minibatch);
+    const auto samples = static_cast<double>(batch.samples);
+    parts_.job.observer.step({.step = line.minibatch + 1,
+                              .total_steps = total_steps_,
+                              .epoch = line.minibatch / per_epoch_ + 1,
+                              .loss = line.loss.sum / samples,
+                              .learning_rate = batch.learning_rate,
+                              .images_per_second = samples / std::max(reported_.seconds(), 1e-9)});
+    reported_ = Stopwatch();
+  }
+}
+
+void Member::stop_on_non_finite(const NonFiniteLoss& loss) const {
+  user_error(
+      "loss is {} at step {}; block '{}' is the first whose result is not finite; {}; "
+      "try a smaller --lr or --clip-norm 1",
+      loss.loss, loss.minibatch + 1, loss.block.empty() ? "loss" : loss.block, last_good());
+}
+
+std::string Member::last_good() const {
+  if (!parts_.checkpoints.empty()) {
+    const CheckpointStore store{std::filesystem::path(parts_.checkpoints)};
+    if (const auto latest = store.latest()) {
+      return "the last good checkpoint is " + store.path_of(latest->folder).string();
+    }
+  }
+  return "no checkpoint was written yet";
+}
+
+bool Member::stopped_early() const {
+  return config_.early_stop > 0 && progress_.epochs_since_best >= config_.early_stop;
+}
+
+bool Member::checkpoint_due(const Word& word) const {
+  if (parts_.checkpoints.empty()) return false;
+  return word.save ||
+         (config_.checkpoint_every > 0 && progress_.step % config_.checkpoint_every == 0);
+}
+
+Word Member::decide() const {
+  const std::atomic<bool>* interrupt = parts_.job.interrupt;
+  return {.stop = interrupt != nullptr && interrupt->load(),
+          .save = config_.checkpoint_minutes > 0 &&
+                  saved_watch_.seconds() > config_.checkpoint_minutes * 60};
+}
+
+std::string Member::headline() const {
+  const Machine& machine = parts_.plan.machine;
+  std::string who = fmt::format("{} thread(s)", threads_per_worker(config_));
+  if (parts_.plan.workers() > 1) {
+    who = fmt::format("{}, {} workers{} of {}", parts_.plan.strategy, parts_.plan.workers(),
+                      machine.nodes > 1 ? fmt::format(" on {} nodes", machine.nodes) : "", who);
+  }
+  return fmt::format("{} ({} parameters) on {} ({} train, {} test), batch {}, {} step(s), {}",
+                     config_.model, parts_.plan.network.parameters(), config_.data,
+                     parts_.setup.data.train->size(), parts_.setup.data.test->size(), config_.batch,
+                     total_steps_, who);
+}
+
+void Member::evaluate() {
+  parts_.status.set(WorkerState::unhurried);
+  if (!everybody_has_all_) collect_parameters();
+  const Dataset& test = *parts_.setup.data.test;
+  const std::int64_t size = test.size();
+  const std::int64_t workers = everybody_has_all_ ? parts_.control.size() : 1;
+  const std::int64_t rank = parts_.control.rank();
+  EvaluationSums sums;
+  if (rank < workers) {
+    sums = evaluator_.run(worker_.parameters(),
+                          {.first = size * rank / workers,
+                           .last = size * (rank + 1) / workers,
+                           .tick = [&] { parts_.status.set(WorkerState::unhurried); }});
+  }
+  std::vector<EvaluationSums> all(static_cast<std::size_t>(parts_.control.size()));
+  parts_.control.all_gather(std::as_bytes(std::span(&sums, 1)),
+                            std::as_writable_bytes(std::span(all)));
+  EvaluationSums total;
+  for (const EvaluationSums& one : all) {
+    total.loss += one.loss;
+    total.correct += one.correct;
+    total.samples += one.samples;
+  }
+  evaluation_ = to_evaluation(total, test.classes());
+  if (!std::isfinite(evaluation_->loss) && is_zero()) {
+    user_error("the test loss is {} after step {}; {}; try a smaller --lr or --clip-norm 1",
+               evaluation_->loss, progress_.step, last_good());
+  }
+}
+
+void Member::finish_epoch() {
+  const auto samples = static_cast<double>(parts_.setup.data.train->size());
+  const double seconds = epoch_watch_.seconds();
+  progress_.last_train_loss = progress_.epoch_loss / samples;
+  progress_.epoch_loss = 0;
+  progress_.batch = 0;
+  ++progress_.epoch;
+  evaluate();
+  const double metric = evaluation_->accuracy.value_or(-evaluation_->loss);
+  progress_.epochs_since_best =
+      metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;
+  progress_.best_metric = std::max(progress_.best_metric, metric);
+  const EpochReport report{.epoch = progress_.epoch,
+                           .epochs = (total_steps_ + per_epoch_ - 1) / per_epoch_,
+                           .step = progress_.step,
+                           .train_loss = progress_.last_train_loss,
+                           .test_loss = evaluation_->loss,
+                           .test_accuracy = evaluation_->accuracy,
+                           .learning_rate = learning_rate(schedule_, progress_.step - 1),
+                           .seconds = seconds,
+                           .images_per_second = samples / seconds};
+  if (is_zero()) {
+    parts_.folder->write(
+        report);  // before the checkpoint: resuming drops what came after one, never adds
+  }
+  save(metric);
+  if (is_zero()) {
+    parts_.job.observer.epoch(report);
+    if (stopped_early() && progress_.step < total_steps_) {
+      parts_.job.observer.note(
+          fmt::format("early stop: no improvement for {} epoch(s)", config_.early_stop));
+    }
+  }
+  epoch_watch_ = Stopwatch();
+}
+
+void Member::save(std::optional<double> metric) {
+  parts_.status.set(WorkerState::unhurried);
+  collect_parameters();
+  saved_step_ = progress_.step;
+  if (is_zero()) {
+    ParameterStore& parameters = worker_.parameters();
+    if (const std::string name = parameters.non_finite_parameter(); !name.empty()) {
+      user_error("'{}' is not finite after step {}; {}; try a smaller --lr or --clip-norm 1", name,
+                 progress_.step, last_good());
+    }
+    if (parts_.folder->writes()) {
+      Checkpoint checkpoint{.weights = parameters.export_weights(),
+                            .optimizer = parameters.export_optimizer(),
+                            .state = {}};
+      write_progress(progress_, config_.batch, checkpoint.state);
+      checkpoint.state.seed = config_.seed;
+      checkpoint.state.metric = metric;
+      checkpoint.state.extra["model_hash"] = network_hash(parts_.plan.network);
+      checkpoint.state.config = parts_.job.config_text;
+      parts_.folder->save(checkpoint);
+    }
+    saved_watch_ = Stopwatch();
+  }
+  parts_.control.barrier();  // nobody counts as stalled while worker 0 writes
+  parts_.status.set(WorkerState::elsewhere);
+}
+
+TrainResult Member::result(std::int64_t first_step) {
+  const auto& programs = parts_.plan.programs;
+  const WorkerSummary mine{.totals = parts_.trace.totals(),
+                           .traffic = worker_.traffic(),
+                           .play_seconds = play_seconds_,
+                           .peak_memory = peak_memory_bytes()};
+  std::vector<WorkerSummary> all(programs.size());
+  parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
+                            std::as_writable_bytes(std::span(all)));
+  collect_parameters();
+  if (!is_zero()) return {};
+  const std::int64_t in_epoch =
+      std::min(progress_.batch * config_.batch, parts_.setup.data.train->size());
+  std::int64_t images = 0;
+  for (std::int64_t m = first_step; m < progress_.step; ++m) images += minibatch(m).samples;
+  TrainResult done{
+      .model = config_.model,
+      .strategy = parts_.plan.strategy,
+      .workers = parts_.plan.workers(),
+      .threads = threads_per_worker(config_),
+      .epochs = progress_.epoch,
+      .steps = progress_.step,
+      .train_loss = progress_.batch == 0 ? progress_.last_train_loss
+                                         : progress_.epoch_loss / static_cast<double>(in_epoch),
+      .test_loss = evaluation_ ? evaluation_->loss : std::nan(""),
+      .test_accuracy = evaluation_ ? evaluation_->accuracy : std::nullopt,
+      .seconds = watch_.seconds(),
+      .images_per_second = play_seconds_ > 0 ? static_cast<double>(images) / play_seconds_ : 0,
+      .step_seconds = median(step_seconds_),
+      .weights_hash = worker_.parameters().hash(),
+      .staleness_max = std::ranges::max(staleness(parts_.plan)),
+      .shares = {},
+      .run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "",
+      .interrupted = stop_,
+      .plan = {},
+      .trace = {}};
+  for (const WorkerSummary& one : all) {
+    done.bytes_sent += one.traffic.bytes;
+    done.messages_sent += one.traffic.messages;
+    done.peak_memory_bytes = std::max(done.peak_memory_bytes, one.peak_memory);
+    done.shares.push_back(shares(one.totals, one.play_seconds));
+    done.utilisation += done.shares.back().busy / static_cast<double>(all.size());
+  }
+  return done;
+}
+
+}  // namespace plait

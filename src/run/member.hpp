@@ -1,0 +1,81 @@
+// Member: one worker's side of a training run: the same loop on every worker, step by step through
+// the plan, with evaluation and checkpoints between. Worker 0 also speaks and writes for all.
+#pragma once
+
+#include "base/clock.hpp"
+#include "data/prefetch.hpp"
+#include "run/control.hpp"
+#include "run/evaluate.hpp"
+#include "run/progress.hpp"
+#include "run/run_folder.hpp"
+#include "run/setup.hpp"
+#include "run/train.hpp"
+
+namespace plait {
+
+/// What a member is given; all of it outlives the member.
+struct MemberParts {
+  const TrainJob& job;
+  const Setup& setup;
+  const Plan& plan;
+  Group& group;
+  Group& control;
+  WorkerStatus& status;
+  WorkerTrace& trace;
+  RunFolder* folder = nullptr;  ///< worker 0 only
+  std::string checkpoints;      ///< where worker 0 writes them; "": nowhere
+};
+
+class Member {
+ public:
+  explicit Member(const MemberParts& parts);
+  /// Complete on worker 0, but for plan and trace.
+  TrainResult run();
+
+ private:
+  bool is_zero() const { return parts_.control.rank() == 0; }
+  Minibatch minibatch(std::int64_t number) const;
+  void start();
+  void restore();
+  void share_parameters();
+  void collect_parameters();
+  void play_to(std::int64_t last);
+  void one_step(std::int64_t step, const MinibatchRange& range);
+  void take_losses(bool wait);
+  [[noreturn]] void stop_on_non_finite(const NonFiniteLoss& loss) const;
+  std::string last_good() const;
+  void evaluate();
+  void finish_epoch();
+  void save(std::optional<double> metric = std::nullopt);
+  bool stopped_early() const;
+  bool checkpoint_due(const Word& word) const;
+  Word decide() const;
+  std::string headline() const;
+  TrainResult result(std::int64_t first_step);
+
+  MemberParts parts_;
+  const TrainConfig& config_;
+  std::shared_ptr<const BatchStream> stream_;
+  std::int64_t per_epoch_ = 0;
+  std::int64_t total_steps_ = 0;
+  ScheduleSpec schedule_;
+  std::optional<Prefetch> prefetch_;
+  Worker worker_;
+  Evaluator evaluator_;
+  bool everybody_has_all_ = true;  ///< every worker holds every block
+  std::vector<int> owners_;
+  WordOfZero word_of_zero_;
+  LossBook losses_;
+  TrainingProgress progress_;
+  std::optional<Evaluation> evaluation_;
+  std::int64_t saved_step_ = 0;
+  bool stop_ = false;
+  double play_seconds_ = 0;
+  std::vector<double> step_seconds_;
+  Stopwatch watch_;
+  Stopwatch epoch_watch_;
+  Stopwatch saved_watch_;
+  Stopwatch reported_;
+};
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+#include "run/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace plait {
+
+namespace {
+
+/// Bits of a double as text and back.
+std::string exact(double value) { return fmt::format("{:a}", value); }
+double exact(const std::map<std::string, std::string>& extra, const char* key, double otherwise) {
+  const auto found = extra.find(key);
+  return found == extra.end() ? otherwise : std::strtod(found->second.c_str(), nullptr);
+}
+
+}  // namespace
+
+void write_progress(const TrainingProgress& progress, std::int64_t batch_size, RunState& state) {
+  state.step = progress.step;
+  state.epoch = progress.epoch;
+  state.position = progress.batch * batch_size;
+  if (std::isfinite(progress.best_metric)) state.best_metric = progress.best_metric;
+  state.extra["epoch_loss"] = exact(progress.epoch_loss);
+  state.extra["last_train_loss"] = exact(progress.last_train_loss);
+  state.extra["best_metric"] = exact(progress.best_metric);
+  state.extra["epochs_since_best"] = exact(static_cast<double>(progress.epochs_since_best));
+}
+
+TrainingProgress read_progress(const RunState& state, std::int64_t batch_size) {
+  return {
+      .step = state.step,
+      .epoch = state.epoch,
+      .batch = state.position / batch_size,
+      .epoch_loss = exact(state.extra, "epoch_loss", 0),
+      .last_train_loss = exact(state.extra, "last_train_loss", 0),
+      .best_metric = exact(state.extra, "best_metric", -INFINITY),
+      .epochs_since_best = static_cast<std::int64_t>(exact(state.extra, "epochs_since_best", 0))};
+}
+
+}  // namespace plait

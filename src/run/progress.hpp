@@ -1,0 +1,27 @@
+// TrainingProgress: what the training loop must remember across a restart beside weights and
+// optimizer, and how it lies in a checkpoint. Equal on all workers but for the losses, which only
+// worker 0 adds up.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "checkpoint/state.hpp"
+
+namespace plait {
+
+struct TrainingProgress {
+  std::int64_t step = 0;       ///< updates done
+  std::int64_t epoch = 0;      ///< epochs done
+  std::int64_t batch = 0;      ///< batches done in the current epoch
+  double epoch_loss = 0;       ///< sum over the samples of the current epoch
+  double last_train_loss = 0;  ///< mean of the last finished epoch
+  double best_metric = -INFINITY;
+  std::int64_t epochs_since_best = 0;
+};
+
+/// `batch_size`: samples per update, to turn batches into a position.
+void write_progress(const TrainingProgress& progress, std::int64_t batch_size, RunState& state);
+TrainingProgress read_progress(const RunState& state, std::int64_t batch_size);
+
+}  // namespace plait

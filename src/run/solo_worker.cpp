@@ -1,0 +1,33 @@
+#include "run/solo_worker.hpp"
+
+#include "base/error.hpp"
+
+namespace plait {
+
+SoloWorker::SoloWorker(Plan plan, const WorkerOptions& options)
+    : plan_(std::move(plan)),
+      world_({.nodes = 1, .members_per_node = 1}),
+      group_(world_.group(0)),
+      worker_(plan_, options,
+              {.group = *group_,
+               .trace = trace_,
+               .status = status_,
+               .next_batch = [this](Batch& batch) { batch = *batch_; },
+               .minibatch =
+                   [this](std::int64_t) {
+                     return Minibatch{.samples = plan_.batch, .learning_rate = learning_rate_};
+                   }}) {
+  if (plan_.workers() != 1 || plan_.depth() != 0) {
+    fail("a plan of {} workers and depth {} is not for one alone", plan_.workers(), plan_.depth());
+  }
+}
+
+LossResult SoloWorker::step(const Batch& batch, double learning_rate) {
+  batch_ = &batch;
+  learning_rate_ = learning_rate;
+  worker_.play(steps_, {steps_, steps_ + 1});
+  ++steps_;
+  return worker_.take_losses().front().loss;
+}
+
+}  // namespace plait

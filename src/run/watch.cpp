@@ -1,0 +1,118 @@
+#include "run/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr auto kPeriod = std::chrono::milliseconds(50);
+/// Getting ready, evaluating and saving bring few events: so many times the usual patience.
+constexpr double kUnhurried = 10;
+
+WorkerState state_of(const WorkerStatus& status) {
+  return static_cast<WorkerState>(status.state.load(std::memory_order_relaxed));
+}
+
+double seconds_since(const WorkerStatus& status) {
+  const std::int64_t since = status.since_ns.load();
+  return since == 0 ? 0 : now_seconds() - 1e-9 * static_cast<double>(since);
+}
+
+const char* verb_of(WorkerState state) {
+  if (state == WorkerState::waiting) return "waits";
+  return state == WorkerState::working ? "works" : "is";
+}
+
+}  // namespace
+
+Watch::Watch(const Plan& plan, Board& board, WatchOptions options,
+             std::function<void(const std::string&)> trouble)
+    : plan_(plan), board_(board), options_(std::move(options)), trouble_(std::move(trouble)) {
+  for (const int member : options_.own) status_of(board_, member).set(WorkerState::absent);
+  thread_ = std::thread([this] { look(); });
+}
+
+Watch::~Watch() {
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = true;
+  }
+  ended_.notify_all();
+  thread_.join();
+}
+
+void Watch::look() {
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, kPeriod, [this] { return end_; })) {
+    std::string line = death();
+    if (line.empty()) line = stall();
+    if (line.empty()) continue;
+    lock.unlock();
+    trouble_(line);
+    return;
+  }
+}
+
+std::string Watch::what(int member) const {
+  const WorkerStatus& status = status_of(board_, member);
+  const auto state = state_of(status);
+  if (state == WorkerState::absent) return "getting ready";
+  const auto& tasks = plan_.programs[static_cast<std::size_t>(member)].tasks;
+  const auto position = static_cast<std::size_t>(status.task.load());
+  const char* where = state == WorkerState::elsewhere   ? "between two steps, after"
+                      : state == WorkerState::unhurried ? "evaluating or saving, after"
+                      : state == WorkerState::finished  ? "at the end, after"
+                                                        : "in";
+  return fmt::format("{} {} (minibatch {}, step {})", where,
+                     position < tasks.size() ? describe(plan_, tasks[position]) : "a task",
+                     status.minibatch.load() + 1, status.step.load() + 1);
+}
+
+/// Nobody leaves before all have ended their watches, so whoever is gone has died.
+std::string Watch::death() const {
+  const auto mine = [&](int member) {
+    return std::ranges::find(options_.own, member) != options_.own.end();
+  };
+  for (const int member : board_.members()) {
+    if (mine(member) || board_.alive(member)) continue;
+    return fmt::format("worker {} died {}", member, what(member));
+  }
+  return "";
+}
+
+/// While all are in tasks, one that is silent is enough. Between steps many may wait for one that
+/// works: there all must be silent.
+std::string Watch::stall() const {
+  if (options_.stall_seconds <= 0) return "";
+  const std::vector<int> members = board_.members();
+  const auto state = [&](int member) { return state_of(status_of(board_, member)); };
+  const auto in_task = [&](int member) {
+    return state(member) == WorkerState::working || state(member) == WorkerState::waiting;
+  };
+  const auto unhurried = [&](int member) {
+    return state(member) == WorkerState::absent || state(member) == WorkerState::unhurried;
+  };
+  const double patience =
+      options_.stall_seconds * (std::ranges::any_of(members, unhurried) ? kUnhurried : 1);
+  const auto silent = [&](int member) {
+    return seconds_since(status_of(board_, member)) > patience;
+  };
+  const bool stalled = std::ranges::all_of(members, in_task)
+                           ? std::ranges::any_of(options_.own, silent)
+                           : std::ranges::all_of(members, silent);
+  if (!stalled) return "";
+  std::string line = fmt::format("no progress for {} s:", patience);
+  for (const int member : members) {
+    line +=
+        fmt::format("{} worker {} {} {} for {:.0f} s", member == members.front() ? "" : ";", member,
+                    verb_of(state(member)), what(member), seconds_since(status_of(board_, member)));
+  }
+  return line + "; --stall-seconds sets the patience";
+}
+
+}  // namespace plait

@@ -1,0 +1,162 @@
+// Worker: plays its program of a plan on real tensors. It knows tasks, never strategies. Everything
+// it does ends up in its trace; what it is doing right now, in its status.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "data/batch.hpp"
+#include "optim/loss.hpp"
+#include "optim/optimizer.hpp"
+#include "plan/memory.hpp"
+#include "run/status.hpp"
+#include "run/worker_chains.hpp"
+#include "trace/trace.hpp"
+#include "transport/reduction.hpp"
+
+namespace plait {
+
+/// One minibatch of the run, whichever worker sees it.
+struct Minibatch {
+  std::int64_t samples = 0;  ///< of all workers together
+  double learning_rate = 0;
+};
+
+/// Minibatches are numbered by updates, from 0, over the whole run.
+struct MinibatchRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;  ///< one behind
+};
+
+struct WorkerOptions {
+  int rank = 0;
+  int threads = 1;
+  Backend backend = Backend::onednn;
+  std::uint64_t seed = 1;
+  LossSpec loss{};
+  OptimizerSpec optimizer{};
+  double weight_decay = 0;
+  double clip_norm = 0;
+  std::int64_t tail = 0;  ///< as in WorkerChainsOptions
+};
+
+/// Called before each task; tests let it throw.
+using TaskHook = std::function<void(int worker, const Task& task, std::int64_t minibatch)>;
+
+/// What a worker is connected to. All of it outlives the worker.
+struct WorkerLinks {
+  Group& group;
+  WorkerTrace& trace;
+  WorkerStatus& status;
+  /// The next minibatch's samples of this worker, in order; as Prefetch::next.
+  std::function<void(Batch&)> next_batch;
+  std::function<Minibatch(std::int64_t minibatch)> minibatch;
+  TaskHook hook{};
+};
+
+struct MinibatchLoss {
+  std::int64_t minibatch = 0;
+  LossResult loss;  ///< of this worker's samples
+};
+
+/// A loss that is NaN or infinite; `block` is the first of this worker whose result is ("" : none).
+struct NonFiniteLoss : std::runtime_error {
+  NonFiniteLoss(std::int64_t minibatch_, double loss_, std::string block_)
+      : std::runtime_error("loss is not finite"),
+        minibatch(minibatch_),
+        loss(loss_),
+        block(std::move(block_)) {}
+  std::int64_t minibatch;
+  double loss;
+  std::string block;
+};
+
+class Worker {
+ public:
+  /// Every worker of the plan must be built at the same time (groups are split).
+  Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links);
+
+  ParameterStore& parameters() { return parameters_; }
+  Chain& home() { return chains_.home(); }
+  std::size_t memory_bytes() const;
+
+  /// All tasks of one step, for those of their minibatches that are in `range`. Failure names
+  /// worker, task, minibatch and step.
+  void play(std::int64_t step, const MinibatchRange& range);
+  /// Losses of the minibatches whose last loss task has been played since the last call.
+  std::vector<MinibatchLoss> take_losses();
+  /// Payload sent to other workers.
+  Traffic traffic() const;
+
+ private:
+  /// One task of the program with everything that does not depend on the minibatch.
+  struct Bound {
+    int src = -1, dst = -1, diff_src = -1, diff_dst = -1;  ///< slots
+    int saved = -1, pending = -1, partial = -1, message = -1;
+    int tag = 0;
+  };
+  /// Where and when a task is played.
+  struct Moment {
+    std::size_t task = 0;
+    std::int64_t minibatch = 0;
+    std::int64_t step = 0;
+    std::int64_t whole = 0;    ///< samples of the minibatch
+    std::int64_t samples = 0;  ///< of them, the task's
+  };
+
+  Bound bind(const Task& task) const;
+  std::int64_t samples_of(std::int64_t minibatch) const;
+  std::byte* memory(int slot, std::int64_t minibatch) const;
+  float* floats(int slot, std::int64_t minibatch) const;
+  const float* input(const Moment& at) const;
+  BlockArgs block_args(const Moment& at, BlockMemory& parameters) const;
+
+  void perform(const Moment& at);
+  void load(const Moment& at);
+  void forward(const Moment& at);
+  void compute_loss_of(const Moment& at);
+  void backward_data(const Moment& at);
+  void backward_weights(const Moment& at);
+  void clip(const Moment& at);
+  void update(const Moment& at);
+  void post_receives(std::int64_t step, const MinibatchRange& range);
+  void send(const Moment& at);
+  void receive(const Moment& at);
+  void reduce(const Moment& at);
+  std::string first_non_finite_block(const Moment& at);
+
+  void free_for_writing(const Moment& at, int slot);
+  std::span<float> payload(const Bucket& bucket, int block);
+  void compute_event(const Moment& at, double begin);
+  /// Calls body() with the status set to waiting, and notes the wait.
+  void waiting(const Moment& at, const std::function<void()>& body);
+  const Task& task_of(const Moment& at) const { return program_.tasks[at.task]; }
+
+  const Plan& plan_;
+  const Program& program_;
+  WorkerOptions options_;
+  WorkerLinks links_;
+  std::unique_ptr<Optimizer> optimizer_;
+  WorkerChains chains_;
+  ParameterStore parameters_;
+  MemoryMap map_;
+  std::vector<Bound> bound_;  ///< one per task
+  std::shared_ptr<std::byte> memory_;
+  std::byte* scratch_ = nullptr;
+
+  std::vector<Batch> batches_;  ///< ring of the minibatches in flight
+  Samples share_{};             ///< what next_batch brings of each minibatch
+  bool loads_directly_ = true;  ///< tensor 0 is read where the data was loaded
+  std::int64_t newest_batch_ = -1;
+
+  std::vector<std::unique_ptr<Group>> groups_;  ///< of the plan; null where this worker is not in
+  std::vector<std::optional<Reduction>> reductions_;       ///< per bucket
+  std::map<std::pair<int, std::int64_t>, Request> sends_;  ///< by slot and copy
+  std::vector<Request> receives_;                          ///< per task
+  std::vector<MinibatchLoss> losses_;
+  float gradient_scale_ = 1;
+  double trace_begin_ = 0;
+  Traffic before_{};  ///< of the groups' making, which does not count
+};
+
+}  // namespace plait

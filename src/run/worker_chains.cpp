@@ -1,0 +1,104 @@
+#include "run/worker_chains.hpp"
+
+#include <algorithm>
+
+namespace plait {
+
+namespace {
+
+/// The most samples any compute task of the plan sees of a full minibatch.
+std::int64_t home_samples(const Plan& plan) {
+  std::int64_t most = 1;
+  for (const Program& program : plan.programs) {
+    for (const Task& task : program.tasks) {
+      if (task.kind == TaskKind::forward) most = std::max(most, task.samples.count(plan.batch));
+    }
+  }
+  return most;
+}
+
+bool needs_chain(TaskKind kind) {
+  return kind == TaskKind::forward || kind == TaskKind::backward_data ||
+         kind == TaskKind::backward_weights || kind == TaskKind::loss || kind == TaskKind::send ||
+         kind == TaskKind::receive;
+}
+
+}  // namespace
+
+WorkerChains::WorkerChains(const Plan& plan, const WorkerChainsOptions& options)
+    : minibatches_{plan.batch}, home_(home_samples(plan)) {
+  if (options.tail > 0) minibatches_.push_back(options.tail);
+  const auto build = [&](std::int64_t samples) {
+    auto& chain = chains_[samples];
+    if (chain) return;
+    chain = std::make_unique<Chain>(
+        plan.network,
+        ChainOptions{.batch = samples, .threads = options.threads, .backend = options.backend});
+  };
+  build(home_);
+  for (const Task& task : plan.programs[static_cast<std::size_t>(options.worker)].tasks) {
+    for (const std::int64_t minibatch : minibatches_) {
+      const std::int64_t samples = task.samples.count(minibatch);
+      if (needs_chain(task.kind) && samples > 0) build(samples);
+    }
+  }
+  for (const auto& [samples, chain] : chains_) {
+    if (samples == home_) continue;
+    auto bridge = std::make_unique<LayoutBridge>(home(), *chain);
+    bool needed = false;
+    for (std::size_t i = 0; i < chain->size(); ++i) needed = needed || !bridge->same(i);
+    if (needed) bridges_[samples] = std::move(bridge);
+  }
+}
+
+LayoutBridge* WorkerChains::bridge(std::int64_t samples) {
+  const auto found = bridges_.find(samples);
+  return found == bridges_.end() ? nullptr : found->second.get();
+}
+
+std::vector<BackwardReads> WorkerChains::backward_reads() const {
+  std::vector<BackwardReads> reads(home().size(), {false, false, false});
+  for (const auto& [samples, chain] : chains_) {
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      const Block& block = chain->block(i);
+      reads[i].src = reads[i].src || block.backward_reads_src();
+      reads[i].dst = reads[i].dst || block.backward_reads_dst();
+      reads[i].has_weights_task = reads[i].has_weights_task || block.has_backward_weights();
+    }
+  }
+  return reads;
+}
+
+std::size_t WorkerChains::bytes_of(const Value& value) const {
+  std::size_t most = 0;
+  for (const std::int64_t minibatch : minibatches_) {
+    const std::int64_t samples = value.samples.count(minibatch);
+    if (samples == 0) continue;
+    const Chain& chain = at(samples);
+    const auto index = static_cast<std::size_t>(value.index);
+    switch (value.role) {
+      case Role::tensor:
+      case Role::diff: most = std::max(most, chain.tensor_desc(value.index).bytes()); break;
+      case Role::saved: most = std::max(most, chain.block(index).saved_bytes()); break;
+      case Role::pending: most = std::max(most, chain.block(index).pending_bytes()); break;
+      case Role::partial:
+        most = std::max(
+            most, static_cast<std::size_t>(home().block(index).weights_size()) * sizeof(float));
+        break;
+      default: break;
+    }
+  }
+  return most;
+}
+
+std::size_t WorkerChains::scratch_bytes() const {
+  std::size_t most = 0;
+  for (const auto& [samples, chain] : chains_) {
+    for (std::size_t i = 0; i < chain->size(); ++i) {
+      most = std::max(most, chain->block(i).scratch_bytes());
+    }
+  }
+  return most;
+}
+
+}  // namespace plait

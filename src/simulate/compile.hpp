@@ -1,0 +1,35 @@
+// A plan made ready for playing: seconds and bytes of every task, and flat numbers instead of the
+// keys that say which receive belongs to which send.
+#pragma once
+
+#include "cost/cost_model.hpp"
+#include "simulate/ways.hpp"
+
+namespace plait {
+
+struct CompiledTask {
+  double seconds = 0;      ///< of the worker's own work
+  std::int64_t bytes = 0;  ///< put on the wire
+  int channel = -1;        ///< send, receive: of messages; reduce: index of Compiled::reductions
+  int member = -1;         ///< of the reduction's group
+};
+
+/// All reductions of one bucket over one group, one after the other.
+struct CompiledReduction {
+  int group = 0;
+  double bytes = 0;           ///< of the whole bucket on the wire
+  std::int64_t messages = 0;  ///< of one exchange, all members
+};
+
+struct Compiled {
+  std::vector<std::vector<CompiledTask>> programs;
+  /// The n-th send of a channel meets its n-th receive. A channel is one (from, to, tensor or
+  /// gradient, samples).
+  int channels = 0;
+  std::vector<CompiledReduction> reductions{};
+  std::vector<Spread> groups{};
+};
+
+Compiled compile(const Plan& plan, const CostModel& cost);
+
+}  // namespace plait

@@ -1,0 +1,285 @@
+// The loop: workers in the order of their time. A worker runs ahead through its own work; whatever
+// uses a shared way is done in the order of time, so that ways are first come, first served.
+#include "simulate/simulate.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "base/error.hpp"
+#include "simulate/compile.hpp"
+#include "simulate/meetings.hpp"
+
+namespace plait {
+
+namespace {
+
+struct Worker {
+  double time = 0;
+  std::int64_t step = 0;
+  int position = 0;
+  bool sum_done = false;  ///< the own shard is summed, not yet sent
+};
+
+class Simulator {
+ public:
+  Simulator(const Plan& plan, const CostModel& cost, const SimulateOptions& options)
+      : plan_(plan),
+        compiled_(compile(plan, cost)),
+        minibatches_(options.minibatches),
+        steps_(options.minibatches + plan.depth()),
+        ways_(plan.machine),
+        workers_(plan.programs.size()),
+        messages_(static_cast<std::size_t>(compiled_.channels)),
+        reductions_(compiled_.reductions.size()),
+        compute_of_(static_cast<std::size_t>(minibatches_)),
+        end_of_(static_cast<std::size_t>(minibatches_)) {
+    for (std::size_t i = 0; i < reductions_.size(); ++i) {
+      reductions_[i].members.resize(static_cast<std::size_t>(spread_of(i).members));
+    }
+    result_.trace.workers.assign(workers_.size(), WorkerTrace(options.keep_events ? -1 : 0));
+    for (const Program& program : plan.programs) {
+      for (const Task& task : program.tasks) {
+        has_updates_ = has_updates_ || task.kind == TaskKind::update;
+      }
+    }
+  }
+
+  Simulation run() {
+    for (int worker = 0; worker < plan_.workers(); ++worker) ready_.emplace(0.0, worker);
+    while (!ready_.empty()) {
+      const auto [now, worker] = ready_.top();
+      ready_.pop();
+      advance(worker, now);
+    }
+    if (finished_ < plan_.workers()) fail("{}", blocked_workers());
+    summarise();
+    return std::move(result_);
+  }
+
+ private:
+  enum class Outcome { done, blocked, too_early };
+
+  Worker& state(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
+  const Spread& spread_of(std::size_t reduction) const {
+    return compiled_.groups[static_cast<std::size_t>(compiled_.reductions[reduction].group)];
+  }
+  std::int64_t minibatch_of(const Worker& worker, const Task& task) const {
+    return worker.step - task.offset;
+  }
+
+  /// Plays the worker's tasks until it is blocked, needs a way later than `now`, or is finished.
+  void advance(int worker, double now) {
+    Worker& self = state(worker);
+    const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
+    for (; self.step < steps_; ++self.step, self.position = 0) {
+      for (; self.position < static_cast<int>(tasks.size()); ++self.position) {
+        const Task& task = tasks[static_cast<std::size_t>(self.position)];
+        const std::int64_t minibatch = minibatch_of(self, task);
+        if (minibatch < 0 || minibatch >= minibatches_ || !task.runs_at(self.step)) continue;
+        const Outcome outcome = play(worker, task, now);
+        if (outcome == Outcome::too_early) ready_.emplace(self.time, worker);
+        if (outcome != Outcome::done) return;
+      }
+    }
+    ++finished_;
+    result_.seconds = std::max(result_.seconds, self.time);
+  }
+
+  Outcome play(int worker, const Task& task, double now) {
+    Worker& self = state(worker);
+    const CompiledTask& compiled =
+        compiled_
+            .programs[static_cast<std::size_t>(worker)][static_cast<std::size_t>(self.position)];
+    switch (task.kind) {
+      case TaskKind::send:
+        if (self.time > now) return Outcome::too_early;
+        send(worker, task, compiled);
+        return Outcome::done;
+      case TaskKind::receive: {
+        const double arrival = messages_[static_cast<std::size_t>(compiled.channel)].take(worker);
+        if (arrival == kNotYet) return Outcome::blocked;
+        wait_until(worker, task, arrival);
+        record(worker, task, compiled, Activity::communicate);
+        return Outcome::done;
+      }
+      case TaskKind::reduce_start:
+      case TaskKind::reduce_sum:
+      case TaskKind::reduce_finish: return reduce(worker, task, compiled, now);
+      default: record(worker, task, compiled, Activity::compute); return Outcome::done;
+    }
+  }
+
+  void send(int worker, const Task& task, const CompiledTask& compiled) {
+    const double arrival = ways_.send(state(worker).time, {worker, task.peer, compiled.bytes});
+    wake(messages_[static_cast<std::size_t>(compiled.channel)].put(arrival), arrival);
+    ++messages_sent_;
+    record(worker, task, compiled, Activity::communicate);
+  }
+
+  Outcome reduce(int worker, const Task& task, const CompiledTask& compiled, double now) {
+    Worker& self = state(worker);
+    const auto index = static_cast<std::size_t>(compiled.channel);
+    ReductionQueue& queue = reductions_[index];
+    ReductionQueue::Member& member = queue.members[static_cast<std::size_t>(compiled.member)];
+    if (task.kind == TaskKind::reduce_start) {
+      if (self.time > now) return Outcome::too_early;
+      join(index, queue.shards, member.started++, self.time);
+      record(worker, task, compiled, Activity::communicate);
+      return Outcome::done;
+    }
+    if (task.kind == TaskKind::reduce_finish) {
+      const double arrival = wait_for(queue.gathered, member.finished, worker);
+      if (arrival == kNotYet) return Outcome::blocked;
+      ++member.finished;
+      wait_until(worker, task, arrival);
+      record(worker, task, compiled, Activity::communicate);
+      return Outcome::done;
+    }
+    if (!self.sum_done) {
+      const double arrival = wait_for(queue.shards, member.summed, worker);
+      if (arrival == kNotYet) return Outcome::blocked;
+      wait_until(worker, task, arrival);
+      record(worker, task, compiled, Activity::communicate);
+      self.sum_done = true;
+    }
+    if (self.time > now) return Outcome::too_early;
+    self.sum_done = false;
+    join(index, queue.gathered, member.summed++, self.time);
+    return Outcome::done;
+  }
+
+  static Exchange& exchange_at(std::vector<Exchange>& exchanges, int number) {
+    if (exchanges.size() <= static_cast<std::size_t>(number)) {
+      exchanges.resize(static_cast<std::size_t>(number) + 1);
+    }
+    return exchanges[static_cast<std::size_t>(number)];
+  }
+
+  /// A member has sent its shards; the last one's coming sets the exchange going.
+  void join(std::size_t reduction, std::vector<Exchange>& exchanges, int number, double now) {
+    const Spread& group = spread_of(reduction);
+    Exchange& exchange = exchange_at(exchanges, number);
+    if (++exchange.came < group.members) return;
+    messages_sent_ += compiled_.reductions[reduction].messages;
+    exchange.done = ways_.exchange(now, group, compiled_.reductions[reduction].bytes);
+    for (const int blocked : exchange.blocked) wake(blocked, exchange.done);
+    exchange.blocked = {};
+  }
+
+  static double wait_for(std::vector<Exchange>& exchanges, int number, int worker) {
+    Exchange& exchange = exchange_at(exchanges, number);
+    if (exchange.done == kNotYet) exchange.blocked.push_back(worker);
+    return exchange.done;
+  }
+
+  /// A blocked worker plays its task once more: what it waited for is known now.
+  void wake(int worker, double time) {
+    if (worker >= 0) ready_.emplace(std::max(time, state(worker).time), worker);
+  }
+
+  void wait_until(int worker, const Task& task, double time) {
+    Worker& self = state(worker);
+    if (time <= self.time) return;
+    add_event(worker, {.task = self.position,
+                       .activity = Activity::wait,
+                       .minibatch = minibatch_of(self, task),
+                       .step = self.step,
+                       .begin = self.time,
+                       .end = time});
+    self.time = time;
+  }
+
+  /// The worker's own part of the task.
+  void record(int worker, const Task& task, const CompiledTask& compiled, Activity activity) {
+    Worker& self = state(worker);
+    const Event event{.task = self.position,
+                      .activity = activity,
+                      .minibatch = minibatch_of(self, task),
+                      .step = self.step,
+                      .begin = self.time,
+                      .end = self.time + compiled.seconds,
+                      .bytes = task.kind == TaskKind::receive ? 0 : compiled.bytes};
+    self.time = event.end;
+    add_event(worker, event);
+    const auto minibatch = static_cast<std::size_t>(event.minibatch);
+    if (activity == Activity::compute) compute_of_[minibatch] += compiled.seconds;
+    if (task.kind == TaskKind::update || !has_updates_) {
+      end_of_[minibatch] = std::max(end_of_[minibatch], event.end);
+    }
+  }
+
+  void add_event(int worker, const Event& event) {
+    result_.trace.workers[static_cast<std::size_t>(worker)].add(event);
+  }
+
+  /// Minibatches first < m <= last are the steady state: neither the first ones nor, where there
+  /// are others, those that end while the loop runs dry.
+  void summarise() {
+    if (minibatches_ == 0) return;
+    const std::int64_t early = std::max<std::int64_t>(1, minibatches_ / 4);
+    const std::int64_t first = std::min(early, minibatches_ - 2);
+    const std::int64_t last =
+        std::clamp(minibatches_ - 1 - plan_.depth(), first + 1, minibatches_ - 1);
+    const double begin = first >= 0 ? end_of_[static_cast<std::size_t>(first)] : 0;
+    const double seconds = end_of_[static_cast<std::size_t>(last)] - begin;
+    double compute = 0;
+    for (std::int64_t m = first + 1; m <= last; ++m) {
+      compute += compute_of_[static_cast<std::size_t>(m)];
+    }
+    result_.step_seconds = seconds / static_cast<double>(last - first);
+    if (seconds > 0) {
+      result_.utilisation = compute / (seconds * static_cast<double>(workers_.size()));
+    }
+    std::int64_t bytes = 0;
+    for (const WorkerTrace& trace : result_.trace.workers) bytes += trace.totals().bytes;
+    result_.bytes_per_step = bytes / minibatches_;
+    result_.messages_per_step = messages_sent_ / minibatches_;
+  }
+
+  std::string blocked_workers() const {
+    constexpr int kNamed = 16;
+    std::string text = "the plan cannot come to its end";
+    int blocked = 0;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      const Worker& worker = workers_[i];
+      if (worker.step == steps_ || ++blocked > kNamed) continue;
+      const Task& task = plan_.programs[i].tasks[static_cast<std::size_t>(worker.position)];
+      text +=
+          fmt::format("{} worker {} waits in {}, minibatch {}, step {}", blocked == 1 ? ":" : ";",
+                      i, describe(plan_, task), minibatch_of(worker, task), worker.step);
+    }
+    if (blocked > kNamed) text += fmt::format("; and {} more", blocked - kNamed);
+    return text;
+  }
+
+  const Plan& plan_;
+  const Compiled compiled_;
+  const std::int64_t minibatches_;
+  const std::int64_t steps_;
+  Ways ways_;
+  std::vector<Worker> workers_;
+  std::vector<MessageQueue> messages_;
+  std::vector<ReductionQueue> reductions_;
+  std::vector<double> compute_of_;  ///< by minibatch, of all workers
+  std::vector<double> end_of_;      ///< by minibatch: its last update
+  using Ready = std::pair<double, int>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
+  bool has_updates_ = false;
+  int finished_ = 0;
+  std::int64_t messages_sent_ = 0;
+  Simulation result_;
+};
+
+}  // namespace
+
+Simulation simulate(const Plan& plan, const CostModel& cost, const SimulateOptions& options) {
+  if (options.minibatches < 0) fail("simulate: {} minibatches", options.minibatches);
+  if (plan.workers() > plan.machine.workers()) {
+    fail("simulate: {} programs for a machine of {} workers", plan.workers(),
+         plan.machine.workers());
+  }
+  return Simulator(plan, cost, options).run();
+}
+
+}  // namespace plait

@@ -1,0 +1,33 @@
+#include "strategy/serial/serial.hpp"
+
+#include "base/error.hpp"
+#include "strategy/steps.hpp"
+
+namespace plait {
+
+Plan make_serial_plan(const PlanRequest& request) {
+  const int parts = request.microbatches;
+  if (request.machine.workers() != 1) {
+    user_error(
+        "--strategy serial is for one worker, not for {} ({} nodes x {}): use --workers 1, "
+        "or --strategy data_parallel",
+        request.machine.workers(), request.machine.nodes, request.machine.workers_per_node);
+  }
+  if (parts > request.batch) {
+    user_error("--microbatches {} are more than the {} samples of --batch: use at most {}", parts,
+               request.batch, request.batch);
+  }
+  Plan plan = empty_plan("serial", request);
+  std::vector<Task>& tasks = plan.programs.front().tasks;
+  for (int part = 0; part < parts; ++part) {
+    const Task like{.accumulate = part > 0, .samples = part_of(part, parts)};
+    append_forward(plan.network, like, tasks);
+    for (int block = plan.network.size(); block-- > 0;) {
+      append_backward(plan.network, block, like, tasks);
+    }
+  }
+  append_updates(plan.network, request.clip, tasks);
+  return plan;
+}
+
+}  // namespace plait

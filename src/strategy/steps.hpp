@@ -1,0 +1,21 @@
+// Pieces of programs that several strategies share: the plain way through a chain of blocks.
+#pragma once
+
+#include "strategy/strategy.hpp"
+
+namespace plait {
+
+/// A plan with everything the request says and one empty program per worker.
+Plan empty_plan(const std::string& strategy, const PlanRequest& request);
+
+/// load, forward of every block, loss; samples and accumulate are those of `like`.
+void append_forward(const Network& network, const Task& like, std::vector<Task>& tasks);
+
+/// backward_data, then backward_weights of one block. Blocks without parameters have no weights
+/// task; the first of the chain then has none at all.
+void append_backward(const Network& network, int block, const Task& like, std::vector<Task>& tasks);
+
+/// clip if wanted, then the update of every block with parameters.
+void append_updates(const Network& network, bool clip, std::vector<Task>& tasks);
+
+}  // namespace plait

@@ -1,0 +1,40 @@
+// A strategy is a function: network x machine x cost -> plan. This is the list of them; nobody else
+// knows their names.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "cost/cost_model.hpp"
+
+namespace plait {
+
+struct PlanRequest {
+  const Network& network;
+  const Machine& machine;
+  const CostModel* cost = nullptr;  ///< null: the strategy does without
+  std::int64_t batch = 64;
+  int microbatches = 1;
+  int optimizer_states = 1;
+  bool clip = false;
+  int wire_bytes = 4;
+  std::int64_t bucket_bytes = 8 << 20;
+};
+
+struct Strategy {
+  std::string name;
+  std::string about;  ///< one line for people
+  std::function<Plan(const PlanRequest&)> make;
+};
+
+std::span<const Strategy> strategies();
+std::vector<std::string> strategy_names();
+/// UserError ("did you mean") for a name that is not among them.
+void check_strategy(const std::string& name);
+
+/// The checked plan of the strategy with this name; UserError for an unknown one ("did you mean"),
+/// or where the strategy cannot use the machine (more workers than samples, ...).
+Plan make_plan(const std::string& strategy, const PlanRequest& request);
+
+}  // namespace plait

@@ -1,0 +1,36 @@
+#include "trace/trace.hpp"
+
+namespace plait {
+
+void WorkerTrace::add(const Event& event) {
+  const double seconds = event.end - event.begin;
+  switch (event.activity) {
+    case Activity::compute: totals_.compute += seconds; break;
+    case Activity::communicate: totals_.communicate += seconds; break;
+    case Activity::wait: totals_.wait += seconds; break;
+  }
+  ++totals_.events;
+  totals_.bytes += event.bytes;
+  if (keep_steps_ == 0) return;
+  if (keep_steps_ > 0) {
+    const std::int64_t too_old = event.step - keep_steps_;
+    while (first_ < events_.size() && events_[first_].step <= too_old) ++first_;
+    // Moving what is kept costs no more than the events dropped since the last time.
+    if (first_ > events_.size() / 2) {
+      events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+  }
+  events_.push_back(event);
+}
+
+std::span<const Event> WorkerTrace::events() const { return std::span(events_).subspan(first_); }
+
+Shares shares(const Totals& totals, double seconds) {
+  if (!(seconds > 0)) return {};
+  return {.busy = totals.compute / seconds,
+          .communication = totals.communicate / seconds,
+          .wait = totals.wait / seconds};
+}
+
+}  // namespace plait

@@ -1,0 +1,59 @@
+// Trace: what happened on each worker, append-only. The simulator and the runtime write the same
+// kind; nothing in a run reads it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace plait {
+
+enum class Activity : std::uint8_t { compute, communicate, wait };
+
+struct Event {
+  std::int32_t task = 0;  ///< position in the worker's program
+  Activity activity = Activity::compute;
+  std::int64_t minibatch = 0;
+  std::int64_t step = 0;
+  double begin = 0;  ///< seconds from the beginning of the trace
+  double end = 0;
+  std::int64_t bytes = 0;
+};
+
+/// Seconds by activity over the whole run, whatever the events kept.
+struct Totals {
+  double compute = 0;
+  double communicate = 0;
+  double wait = 0;
+  std::int64_t events = 0;
+  std::int64_t bytes = 0;
+};
+
+/// One worker's events: the last `keep_steps` steps (all when negative), and totals of everything.
+class WorkerTrace {
+ public:
+  explicit WorkerTrace(std::int64_t keep_steps = -1) : keep_steps_(keep_steps) {}
+  void add(const Event& event);
+  std::span<const Event> events() const;
+  const Totals& totals() const { return totals_; }
+
+ private:
+  std::int64_t keep_steps_;
+  std::vector<Event> events_;
+  std::size_t first_ = 0;  ///< events before it are too old
+  Totals totals_;
+};
+
+struct Trace {
+  std::vector<WorkerTrace> workers;
+};
+
+/// Shares of the time between two moments; what is left of 1 is idle.
+struct Shares {
+  double busy = 0;
+  double communication = 0;
+  double wait = 0;
+};
+Shares shares(const Totals& totals, double seconds);
+
+}  // namespace plait

@@ -1,0 +1,17 @@
+#include "transport/mpi/check.hpp"
+
+#include <mpi.h>
+
+#include "base/error.hpp"
+
+namespace plait::mpi {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  fail("{} failed: {}", call, text);
+}
+
+}  // namespace plait::mpi

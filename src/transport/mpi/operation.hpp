@@ -1,0 +1,30 @@
+// Operation: one send or receive of a member, shared by the thread that waits for it and the one
+// that speaks MPI.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "transport/carrier.hpp"
+
+namespace plait::mpi {
+
+struct Operation {
+  // Fixed from the beginning.
+  Label label;
+  bool sends = false;
+  std::span<const std::byte> out{};  ///< of a send
+  std::span<std::byte> in{};         ///< of a receive
+
+  // Of the thread that speaks MPI, until finished.
+  int parts = 0;  ///< MPI requests still under way
+  int slot = -1;
+  std::string error{};  ///< text of a Failure
+
+  bool finished = false;  ///< guarded by the engine
+};
+
+using OperationPtr = std::shared_ptr<Operation>;
+
+}  // namespace plait::mpi

@@ -1,0 +1,294 @@
+// plait plan: its table and JSON, plans as text, simulated traces, profiles of ours and published
+// ones; and what it refuses, in one line, with exit code 2.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+#include "cli/process.hpp"
+
+namespace plait {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class PlanVerb : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  Ended plan(const Words& words) const { return run_plait(folder_.path(), Words{"plan"} + words); }
+
+  std::string text_of(const Words& words) const {
+    const Ended ended = plan(words);
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(ended.err, "");
+    return ended.out;
+  }
+
+  Json json_of(const Words& words) const {
+    const std::string text = text_of(words + Words{"--json"});
+    EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+    return Json::parse(text, nullptr, false);
+  }
+
+  void expect_refused(const Words& words, const std::string& message) const {
+    for (const Words& way : {Words{}, Words{"--json"}, Words{"--show"}}) {
+      const Ended ended = plan(words + way);
+      EXPECT_EQ(ended.exit_code, 2) << ended.err;
+      EXPECT_EQ(ended.out, "");
+      EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+      EXPECT_THAT(plait_lines(ended.err), ElementsAre(HasSubstr(message))) << ended.err;
+    }
+  }
+
+  /// A profile of lenet; measured once for the test that calls it.
+  void write_profile() const {
+    const Ended ended =
+        run_plait(folder_.path(), {"profile", "--model", "lenet", "--batch", "8", "--threads", "1",
+                                   "--steps", "1", "--out", "lenet.json", "--json"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(Json::parse(ended.out, nullptr, false),
+              Json::parse(read_text(path("lenet.json")), nullptr, false));
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(PlanVerb, GivesEveryField) {
+  const Json json = json_of({"--model", "mlp:32", "--workers", "1,2,4", "--batch", "64"});
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["model"], "mlp:32");
+  EXPECT_EQ(json["batch"], 64);
+  EXPECT_EQ(json["simulated"], true);
+  std::vector<std::string> seen;
+  for (const Json& plan : json["plans"]) {
+    for (const char* field : {"strategy", "workers", "step_seconds", "speedup", "utilisation",
+                              "bytes_per_step", "peak_memory_bytes", "staleness_max"}) {
+      EXPECT_TRUE(plan.contains(field)) << field;
+    }
+    seen.push_back(
+        fmt::format("{}{}", plan["strategy"].get<std::string>(), plan["workers"].get<int>()));
+    EXPECT_GT(plan["step_seconds"], 0);
+    EXPECT_GT(plan["speedup"], 0);
+    EXPECT_GT(plan["utilisation"], 0);
+    EXPECT_LE(plan["utilisation"], 1 + 1e-9);
+    EXPECT_GT(plan["peak_memory_bytes"], 0);
+    EXPECT_EQ(plan["staleness_max"], 0);
+    EXPECT_EQ(plan["bytes_per_step"] == 0, plan["workers"] == 1);
+  }
+  EXPECT_THAT(seen, ElementsAre("serial1", "data_parallel1", "data_parallel2", "data_parallel4"));
+  EXPECT_DOUBLE_EQ(json["plans"][0]["speedup"], 1);
+}
+
+TEST_F(PlanVerb, BytesAreThoseOfARealStep) {
+  const Words task{"--model", "mlp:256", "--batch", "64", "--workers", "2"};
+  const Json planned = json_of(task + Words{"--strategies", "data_parallel"})["plans"][0];
+  const Ended ended =
+      run_plait(folder_.path(), Words{"train"} + task +
+                                    Words{"--data", "glyphs", "--train-limit", "640", "--steps",
+                                          "10", "--threads", "1", "--strategy", "data_parallel",
+                                          "--run-dir", "none", "--json", "--quiet"});
+  const Json trained = Json::parse(ended.out, nullptr, false);
+  ASSERT_TRUE(trained.is_object()) << ended.err;
+  const double steps = trained["steps"];
+  EXPECT_NEAR(trained["bytes_sent"].get<double>() / steps, planned["bytes_per_step"],
+              0.01 * planned["bytes_per_step"].get<double>());  // the last layer is padded
+  EXPECT_EQ(trained["messages_sent"].get<double>() / steps, planned["messages_per_step"]);
+}
+
+TEST_F(PlanVerb, HalfTheBytesAndSlowerLinks) {
+  const Words task{"--model", "mlp:256", "--workers", "2", "--strategies", "data_parallel"};
+  const Json usual = json_of(task)["plans"][0];
+  const Json half = json_of(task + Words{"--wire", "bf16"})["plans"][0];
+  EXPECT_EQ(2 * half["bytes_per_step"].get<std::int64_t>(), usual["bytes_per_step"]);
+  EXPECT_LT(half["step_seconds"], usual["step_seconds"]);
+  const Json slow =
+      json_of(task + Words{"--nodes", "2", "--link-between-nodes", "10Mbit/s,100us"})["plans"][0];
+  EXPECT_EQ(slow["nodes"], 2);
+  // Each worker sends half of all it sends in a step through its own end of the link.
+  EXPECT_GT(slow["step_seconds"], usual["bytes_per_step"].get<double>() / 2 * 8 / 10e6);
+}
+
+TEST_F(PlanVerb, TheTableHasOneLinePerPlan) {
+  const std::string text = text_of({"--model", "lenet", "--nodes", "2", "--workers-per-node", "2"});
+  EXPECT_THAT(text, HasSubstr("lenet, batch 64, costs: analytic; simulated, nothing was run\n"));
+  EXPECT_THAT(text, HasSubstr("strategy"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("\ndata_parallel +2 x 2 +[0-9.]+ +[0-9.]+x +[0-9]+%"));
+  EXPECT_THAT(text, HasSubstr("\nnot possible: serial: "));
+  EXPECT_THAT(text_of({"--model", "lenet", "--nodes", "16"}), HasSubstr("16 x 1"));
+}
+
+TEST_F(PlanVerb, ShowsThePlansThemselves) {
+  const Words one{"--model", "mlp:32", "--workers", "2", "--strategies", "data_parallel", "--show"};
+  const std::string text = text_of(one);
+  for (const char* part : {"data_parallel: mlp:32 on 2 workers", "load", "forward of fc1", "loss",
+                           "backward_weights", "reduce_start of bucket 0", "update"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const Json json = json_of(one);
+  EXPECT_EQ(json["strategy"], "data_parallel");
+  ASSERT_EQ(json["workers"].size(), 2U);
+  EXPECT_EQ(json["workers"][1]["tasks"][0]["kind"], "load");
+}
+
+TEST_F(PlanVerb, WritesTheSimulatedTrace) {
+  for (const int workers : {2, 65}) {
+    const Ended ended = plan({"--model", "mlp:32", "--batch", "65", "--workers",
+                              std::to_string(workers), "--trace", "trace.json", "--json"});
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("trace.json"));
+    EXPECT_TRUE(Json::parse(ended.out, nullptr, false).is_object());
+    const Json trace = Json::parse(read_text(path("trace.json")), nullptr, false);
+    ASSERT_TRUE(trace.is_object());
+    std::set<int> seen;
+    for (const Json& event : trace["traceEvents"]) {
+      if (event["ph"] == "X") seen.insert(event["tid"].get<int>());
+    }
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(workers));
+  }
+}
+
+TEST_F(PlanVerb, TakesWhatProfileMeasured) {
+  write_profile();
+  const Json profile = Json::parse(read_text(path("lenet.json")), nullptr, false);
+  for (const char* field : {"model", "batch", "threads", "blocks", "step_ms"}) {
+    EXPECT_TRUE(profile.contains(field)) << field;
+  }
+  const Json alone = json_of({"--profile", "lenet.json", "--workers", "1,2"});
+  EXPECT_EQ(alone["model"], "lenet");
+  EXPECT_EQ(alone["batch"], 8);
+  EXPECT_THAT(alone["cost"].get<std::string>(), HasSubstr("lenet.json"));
+  // Tasks leave gaps between them in a real step, more on a busy machine; never the other way
+  // round.
+  const double measured = profile["step_ms"].get<double>() / 1e3;
+  EXPECT_GT(alone["plans"][0]["step_seconds"], 0.3 * measured);
+  EXPECT_LT(alone["plans"][0]["step_seconds"], 1.1 * measured);
+  const Json named = json_of({"--profile", "lenet.json", "--model", "lenet", "--data-shape",
+                              "1x28x28", "--workers", "1,2"});
+  EXPECT_EQ(named["plans"], alone["plans"]);
+}
+
+TEST_F(PlanVerb, RefusesProfilesThatDoNotFit) {
+  write_profile();
+  expect_refused(
+      {"--profile", "lenet.json", "--model", "mlp:32"},
+      "lenet.json: a profile of another network ('lenet', but the plan is for 'mlp:32')");
+  expect_refused({"--profile", "lenet.json", "--model", "lenet", "--data-shape", "1x32x32"},
+                 "a profile of another network");
+  expect_refused({"--profile", "none.json"}, "none.json: cannot be opened");
+  expect_refused({"--profile", "."}, "is a folder");
+  const std::string good = read_text(path("lenet.json"));
+  write_text(path("bad"), good.substr(0, good.size() / 2));
+  expect_refused({"--profile", "bad"}, "bad: not valid JSON");
+  Json other = Json::parse(good);
+  other["blocks"][0]["forward_ms"] = -1;
+  write_text(path("bad"), other.dump());
+  expect_refused({"--profile", "bad"}, "forward_ms is -1");
+  other = Json::parse(good);
+  other["batch"] = 1e300;
+  write_text(path("bad"), other.dump());
+  expect_refused({"--profile", "bad"}, "bad: ");
+  other = Json::parse(good);
+  other.erase("blocks");
+  write_text(path("bad"), other.dump());
+  expect_refused({"--profile", "bad"}, "blocks");
+  write_text(path("bad"), "");
+  expect_refused({"--profile", "bad"}, "bad: ");
+  write_text(path("bad"), std::string("\xff\xfe\x00\x01{", 5));
+  expect_refused({"--profile", "bad"}, "bad");
+}
+
+TEST_F(PlanVerb, RefusesMachinesThatCannotBe) {
+  const auto refused = [&](const Words& words, const std::string& message) {
+    expect_refused(Words{"--model", "mlp:32"} + words, message);
+  };
+  refused({"--nodes", "0"}, "--nodes 0 is out of range; it must be between 1 and");
+  refused({"--workers", "0"}, "--workers 0 is out of range");
+  refused({"--workers", "1,2,-1"}, "--workers -1 is out of range");
+  refused({"--workers", "1,,2"}, "--workers needs a whole number");
+  refused({"--workers", "4294967297"}, "--workers 4294967297 is out of range");
+  refused({"--workers", "3", "--nodes", "2"},
+          "--workers 3 cannot be shared evenly by --nodes 2; try 2");
+  refused({"--workers", "4", "--workers-per-node", "2"}, "exclude each other");
+  refused({"--workers-per-node", "x", "--workers", "1"}, "--workers-per-node needs a whole number");
+  refused({"--nodes", "1048576", "--workers-per-node", "1048576"}, "");
+  for (const char* flag : {"--link-between-nodes", "--link-inside-node"}) {
+    refused({flag, "fast"}, fmt::format("{}: 'fast' is no link", flag));
+    refused({flag, "0Gbit/s"}, fmt::format("{}: '0Gbit/s' is 0 bytes/s", flag));
+    refused({flag, "1Gbit/s,-5us"}, "is no link");
+    refused({flag, "1Gbit/s,5us,7us"}, "is no link");
+    refused({flag, ""}, flag);
+  }
+}
+
+TEST_F(PlanVerb, RefusesPlansThatCannotBe) {
+  const auto refused = [&](const Words& words, const std::string& message) {
+    expect_refused(Words{"--model", "lenet"} + words, message);
+  };
+  refused({"--strategies", "data_paralel"}, "'data_paralel' (did you mean 'data_parallel'?)");
+  refused({"--strategies", "serial,data_paralel"}, "did you mean 'data_parallel'?");
+  refused({"--strategies", "serial", "--workers", "2"}, "serial is for one worker");
+  refused({"--workers", "100", "--batch", "64"}, "--workers 100 are more than the plan can use");
+  refused({"--workers", "100", "--batch", "64", "--strategies", "data_parallel"},
+          "use at most 64 workers or a --batch of at least 100");
+  refused({"--workers", "2", "--batch", "4", "--microbatches", "3"}, "more than the plan can use");
+  refused({"--memory-per-worker", "1"}, "the machine has 1.0 MB for each");
+  refused({"--memory-per-worker", "1", "--workers", "2", "--strategies", "data_parallel"},
+          "worker 0 needs about ");
+  refused({"--wire", "fp8"}, "--wire fp8 is not known (did you mean 'fp32'?)");
+  refused({"--microbatches", "0"}, "--microbatches 0 is out of range");
+  refused({"--batch", "0"}, "--batch 0 is out of range");
+  refused({"--data-shape", "28"}, "28");
+  refused({"--trace", "nowhere/t.json"}, "nowhere/t.json: cannot be written");
+  expect_refused({}, "add --model NAME or --profile FILE");
+  expect_refused({"--model", "lent"}, "did you mean 'lenet'?");
+}
+
+class PublishedProfiles : public PlanVerb {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::is_directory(kFolder)) {
+      GTEST_SKIP() << kFolder << " is not there";
+    }
+  }
+  const std::filesystem::path kFolder =
+      std::filesystem::path(PLAIT_SOURCE_DIR) / "../shared/data/pipedream-profiles";
+};
+
+TEST_F(PublishedProfiles, ArePlanned) {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(kFolder)) {
+    if (file.path().extension() != ".txt") continue;
+    ++count;
+    const Json json = json_of({"--profile", file.path().string(), "--workers", "1,2,8"});
+    EXPECT_EQ(json["model"], file.path().stem().string());
+    ASSERT_EQ(json["plans"].size(), 4U) << file.path();
+    double last = 0;
+    for (const Json& plan : json["plans"]) {
+      EXPECT_GE(plan["speedup"].get<double>(), last - 1e-9);
+      EXPECT_LE(plan["speedup"], plan["workers"].get<double>() + 1e-9);
+      last = plan["speedup"];
+    }
+    EXPECT_GT(last, 1.5) << file.path();
+  }
+  EXPECT_GT(count, 0);
+}
+
+TEST_F(PublishedProfiles, AreRefusedWhenDamagedOrMisnamed) {
+  const std::filesystem::path file = kFolder / "vgg16.txt";
+  expect_refused({"--profile", file.string(), "--model", "vgg16"}, "leave --model away");
+  const std::string good = read_text(file);
+  write_text(path("short.txt"), good.substr(0, 2000));
+  expect_refused({"--profile", "short.txt"}, "short.txt:12: ");
+  std::string text = good;
+  text[text.find("forward_compute_time=") + 21] = 'x';
+  write_text(path("number.txt"), text);
+  expect_refused({"--profile", "number.txt"}, "number.txt:1: forward_compute_time");
+}
+
+}  // namespace
+}  // namespace plait

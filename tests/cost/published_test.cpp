@@ -1,0 +1,216 @@
+// Published profiles: a made-up residual graph by hand, the real files where they are, and a table
+// of files that are refused.
+#include "cost/published.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cost/cost_testing.hpp"
+
+namespace plait {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string node(int number, const std::string& description, const std::string& measures) {
+  return fmt::format("node{} -- {} -- {}\n", number, description, measures);
+}
+
+std::string measures(double forward, double backward, double activation, double parameters) {
+  return fmt::format(
+      "forward_compute_time={:.3f}, backward_compute_time={:.3f}, activation_size={:.3f}, "
+      "parameter_size={:.3f}",
+      forward, backward, activation, parameters);
+}
+
+/// Batch 8. node4 is read by node5 and node6; node10 (a size) and node9 by node11.
+std::string residual() {
+  return node(6, "Add(inplace)", measures(0.5, 0, 320, 0)) +
+         node(5, "Conv2d(3, 3)", measures(3, 5, 320, 40)) +
+         node(2, "Conv2d(1, 3, kernel_size=(3, 3))", measures(2, 4, 320, 20)) +
+         node(1, "Input", measures(100, 0, 96, 0)) +
+         node(3, "BatchNorm2d(3, eps=1e-05)", measures(0.25, 1, 320, 24)) +
+         node(4, "ReLU(inplace)", measures(0.125, 0.5, 320, 0)) +
+         node(9, "MaxPool2d(2)", measures(0.1, 0.2, 160, 0)) +
+         node(10, "Size(0)", measures(0, 0, 4, 0)) + node(11, "View(5)", measures(0, 0, 160, 0)) +
+         node(12, "Linear(in_features=5, out_features=10, bias=True)", measures(1, 3, 320, 240)) +
+         "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode4 -- node5\n"
+         "\tnode5 -- node6\r\n  node4 -- node6\n\n\tnode6 -- node9\n\tnode9 -- node10\n"
+         "\tnode9 -- node11\n\tnode10 -- node11\n\tnode11 -- node12";
+}
+
+TEST(PublishedProfile, IsAChainCutWhereOneTensorCrosses) {
+  const PublishedProfile profile = parse_published(residual(), "dir/small.txt");
+  const Network& network = profile.network;
+  EXPECT_EQ(network.name, "small");
+  EXPECT_EQ(profile.batch, 8);  // 320 bytes are 8 x 10 features
+  std::vector<std::string> names;
+  for (int i = 0; i < network.size(); ++i) {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
+    names.push_back(block.name);
+    EXPECT_EQ(block.src, i);
+    EXPECT_EQ(block.dst, i + 1);
+    EXPECT_TRUE(block.spec.nodes.empty());
+  }
+  EXPECT_THAT(names, ElementsAre("conv2d_2", "batchnorm2d_3", "relu_4", "conv2d_5..add_6",
+                                 "maxpool2d_9", "size_10..view_11", "linear_12"));
+  EXPECT_THAT(network.tensors, ElementsAre(3, 10, 10, 10, 10, 5, 5, 10));
+  EXPECT_EQ(network.blocks[3].parameters, 10);
+  EXPECT_EQ(network.blocks[3].inner_elements, 10);
+  EXPECT_EQ(network.blocks[5].inner_elements, 1);
+  EXPECT_EQ(network.parameters(), (40 + 20 + 24 + 240) / 4);
+}
+
+TEST(PublishedProfile, CostsAreThePublishedOnesInProportion) {
+  const auto cost = make_published_cost(parse_published(residual(), "dir/small.txt"));
+  const BlockSeconds first = cost->block(0, 8);
+  EXPECT_DOUBLE_EQ(first.forward, 2e-3);
+  EXPECT_DOUBLE_EQ(first.backward_data, 2e-3);
+  EXPECT_DOUBLE_EQ(first.backward_weights, 2e-3);
+  EXPECT_EQ(first.update, 0);
+  const BlockSeconds relu = cost->block(2, 8);
+  EXPECT_DOUBLE_EQ(relu.backward_data, 0.5e-3);
+  EXPECT_EQ(relu.backward_weights, 0);
+  const BlockSeconds group = cost->block(3, 4);
+  EXPECT_DOUBLE_EQ(group.forward, 0.5 * 3.5e-3);
+  EXPECT_DOUBLE_EQ(group.backward_data, 0.25 * 5e-3);
+  EXPECT_EQ(cost->loss(8) + cost->load(8) + cost->sum(8, 2), 0);
+  EXPECT_EQ(cost->contention(8), 1);
+  EXPECT_EQ(cost->source(), "published profile dir/small.txt");
+}
+
+TEST(PublishedProfile, WithoutALinearLayerTheBatchIsTheUsualOne) {
+  const std::string text = node(1, "Input", measures(1, 0, 512, 0)) +
+                           node(2, "ReLU", measures(1, 1, 1024, 0)) + "\tnode1 -- node2\n";
+  const PublishedProfile profile = parse_published(text, "p");
+  EXPECT_EQ(profile.batch, kPublishedBatch);
+  EXPECT_THAT(profile.network.tensors, ElementsAre(1, 2));
+}
+
+TEST(PublishedProfile, SeveralInputsAreOne) {
+  const std::string text =
+      node(1, "Input0", measures(1, 0, 512, 0)) + node(2, "Input1", measures(1, 0, 1024, 0)) +
+      node(3, "ReLU", measures(1, 1, 512, 0)) + node(4, "Add", measures(1, 1, 512, 0)) +
+      node(5, "ReLU", measures(1, 1, 512, 0)) +
+      "\tnode1 -- node3\n\tnode2 -- node4\n\tnode3 -- node4\n\tnode4 -- node5";
+  const PublishedProfile profile = parse_published(text, "p");
+  EXPECT_THAT(profile.network.tensors, ElementsAre(3, 1, 1));
+  EXPECT_EQ(profile.network.blocks[0].name, "relu_3..add_4");
+}
+
+struct BadPublished {
+  std::string name;
+  std::string text;
+  std::string message;
+};
+
+class BadPublishedFiles : public testing::TestWithParam<BadPublished> {};
+
+TEST_P(BadPublishedFiles, AreRefusedInOneLineWithTheFilesName) {
+  const std::string message = refusal([] { parse_published(GetParam().text, "dir/p.txt"); });
+  EXPECT_THAT(message, StartsWith("dir/p.txt:"));
+  EXPECT_THAT(message, HasSubstr(GetParam().message));
+  EXPECT_THAT(message, testing::Not(HasSubstr("\n")));
+}
+
+const std::string kGood = measures(1, 1, 512, 0);
+const std::string kInput = node(1, "Input", kGood);
+
+INSTANTIATE_TEST_SUITE_P(
+    PublishedProfile, BadPublishedFiles,
+    testing::Values(
+        BadPublished{"Empty", "", "no line of a node"},
+        BadPublished{"OtherText", kInput + "loss 3\n", "p.txt:2: 'loss 3' is neither"},
+        BadPublished{"BadName", "layer1 -- ReLU -- " + kGood, "'layer1' is no name of a node"},
+        BadPublished{"NoNumber", "node -- ReLU -- " + kGood, "'node' is no name"},
+        BadPublished{"HugeNumber", "node99999999999 -- ReLU -- " + kGood, "is no name"},
+        BadPublished{"NoEquals", node(1, "Input", "forward"), "'forward' where key=number"},
+        BadPublished{"UnknownKey", node(1, "Input", kGood + ", colour=3"), "unknown key 'colour'"},
+        BadPublished{"KeyTwice", node(1, "Input", kGood + ", parameter_size=3"),
+                     "parameter_size comes twice"},
+        BadPublished{"KeyMissing", node(1, "Input", "forward_compute_time=1"),
+                     "backward_compute_time is missing"},
+        BadPublished{"Negative", node(1, "Input", measures(-1, 1, 1, 1)),
+                     "forward_compute_time is -1"},
+        BadPublished{"Nan",
+                     node(1, "Input",
+                          "forward_compute_time=nan, backward_compute_time=1, activation_size=1, "
+                          "parameter_size=1"),
+                     "forward_compute_time is nan"},
+        BadPublished{"Huge", node(1, "Input", measures(1, 1, 1e15, 1)),
+                     "activation_size is 1000000000000000;"},
+        BadPublished{
+            "NoNumberAtAll",
+            node(1, "Input",
+                 "forward_compute_time=1, backward_compute_time=1, activation_size=[1; 2], "
+                 "parameter_size=1"),
+            "activation_size is '[1; 2]', not a number"},
+        BadPublished{"NodeTwice", kInput + kInput, "p.txt:2: node1 comes twice"},
+        BadPublished{"UnknownEdge", kInput + "\tnode1 -- node7\n",
+                     "p.txt:2: an edge of node7, which has no line"},
+        BadPublished{"OnlyInput", kInput, "nothing but an Input"},
+        BadPublished{"NoInput", node(1, "ReLU", kGood), "no edge ends at node1"},
+        BadPublished{"TwoEnds",
+                     kInput + node(2, "ReLU", kGood) + node(3, "ReLU", kGood) +
+                         "\tnode1 -- node2\n\tnode1 -- node3\n",
+                     "node2 and node3"},
+        BadPublished{"Circle",
+                     kInput + node(2, "ReLU", kGood) + node(3, "ReLU", kGood) +
+                         node(4, "ReLU", kGood) +
+                         "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node2\n\tnode3 -- node4\n",
+                     "circle around node2"},
+        BadPublished{"AllCircle",
+                     node(2, "ReLU", kGood) + node(3, "ReLU", kGood) +
+                         "\tnode2 -- node3\n\tnode3 -- node2\n",
+                     "no node is the Input"},
+        BadPublished{"IntoInput",
+                     kInput + node(2, "ReLU", kGood) + "\tnode1 -- node2\n\tnode2 -- node1\n",
+                     "node1 is an Input but an edge ends there"}),
+    [](const auto& one) { return one.param.name; });
+
+/// Sums of the columns, without the line of the Input. Blocks by hand: a ResNet has conv, bn, relu
+/// and pool, two for each residual block (up to its add, and relu), then pool, view and linear.
+struct RealProfile {
+  std::string name;
+  double forward_ms;
+  double backward_ms;
+  std::int64_t batch;
+  int blocks;
+};
+
+class RealProfiles : public testing::TestWithParam<RealProfile> {};
+
+TEST_P(RealProfiles, TimesAndParametersAreAllThere) {
+  const std::string path =
+      PLAIT_SOURCE_DIR "/../shared/data/pipedream-profiles/" + GetParam().name + ".txt";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const PublishedProfile profile = read_published(path);
+  const auto cost = make_published_cost(profile);
+  EXPECT_EQ(profile.batch, GetParam().batch);
+  EXPECT_EQ(profile.network.size(), GetParam().blocks);
+  EXPECT_EQ(profile.network.input, Shape{3 * 224 * 224});
+  EXPECT_EQ(profile.network.tensors.back(), 1000);
+  double forward = 0;
+  double backward = 0;
+  for (int i = 0; i < profile.network.size(); ++i) {
+    const BlockSeconds block = cost->block(i, profile.batch);
+    forward += block.forward;
+    backward += block.backward_data + block.backward_weights;
+  }
+  EXPECT_NEAR(1e3 * forward, GetParam().forward_ms, 1e-6);
+  EXPECT_NEAR(1e3 * backward, GetParam().backward_ms, 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(PublishedProfile, RealProfiles,
+                         testing::Values(RealProfile{"alexnet", 44.801, 40.520, 256, 21},
+                                         RealProfile{"vgg16", 233.902, 438.633, 128, 39},
+                                         RealProfile{"resnet18", 107.446, 152.296, 256, 23},
+                                         RealProfile{"resnet50", 182.488, 260.931, 128, 39}),
+                         [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace plait

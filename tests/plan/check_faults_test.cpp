@@ -1,0 +1,392 @@
+// Every fault the check knows, provoked by damaging a good plan.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/error.hpp"
+#include "plan/check.hpp"
+#include "plan/hand_made.hpp"
+
+namespace plait {
+namespace {
+
+using hand_made::erase;
+using hand_made::move_to;
+using hand_made::position;
+using hand_made::task;
+using hand_made::tasks_of;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+/// A good plan, how it is spoilt, and what the fault must say.
+struct Damage {
+  std::string name;
+  std::function<Plan()> good;
+  std::function<void(Plan&)> spoil;
+  std::vector<std::string> says;
+};
+
+void PrintTo(const Damage& damage, std::ostream* out) { *out << damage.name; }
+
+class CheckFinds : public ::testing::TestWithParam<Damage> {};
+
+TEST_P(CheckFinds, TheFault) {
+  Plan plan = GetParam().good();
+  GetParam().spoil(plan);
+  const std::vector<std::string> found = faults(plan);
+  ASSERT_FALSE(found.empty());
+  for (const std::string& text : GetParam().says) EXPECT_THAT(found, Contains(HasSubstr(text)));
+  EXPECT_THROW(check_plan(plan), Failure);
+}
+
+const auto serial = [] { return hand_made::serial(); };
+const auto serial2 = [] { return hand_made::serial(2); };
+const auto data = [] { return hand_made::data_parallel(); };
+const auto sync_pipe = [] { return hand_made::synchronous_pipeline(); };
+const auto async_pipe = [] { return hand_made::asynchronous_pipeline(); };
+
+const Damage kIndices[] = {
+    {"NoBlocks", serial, [](Plan& p) { p.network.blocks.clear(); }, {"no blocks"}},
+    {"ABlockWithoutItsTensor",
+     serial,
+     [](Plan& p) { p.network.blocks[2].dst = 9; },
+     {"block bn goes from tensor 2 to 9, but there are 5 tensors"}},
+    {"NoBatch", serial, [](Plan& p) { p.batch = 0; }, {"the batch is 0 samples"}},
+    {"NoMicrobatches", serial, [](Plan& p) { p.microbatches = 0; }, {"0 microbatches"}},
+    {"OddWire", serial, [](Plan& p) { p.wire_bytes = 3; }, {"has 3 bytes"}},
+    {"TooManyPrograms",
+     serial,
+     [](Plan& p) { p.programs.emplace_back(); },
+     {"2 programs for 1 workers"}},
+    {"NoPrograms", serial, [](Plan& p) { p.programs.clear(); }, {"0 programs"}},
+    {"AGroupWithAStranger",
+     data,
+     [](Plan& p) {
+       p.groups[0] = {0, 2};
+     },
+     {"group 0 must"}},
+    {"AGroupOutOfOrder",
+     data,
+     [](Plan& p) {
+       p.groups[0] = {1, 0};
+     },
+     {"group 0 must"}},
+    {"AnEmptyGroup", data, [](Plan& p) { p.groups.emplace_back(); }, {"group 1 must"}},
+    {"ABucketWithAStranger", data, [](Plan& p) { p.buckets[1].blocks = {4}; }, {"bucket 1 names"}},
+    {"ABucketWithABlockTwice",
+     data,
+     [](Plan& p) {
+       p.buckets[1].blocks = {0, 0};
+     },
+     {"bucket 1 names a block twice"}},
+    {"NoSuchBlock",
+     serial,
+     [](Plan& p) { task(p, 0, TaskKind::forward, 2).block = 7; },
+     {"worker 0, task 3 (forward of block 7): there is no block 7, only 4"}},
+    {"ATaskWithoutBlock",
+     serial,
+     [](Plan& p) { task(p, 0, TaskKind::update).block = -1; },
+     {"there is no block -1"}},
+    {"NoSuchTensor",
+     sync_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::send).tensor = 5; },
+     {"worker 0, task 3 (send of tensor 5 to worker 1, part 1 of 2): there is no tensor 5"}},
+    {"NoSuchPeer",
+     sync_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::send).peer = 2; },
+     {"the peer must be another one of the 2 workers"}},
+    {"AMessageToMyself",
+     sync_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::send).peer = 0; },
+     {"the peer must be another one"}},
+    {"NoSuchBucket",
+     data,
+     [](Plan& p) { task(p, 1, TaskKind::reduce_sum).bucket = 3; },
+     {"there is no bucket 3, only 3"}},
+    {"NoSuchGroup",
+     data,
+     [](Plan& p) { task(p, 1, TaskKind::reduce_sum).group = 1; },
+     {"there is no group 1, only 1"}},
+    {"NoMember", data, [](Plan& p) { p.groups[0] = {0}; }, {"no member of group 0"}},
+    {"NoPartOfAMinibatch",
+     serial,
+     [](Plan& p) {
+       task(p, 0, TaskKind::loss).samples = {1, 1, 1};
+     },
+     {"1/1 to 1/1 is no part of a minibatch"}},
+    {"AnEmptyPart",
+     serial,
+     [](Plan& p) {
+       task(p, 0, TaskKind::loss).samples = {0, 1, 9};
+     },
+     {"it gets no sample of a batch of 8"}},
+    {"ANegativeOffset",
+     serial,
+     [](Plan& p) { task(p, 0, TaskKind::loss).offset = -1; },
+     {"the offset is -1"}},
+    {"APhaseThatNeverComes",
+     serial,
+     [](Plan& p) { task(p, 0, TaskKind::loss).phase = 1; },
+     {"phase 1 of every 1 steps never comes"}},
+    {"EveryZero",
+     serial,
+     [](Plan& p) { task(p, 0, TaskKind::loss).every = 0; },
+     {"phase 0 of every 0 steps never comes"}},
+};
+
+const Damage kValues[] = {
+    {"AMissingProducer",
+     serial,
+     [](Plan& p) { erase(p, 0, TaskKind::forward, 1); },
+     {"worker 0, task 2 (forward of bn): reads tensor 2, which no task of this worker writes",
+      "(backward_data of pool): reads what another task of pool leaves"}},
+    {"NoTargets",
+     sync_pipe,
+     [](Plan& p) { erase(p, 1, TaskKind::load); },
+     {"(loss, part 1 of 2): reads the targets, which no task of this worker writes"}},
+    {"AProducerThatComesLater",
+     serial,
+     [](Plan& p) { move_to(p, 0, 3, 2); },
+     {"worker 0, task 2 (forward of bn): reads tensor 2, which forward of pool (task 3) writes "
+      "only later"}},
+    {"AProducerInALaterStep",
+     serial,
+     [](Plan& p) { task(p, 0, TaskKind::forward, 1).offset = 1; },
+     {"(forward of bn): reads tensor 2, which forward of pool (task 2) writes only later"}},
+    {"WeightsBeforeData",
+     serial,
+     [](Plan& p) { move_to(p, 0, 7, 6); },
+     {"(backward_weights of fc): reads what another task of fc leaves"}},
+    {"OtherSamples",
+     serial2,
+     [](Plan& p) {
+       task(p, 0, TaskKind::forward, 2).samples = {0, 2, 2};
+     },
+     {"(forward of bn, samples 0/2 to 2/2): reads tensor 2"}},
+    {"AValueWrittenTwice",
+     serial,
+     [](Plan& p) { tasks_of(p, 0).insert(tasks_of(p, 0).begin() + 3, tasks_of(p, 0)[2]); },
+     {"worker 0, task 3 (forward of pool): writes tensor 2, which forward of pool (task 2) has "
+      "written for the same minibatch"}},
+    {"AProducerThatRests",
+     serial,
+     [](Plan& p) {
+       task(p, 0, TaskKind::forward, 1).every = 4;
+       task(p, 0, TaskKind::forward, 1).phase = 2;
+     },
+     {"(forward of bn): reads tensor 2 in steps in which forward of pool (task 2) rests"}},
+    {"AGradientUsedTooLate",
+     async_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::update).offset = 3; },
+     {"(update of conv1): uses the gradient of conv1 when backward_data of conv1 (task 6) has "
+      "overwritten it for the next minibatch"}},
+};
+
+const Damage kUpdates[] = {
+    {"AMissingUpdate",
+     serial,
+     [](Plan& p) { erase(p, 0, TaskKind::update, 2); },
+     {"(backward_weights of bn): makes a gradient of bn, which this worker never updates",
+      "no worker updates block bn"}},
+    {"ABlockNobodyCaresFor",
+     serial,
+     [](Plan& p) {
+       erase(p, 0, TaskKind::update, 2);
+       erase(p, 0, TaskKind::backward_weights, 2);
+     },
+     {"no worker updates block bn"}},
+    {"TwoUpdates",
+     serial,
+     [](Plan& p) { tasks_of(p, 0).push_back(task(p, 0, TaskKind::update, 2)); },
+     {"(update of bn): the block is updated twice in a step"}},
+    {"AnUpdateWithoutGradient",
+     sync_pipe,
+     [](Plan& p) { tasks_of(p, 0).push_back({.kind = TaskKind::update, .block = 3}); },
+     {"worker 0, task 17 (update of fc): reads the gradient of fc, which no task of this worker "
+      "writes"}},
+    {"AnUpdateTooEarly",
+     serial2,
+     [](Plan& p) { move_to(p, 0, position(p, 0, TaskKind::update, 2), 10); },
+     {"(update of bn): comes before backward_weights of bn (task 23) has completed the gradient"}},
+    {"AnUpdateBeforeTheReduction",
+     data,
+     [](Plan& p) {
+       move_to(p, 1, position(p, 1, TaskKind::update, 3),
+               position(p, 1, TaskKind::reduce_start) + 1);
+     },
+     {"worker 1, task 11 (update of fc): comes before reduce_finish of bucket 0 (task"}},
+    {"AReductionBeforeTheGradient",
+     data,
+     [](Plan& p) { move_to(p, 0, position(p, 0, TaskKind::reduce_start), 9); },
+     {"worker 0, task 9 (reduce_start of bucket 0): sums the gradient of bn before "
+      "backward_weights of bn (task 10) has completed it"}},
+    {"AClipTooEarly",
+     data,
+     [](Plan& p) { move_to(p, 0, position(p, 0, TaskKind::clip), 11); },
+     {"(clip): comes before reduce_finish of bucket 0"}},
+    {"AClipTooLate",
+     data,
+     [](Plan& p) {
+       erase(p, 0, TaskKind::clip);
+       tasks_of(p, 0).push_back({.kind = TaskKind::clip});
+     },
+     {"(clip): comes after update of fc"}},
+    {"AMicrobatchThatOverwrites",
+     serial2,
+     [](Plan& p) {
+       for (Task& t : tasks_of(p, 0)) t.accumulate = false;
+     },
+     {"a microbatch overwrites the gradient of fc"}},
+    {"WeightsThatOverwrite",
+     serial2,
+     [](Plan& p) {
+       for (Task& t : tasks_of(p, 0)) {
+         if (t.kind == TaskKind::backward_weights) t.accumulate = false;
+       }
+     },
+     {"a microbatch overwrites the gradient of fc"}},
+    {"AMicrobatchThatAddsToNothing",
+     serial2,
+     [](Plan& p) {
+       for (Task& t : tasks_of(p, 0)) t.accumulate = t.kind != TaskKind::load;
+     },
+     {"(backward_data of fc, part 1 of 2): adds to a gradient of fc that nothing has begun",
+      "(backward_weights of fc, part 1 of 2): reads the gradient of fc, which nothing has written "
+      "before"}},
+    {"StatisticsThatMoveTwice",
+     serial2,
+     [](Plan& p) {
+       for (Task& t : tasks_of(p, 0)) t.accumulate = t.accumulate && t.kind != TaskKind::forward;
+     },
+     {"(forward of bn, part 2 of 2): moves the running statistics a second time"}},
+    {"BatchNormsGradientLost",
+     serial2,
+     [](Plan& p) { task(p, 0, TaskKind::backward_data, 2).accumulate = true; },
+     {"(backward_data of bn, part 1 of 2): adds to a gradient of bn that nothing has begun"}},
+    {"SamplesWithoutLoss",
+     data,
+     [](Plan& p) {
+       for (Task& t : tasks_of(p, 1)) t.samples = part_of(0, 2);
+     },
+     {"no worker takes the loss of sample 4 of 8"}},
+};
+
+const Damage kMessages[] = {
+    {"NoReceive",
+     sync_pipe,
+     [](Plan& p) { erase(p, 1, TaskKind::receive); },
+     {"worker 0, task 3 (send of tensor 2 to worker 1, part 1 of 2): worker 1 never receives it"}},
+    {"NoSend",
+     sync_pipe,
+     [](Plan& p) { erase(p, 1, TaskKind::send); },
+     {"(receive of the gradient of tensor 2 from worker 1, part 1 of 2): worker 1 never sends it"}},
+    {"AnotherTensor",
+     sync_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::send).tensor = 1; },
+     {"worker 1 never receives it", "worker 0 never sends it"}},
+    {"TheSameMessageTwice",
+     sync_pipe,
+     [](Plan& p) { tasks_of(p, 0).push_back(task(p, 0, TaskKind::send)); },
+     {"(send of tensor 2 to worker 1, part 1 of 2): task 3 does the same in the same step"}},
+    {"AMessageInOtherSteps",
+     sync_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::send).every = 2; },
+     {"(receive of tensor 2 from worker 0, part 1 of 2): runs for other minibatches than the send "
+      "(task 3) of worker 0"}},
+    {"AMemberThatDoesNotStart",
+     data,
+     [](Plan& p) { erase(p, 1, TaskKind::reduce_start); },
+     {"worker 1 of group 0 never starts bucket 0"}},
+    {"AMemberThatDoesNotSum",
+     data,
+     [](Plan& p) { erase(p, 0, TaskKind::reduce_sum); },
+     {"worker 0 of group 0 never sums bucket 0"}},
+    {"AMemberThatDoesNotFinish",
+     data,
+     [](Plan& p) { erase(p, 1, TaskKind::reduce_finish); },
+     {"worker 1 of group 0 never finishes bucket 0"}},
+    {"AMemberInOtherSteps",
+     data,
+     [](Plan& p) { task(p, 1, TaskKind::reduce_sum).every = 2; },
+     {"(reduce_sum of bucket 0): runs for other minibatches than reduce_finish of bucket 0 of "
+      "worker 0"}},
+    {"AFinishBeforeItsSum",
+     data,
+     [](Plan& p) {
+       move_to(p, 1, position(p, 1, TaskKind::reduce_finish), position(p, 1, TaskKind::reduce_sum));
+     },
+     {"worker 1, task 16 (reduce_finish of bucket 0): comes before reduce_sum of bucket 0"}},
+};
+
+const Damage kOrders[] = {
+    {"TwoThatReceiveFirst",
+     sync_pipe,
+     [](Plan& p) {
+       // worker 0 wants the gradients of the first microbatch before it sends the activations
+       move_to(p, 0, position(p, 0, TaskKind::receive), 0);
+     },
+     {"the workers wait for each other for ever: worker 0 waits in receive of the gradient of "
+      "tensor 2 from worker 1 (task 0, step 0, minibatch 0) for worker 1 to send it; worker 1 "
+      "waits in receive of tensor 2 from worker 0 (task 1, step 0, minibatch 0) for worker 0 to "
+      "send it"}},
+    {"ALoopOfSteps",
+     async_pipe,
+     [](Plan& p) {
+       // the gradient of the step before is wanted before the activation it is made of is sent
+       for (Task& t : tasks_of(p, 0)) t.offset = t.offset == 2 ? 1 : 0;
+       move_to(p, 0, position(p, 0, TaskKind::receive), position(p, 0, TaskKind::send));
+       for (Task& t : tasks_of(p, 1)) t.offset = 0;
+       std::vector<Task>& tasks = tasks_of(p, 1);
+       tasks.insert(tasks.begin(),
+                    {.kind = TaskKind::receive, .tensor = 1, .peer = 0, .offset = 0});
+       tasks_of(p, 0).push_back({.kind = TaskKind::send, .tensor = 1, .peer = 1, .offset = 1});
+     },
+     {"for ever: worker 0 waits in receive of the gradient of tensor 2 from worker 1 (task 3, step "
+      "1, minibatch 0)"}},
+    {"SumsInOppositeOrders",
+     data,
+     [](Plan& p) {
+       // worker 0 sums bucket 0 before it starts bucket 1, worker 1 the other way round
+       const auto find = [&](int worker, TaskKind kind, int bucket) {
+         const std::vector<Task>& tasks = tasks_of(p, worker);
+         return static_cast<int>(
+             std::ranges::find_if(
+                 tasks, [&](const Task& t) { return t.kind == kind && t.bucket == bucket; }) -
+             tasks.begin());
+       };
+       move_to(p, 0, find(0, TaskKind::reduce_sum, 0), find(0, TaskKind::reduce_start, 1));
+       move_to(p, 1, find(1, TaskKind::reduce_start, 0), find(1, TaskKind::reduce_sum, 1));
+       move_to(p, 1, find(1, TaskKind::reduce_sum, 0), find(1, TaskKind::reduce_finish, 0) - 1);
+     },
+     {"worker 0 waits in reduce_sum of bucket 0 (task 14, step 0, minibatch 0) for worker 1 to "
+      "start it; worker 1 waits in reduce_sum of bucket 1 (task 15, step 0, minibatch 0) for "
+      "worker 0 to start it"}},
+    {"AFinishThatHoldsUpASum",
+     data,
+     [](Plan& p) {
+       // worker 0 wants bucket 0 finished before it sums bucket 1; worker 1 the other way round
+       std::vector<Task>& first = tasks_of(p, 0);
+       std::vector<Task>& second = tasks_of(p, 1);
+       const auto sum = static_cast<std::size_t>(position(p, 0, TaskKind::reduce_sum));
+       const auto finish = static_cast<std::size_t>(position(p, 0, TaskKind::reduce_finish));
+       std::swap(first[sum + 1], first[finish]);        // sum 0, finish 0, sum 2, sum 1, ...
+       std::swap(second[sum], second[sum + 1]);         // sum 1, sum 0, ...
+       std::swap(second[sum + 1], second[finish + 1]);  // sum 1, finish 1, sum 2, finish 0, sum 0
+       std::swap(second[finish], second[finish + 1]);
+     },
+     {"worker 0 waits in reduce_finish of bucket 0 (task 17, step 0, minibatch 0) for worker 1 to "
+      "sum it; worker 1 waits in reduce_finish of bucket 1 (task 17, step 0, minibatch 0) for "
+      "worker 0 to sum it"}},
+};
+
+std::string damage_name(const ::testing::TestParamInfo<Damage>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Indices, CheckFinds, ::testing::ValuesIn(kIndices), damage_name);
+INSTANTIATE_TEST_SUITE_P(Values, CheckFinds, ::testing::ValuesIn(kValues), damage_name);
+INSTANTIATE_TEST_SUITE_P(Updates, CheckFinds, ::testing::ValuesIn(kUpdates), damage_name);
+INSTANTIATE_TEST_SUITE_P(Messages, CheckFinds, ::testing::ValuesIn(kMessages), damage_name);
+INSTANTIATE_TEST_SUITE_P(Orders, CheckFinds, ::testing::ValuesIn(kOrders), damage_name);
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,299 @@
+// The memory map, judged by playing the loop on memory that remembers who wrote it last.
+#include "plan/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "model/zoo.hpp"
+#include "plan/hand_made.hpp"
+
+namespace plait {
+namespace {
+
+constexpr std::int64_t kMinibatches = 9;
+
+std::size_t plan_size(const Plan& plan, const Value& value) {
+  return hand_made::value_bytes(plan, value);
+}
+
+/// One worker's memory in cells of 64 bytes; a cell knows the slot and minibatch last written.
+class RememberingMemory {
+ public:
+  RememberingMemory(const Plan& plan, const MemoryMap& map) : plan_(plan), map_(map) {
+    cells_.resize(map.bytes / 64);
+  }
+
+  void play(const Program& program) {
+    for (std::int64_t step = 0; step < kMinibatches + plan_.depth(); ++step) {
+      // receives are posted at the beginning of their step
+      each(program, step, [&](const Task& task, std::int64_t minibatch) {
+        if (task.kind == TaskKind::receive) write_all(task, minibatch);
+      });
+      const std::vector<Tag> under_way = std::exchange(sends_, {});
+      each(program, step, [&](const Task& task, std::int64_t minibatch) {
+        if (task.kind != TaskKind::receive) write_all(task, minibatch);
+        // after the writes of the same task: nothing is in place
+        for (const Access& access : accesses(plan_, task)) {
+          if (access.writes || is_permanent(access.value.role)) continue;
+          EXPECT_TRUE(holds(map_.find(access.value), minibatch))
+              << describe(plan_, task) << " reads " << name_of(access.value.role) << " "
+              << access.value.index << " of minibatch " << minibatch << ", overwritten";
+          if (task.kind == TaskKind::send) sends_.push_back({map_.find(access.value), minibatch});
+        }
+      });
+      // a send may take until the end of the next step
+      for (const Tag& tag : under_way) EXPECT_TRUE(holds(tag.slot, tag.minibatch));
+    }
+  }
+
+ private:
+  struct Tag {
+    int slot = -1;
+    std::int64_t minibatch = -1;
+    bool operator==(const Tag&) const = default;
+  };
+
+  template <class Body>
+  void each(const Program& program, std::int64_t step, const Body& body) {
+    for (const Task& task : program.tasks) {
+      const std::int64_t minibatch = step - task.offset;
+      if (minibatch < 0 || minibatch >= kMinibatches || !task.runs_at(step)) continue;
+      body(task, minibatch);
+    }
+  }
+
+  std::span<Tag> cells(int number, std::int64_t minibatch) {
+    const Slot& slot = map_.slots.at(static_cast<std::size_t>(number));
+    const std::size_t copy = static_cast<std::size_t>(minibatch % slot.copies);
+    const std::size_t begin = slot.offset + copy * slot.bytes;
+    EXPECT_LE(begin + slot.bytes, map_.bytes);
+    EXPECT_EQ(begin % 64, 0U);
+    return std::span(cells_).subspan(begin / 64, slot.bytes / 64);
+  }
+
+  void write_all(const Task& task, std::int64_t minibatch) {
+    for (const Access& access : accesses(plan_, task)) {
+      if (!access.writes || is_permanent(access.value.role)) continue;
+      const int number = map_.find(access.value);
+      ASSERT_GE(number, 0);
+      std::ranges::fill(cells(number, minibatch), Tag{number, minibatch});
+    }
+  }
+
+  bool holds(int number, std::int64_t minibatch) {
+    return std::ranges::all_of(cells(number, minibatch), [&](const Tag& tag) {
+      return tag == Tag{number, minibatch};
+    });
+  }
+
+  const Plan& plan_;
+  const MemoryMap& map_;
+  std::vector<Tag> cells_;
+  std::vector<Tag> sends_;
+};
+
+void expect_sound(const Plan& plan, const std::string& name) {
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    SCOPED_TRACE(name + ", worker " + std::to_string(worker));
+    const MemoryMap map =
+        map_memory(plan, worker, [&](const Value& value) { return plan_size(plan, value); });
+    RememberingMemory(plan, map).play(plan.programs[static_cast<std::size_t>(worker)]);
+  }
+}
+
+/// Bytes that must be there at the worst moment, wherever they lie.
+std::size_t lower_bound(const MemoryMap& map, std::size_t tasks) {
+  std::size_t worst = 0;
+  for (int at = 0; at < static_cast<int>(tasks); ++at) {
+    std::size_t alive = 0;
+    for (const Slot& slot : map.slots) {
+      if (!slot.shareable) {
+        alive += slot.bytes * static_cast<std::size_t>(slot.copies);
+      } else if (slot.begin <= at && at <= slot.end) {
+        alive += slot.bytes;
+      }
+    }
+    worst = std::max(worst, alive);
+  }
+  return worst;
+}
+
+Plan serial_plan(const std::string& model, int microbatches) {
+  Plan plan = hand_made::serial(microbatches);
+  plan.network = make_network(make_model(model, {3, 32, 32}, 10));
+  plan.batch = 32;
+  plan.programs[0].tasks.clear();
+  hand_made::Writer write(plan.programs[0]);
+  const int last = plan.network.size() - 1;
+  for (int part = 0; part < microbatches; ++part) {
+    write.with = {.samples = part_of(part, microbatches), .accumulate = part > 0};
+    write.task(TaskKind::load).forward(0, last).task(TaskKind::loss);
+    write.backward(plan.network, last, 0);
+  }
+  write.with = {};
+  write.update(plan.network, 0, last);
+  return plan;
+}
+
+TEST(MemoryMap, NoValueIsOverwrittenWhileItIsNeeded) {
+  for (const auto& [name, plan] : hand_made::all_plans()) expect_sound(plan, name);
+  expect_sound(serial_plan("vgg16", 1), "vgg16");
+  expect_sound(serial_plan("resnet20", 3), "resnet20");
+}
+
+TEST(MemoryMap, IsCloseToTheLowerBound) {
+  for (const char* model : {"vgg16", "vgg11", "resnet20", "resnet164", "lenet"}) {
+    for (int microbatches : {1, 4}) {
+      const Plan plan = serial_plan(model, microbatches);
+      const MemoryMap map =
+          map_memory(plan, 0, [&](const Value& value) { return plan_size(plan, value); });
+      const std::size_t bound = lower_bound(map, plan.programs[0].tasks.size());
+      EXPECT_GE(map.bytes, bound) << model;
+      EXPECT_LE(static_cast<double>(map.bytes), 1.05 * static_cast<double>(bound)) << model;
+      RecordProperty(std::string(model) + std::to_string(microbatches),
+                     std::to_string(static_cast<double>(map.bytes) / static_cast<double>(bound)));
+    }
+  }
+}
+
+TEST(MemoryMap, SharesBytesInOneStep) {
+  const Plan plan = serial_plan("vgg16", 1);
+  const MemoryMap map =
+      map_memory(plan, 0, [&](const Value& value) { return plan_size(plan, value); });
+  std::size_t apart = 0;
+  for (const Slot& slot : map.slots) {
+    EXPECT_TRUE(slot.shareable);
+    EXPECT_EQ(slot.copies, 1);
+    apart += slot.bytes;
+  }
+  EXPECT_LT(map.bytes * 4, apart * 3);
+}
+
+int copies(const Plan& plan, int worker, const Value& value) {
+  const MemoryMap map =
+      map_memory(plan, worker, [&](const Value& of) { return plan_size(plan, of); });
+  return map.slots.at(static_cast<std::size_t>(map.find(value))).copies;
+}
+
+TEST(MemoryMap, KeepsAsManyCopiesAsMinibatchesAreUnderWay) {
+  const Plan plan = hand_made::asynchronous_pipeline();
+  // written in step m, read by the backward in step m + 2, further down in the program
+  EXPECT_EQ(copies(plan, 0, {.role = Role::tensor, .index = 0}), 3);
+  EXPECT_EQ(copies(plan, 0, {.role = Role::saved, .index = 0}), 3);
+  // sent in the step it is made (pool's backward does not need its dst), one more for the send
+  EXPECT_EQ(copies(plan, 0, {.role = Role::tensor, .index = 2}), 2);
+  // received and used in one step
+  EXPECT_EQ(copies(plan, 0, {.role = Role::diff, .index = 2}), 1);
+  EXPECT_EQ(copies(plan, 1, {.role = Role::tensor, .index = 3}), 1);
+  EXPECT_EQ(copies(plan, 1, {.role = Role::diff, .index = 2}), 2);
+}
+
+TEST(MemoryMap, OneCopyLessWhereTheLastUseStandsAboveTheWriter) {
+  Plan plan = hand_made::asynchronous_pipeline();
+  std::vector<Task>& tasks = plan.programs[0].tasks;
+  std::rotate(tasks.begin(), tasks.begin() + hand_made::position(plan, 0, TaskKind::receive),
+              tasks.end());
+  EXPECT_EQ(copies(plan, 0, {.role = Role::tensor, .index = 0}), 2);
+  expect_sound(plan, "rotated");
+}
+
+TEST(MemoryMap, WhatIsReceivedLivesFromTheBeginningOfItsStep) {
+  // read a step late, above the receive: the next receive is posted before that
+  Plan plan = hand_made::empty_plan("late", 2);
+  hand_made::Writer write(plan.programs[0]);
+  write.with.offset = 1;
+  write.forward(2, 2);
+  write.with.offset = 0;
+  write.message(TaskKind::receive, 2, false, 1);
+  EXPECT_EQ(copies(plan, 0, {.role = Role::tensor, .index = 2}), 2);
+  expect_sound(plan, "late");
+}
+
+TEST(MemoryMap, AReaderUsesTheSmallestValueThatHoldsItsSamples) {
+  Plan plan = hand_made::empty_plan("nested", 1);
+  plan.programs[0].tasks = {{.kind = TaskKind::load},
+                            {.kind = TaskKind::load, .samples = part_of(0, 2)},
+                            {.kind = TaskKind::load, .samples = {0, 3, 4}},
+                            {.kind = TaskKind::forward, .block = 0, .samples = part_of(1, 4)}};
+  const MemoryMap map =
+      map_memory(plan, 0, [&](const Value& value) { return plan_size(plan, value); });
+  for (const Slot& slot : map.slots) {
+    if (slot.value.role != Role::tensor || slot.value.index != 0) continue;
+    const bool half = slot.value.samples == part_of(0, 2);
+    EXPECT_EQ(slot.end, half ? 3 : slot.begin);
+  }
+  const int found = map.find({Role::tensor, 0, part_of(1, 4)});
+  EXPECT_EQ(map.slots.at(static_cast<std::size_t>(found)).value.samples, part_of(0, 2));
+}
+
+TEST(MemoryMap, WhatTravelsHasItsOwnPlace) {
+  const Plan plan = hand_made::synchronous_pipeline();
+  const MemoryMap map =
+      map_memory(plan, 0, [&](const Value& value) { return plan_size(plan, value); });
+  for (const Slot& slot : map.slots) {
+    const bool travels =
+        slot.value.index == 2 && (slot.value.role == Role::tensor || slot.value.role == Role::diff);
+    EXPECT_EQ(slot.shareable, !travels);
+  }
+}
+
+TEST(MemoryMap, FindsPartsOfValues) {
+  Plan plan = hand_made::serial(2);
+  std::vector<Task>& tasks = plan.programs[0].tasks;
+  std::erase_if(tasks, [](const Task& task) { return task.kind == TaskKind::load; });
+  tasks.insert(tasks.begin(), {.kind = TaskKind::load});
+  const MemoryMap map =
+      map_memory(plan, 0, [&](const Value& value) { return plan_size(plan, value); });
+  const auto found = [&](const Value& value) {
+    const int number = map.find(value);
+    return number < 0 ? Samples{0, 0, 0}
+                      : map.slots[static_cast<std::size_t>(number)].value.samples;
+  };
+  const Samples whole{};
+  EXPECT_EQ(found({Role::tensor, 0, whole}), whole);
+  EXPECT_EQ(found({Role::tensor, 0, part_of(1, 2)}), whole);
+  EXPECT_EQ(found({Role::tensor, 1, part_of(1, 2)}), part_of(1, 2));
+  EXPECT_EQ(found({Role::tensor, 1, part_of(2, 4)}), part_of(1, 2));
+  EXPECT_EQ(map.find({Role::tensor, 1, whole}), -1);
+  EXPECT_EQ(map.find({Role::tensor, 9, whole}), -1);
+  EXPECT_EQ(map.find({Role::partial, 1, whole}), -1);
+  expect_sound(plan, "parts");
+}
+
+TEST(MemoryMap, ValuesWithoutBytesTakeNone) {
+  const Plan plan = hand_made::serial();
+  EXPECT_EQ(map_memory(plan, 0, [](const Value&) { return std::size_t{0}; }).bytes, 0U);
+}
+
+TEST(EstimateMemory, IsThePeakPlusWhatStays) {
+  for (const auto& [name, plan] : hand_made::all_plans()) {
+    for (int worker = 0; worker < plan.workers(); ++worker) {
+      const MemoryMap map = map_memory(
+          plan, worker, [&](const Value& value) { return hand_made::value_bytes(plan, value); });
+      const std::size_t bound =
+          lower_bound(map, plan.programs[static_cast<std::size_t>(worker)].tasks.size());
+      std::int64_t elements = 0;
+      for (int block = 0; block < plan.network.size(); ++block) {
+        if (hand_made::position(plan, worker, TaskKind::forward, block) < 0) continue;
+        const NetworkBlock& of = plan.network.blocks[static_cast<std::size_t>(block)];
+        elements += 3 * of.parameters + of.state;
+      }
+      EXPECT_EQ(estimate_memory(plan, worker), static_cast<std::int64_t>(bound) + 4 * elements)
+          << name << " " << worker;
+    }
+  }
+}
+
+TEST(EstimateMemory, OfASmallPlanIsWhatTheHandSays) {
+  // 8 samples, values rounded up to 64 bytes. The most is alive when backward_data of bn runs:
+  // tensors 0..2 (2048 + 1024 + 512), targets 64, saved of conv1 and bn (1024 + 512), diff 2 and 3
+  // (512 + 512), pending of bn (512). Then weights, gradients, momentum and bn's state.
+  EXPECT_EQ(estimate_memory(hand_made::serial(), 0),
+            2048 + 1024 + 512 + 1024 + 512 + 512 + 512 + 512 + 4 * (3 * 64 + 8));
+}
+
+}  // namespace
+}  // namespace plait

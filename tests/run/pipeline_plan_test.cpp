@@ -1,0 +1,136 @@
+// The runtime plays any sound plan: pipelines written by hand, which no strategy of this program
+// makes, cut a network at every border.
+#include "plan/check.hpp"
+#include "plan/hand_made.hpp"
+#include "run/training.hpp"
+
+namespace plait {
+namespace {
+
+using hand_made::Writer;
+
+/// Blocks before `cut` on worker 0, the others on worker 1; all forwards, then all backwards.
+Plan synchronous(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
+                 int cut) {
+  Plan plan{.strategy = "by hand", .machine = machine, .network = make_network(model)};
+  plan.batch = config.batch;
+  plan.microbatches = static_cast<int>(config.microbatches);
+  plan.optimizer_states = 1;
+  plan.programs.resize(2);
+  const int last = plan.network.size() - 1;
+  const int parts = plan.microbatches;
+  Writer first(plan.programs[0]);
+  Writer second(plan.programs[1]);
+  for (int part = 0; part < parts; ++part) {
+    first.with = second.with = {.samples = part_of(part, parts), .accumulate = part > 0};
+    first.task(TaskKind::load).forward(0, cut - 1).message(TaskKind::send, cut, false, 1);
+    second.task(TaskKind::load).message(TaskKind::receive, cut, false, 0).forward(cut, last);
+    second.task(TaskKind::loss).backward(plan.network, last, cut);
+    second.message(TaskKind::send, cut, true, 0);
+  }
+  for (int part = 0; part < parts; ++part) {
+    first.with = {.samples = part_of(part, parts), .accumulate = part > 0};
+    first.message(TaskKind::receive, cut, true, 1).backward(plan.network, cut - 1, 0);
+  }
+  first.with = second.with = {};
+  first.update(plan.network, 0, cut - 1);
+  second.update(plan.network, cut, last);
+  check_plan(plan);
+  return plan;
+}
+
+/// A new minibatch every step; worker 1 is one step late, the way back of worker 0 two.
+Plan asynchronous(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
+                  int cut) {
+  Plan plan{.strategy = "by hand", .machine = machine, .network = make_network(model)};
+  plan.batch = config.batch;
+  plan.optimizer_states = 1;
+  plan.programs.resize(2);
+  const int last = plan.network.size() - 1;
+  Writer first(plan.programs[0]);
+  first.task(TaskKind::load).forward(0, cut - 1).message(TaskKind::send, cut, false, 1);
+  first.with.offset = 2;
+  first.message(TaskKind::receive, cut, true, 1).backward(plan.network, cut - 1, 0);
+  first.update(plan.network, 0, cut - 1);
+  Writer second(plan.programs[1]);
+  second.with.offset = 1;
+  second.task(TaskKind::load).message(TaskKind::receive, cut, false, 0).forward(cut, last);
+  second.task(TaskKind::loss).backward(plan.network, last, cut);
+  second.message(TaskKind::send, cut, true, 0).update(plan.network, cut, last);
+  check_plan(plan);
+  return plan;
+}
+
+using Maker = Plan (*)(const TrainConfig&, const ModelSpec&, const Machine&, int);
+
+TrainResult run_cut(const TrainConfig& config, Maker make, int cut) {
+  TrainObserver silent;
+  TrainJob job = job_of(config, silent);
+  job.make_plan = [&](const ModelSpec& model, const Machine& machine) {
+    return make(config, model, machine, cut);
+  };
+  return train(job);
+}
+
+class PipelinePlan : public TrainTest {
+ protected:
+  TrainConfig lenet() const {
+    TrainConfig config = parallel(1);
+    config.strategy = "serial";
+    config.model = "lenet";
+    config.train_limit = 200;  // six of 32 and one of 8
+    config.epochs = 2;
+    return config;
+  }
+};
+
+TEST_F(PipelinePlan, SynchronousHasTheBitsOfOneWorker) {
+  for (const int parts : {1, 2, 4}) {
+    TrainConfig config = lenet();
+    config.microbatches = parts;
+    const TrainResult serial = run(config);
+    config.workers = 2;
+    for (const int cut : {1, 3, 5}) {
+      const TrainResult cut_run = run_cut(config, synchronous, cut);
+      EXPECT_EQ(cut_run.weights_hash, serial.weights_hash) << parts << " parts, cut " << cut;
+      EXPECT_EQ(cut_run.train_loss, serial.train_loss);
+      EXPECT_EQ(cut_run.test_accuracy, serial.test_accuracy);
+      EXPECT_GT(cut_run.bytes_sent, 0);
+    }
+  }
+}
+
+TEST_F(PipelinePlan, SynchronousResumes) {
+  TrainConfig config = lenet();
+  const std::string whole = run(config).weights_hash;
+  config.workers = 2;
+  config.run_dir = (folder_ / "pipeline").string();
+  config.steps = 9;
+  run_cut(config, synchronous, 2);
+  config.steps = 0;
+  config.resume = true;
+  EXPECT_EQ(run_cut(config, synchronous, 4).weights_hash, whole);  // with another cut
+}
+
+TEST_F(PipelinePlan, AsynchronousIsReproducibleAndLearns) {
+  TrainConfig config = lenet();
+  config.workers = 2;
+  config.epochs = 6;
+  config.checkpoint_every = 0;
+  const TrainResult first = run_cut(config, asynchronous, 3);
+  EXPECT_EQ(first.steps, 42);
+  EXPECT_EQ(first.staleness_max, 2);
+  EXPECT_EQ(run_cut(config, asynchronous, 3).weights_hash, first.weights_hash);
+  EXPECT_NE(run(lenet()).weights_hash, first.weights_hash);
+  EXPECT_LT(first.train_loss, 2.0);  // ln 10 = 2.30 is guessing
+
+  config.run_dir = (folder_ / "late").string();
+  config.epochs = 3;  // the pipeline is empty between epochs, so checkpoints there change nothing
+  run_cut(config, asynchronous, 3);
+  config.epochs = 6;
+  config.resume = true;
+  EXPECT_EQ(run_cut(config, asynchronous, 3).weights_hash, first.weights_hash);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,87 @@
+// Training runs for tests: configs and strategies put together as the program does it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "optim/optimizer.hpp"
+#include "run/train.hpp"
+#include "strategy/strategy.hpp"
+
+namespace plait {
+
+inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
+  const Network network = make_network(model);
+  return make_plan(config.strategy,
+                   {.network = network,
+                    .machine = machine,
+                    .batch = config.batch,
+                    .microbatches = static_cast<int>(config.microbatches),
+                    .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+                    .clip = config.clip_norm > 0,
+                    .wire_bytes = config.wire == "bf16" ? 2 : 4,
+                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6)});
+}
+
+inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {
+  return {
+      .config = config,
+      .config_text = "",
+      .make_plan = [config](const ModelSpec& model,
+                            const Machine& machine) { return plan_for(config, model, machine); },
+      .observer = observer};
+}
+
+inline TrainResult run(const TrainConfig& config) {
+  TrainObserver silent;
+  return train(job_of(config, silent));
+}
+
+/// The loss of every step.
+struct LossCurve : TrainObserver {
+  std::vector<double> losses;
+  void step(const StepReport& report) override { losses.push_back(report.loss); }
+};
+
+inline std::vector<double> losses_of(const TrainConfig& config) {
+  LossCurve curve;
+  train(job_of(config, curve));
+  return curve.losses;
+}
+
+class TrainTest : public testing::Test {
+ protected:
+  TrainTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "plait-train-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~TrainTest() override { std::filesystem::remove_all(folder_); }
+
+  /// Small, but with several checkpoints and a shuffle per epoch.
+  TrainConfig small() const {
+    TrainConfig config;
+    config.model = "mlp:32";
+    config.train_limit = 320;
+    config.test_limit = 100;
+    config.batch = 32;
+    config.epochs = 3;
+    config.checkpoint_every = 4;
+    config.threads = 2;
+    config.run_dir = "none";
+    return config;
+  }
+
+  /// The same by `workers` workers of one thread.
+  TrainConfig parallel(int workers) const {
+    TrainConfig config = small();
+    config.strategy = "data_parallel";
+    config.workers = workers;
+    config.threads = 1;
+    return config;
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace plait

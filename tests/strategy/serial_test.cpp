@@ -1,0 +1,100 @@
+// The serial strategy: the order of its tasks, and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "strategy/strategy_testing.hpp"
+
+namespace plait {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Machine kOne{};
+
+TEST(Serial, IsThePlainestOrder) {
+  const Network network = four_blocks();
+  const Plan plan = make_plan("serial", {.network = network, .machine = kOne, .batch = 8});
+  EXPECT_THAT(order_of(plan.programs.at(0)),
+              ElementsAre("load", "forward 0", "forward 1", "forward 2", "forward 3", "loss",
+                          "backward_data 3", "backward_weights 3", "backward_data 2",
+                          "backward_weights 2", "backward_data 1", "backward_data 0",
+                          "backward_weights 0", "update 0", "update 2", "update 3"));
+  EXPECT_EQ(plan.strategy, "serial");
+  EXPECT_TRUE(plan.groups.empty());
+  EXPECT_TRUE(plan.buckets.empty());
+  EXPECT_EQ(plan.depth(), 0);
+  EXPECT_EQ(staleness(plan), std::vector<int>(4, 0));
+}
+
+TEST(Serial, TheFirstBlockGetsNoBackwardIfItHasNothingToLearn) {
+  Network network = four_blocks();
+  network.blocks[0].parameters = 0;
+  network.blocks[0].state = 0;
+  const Plan plan = make_plan("serial", {.network = network, .machine = kOne, .batch = 8});
+  EXPECT_THAT(order_of(plan.programs.at(0)),
+              AllOf(testing::Contains("backward_data 1"),
+                    testing::Not(testing::Contains("backward_data 0"))));
+}
+
+TEST(Serial, MicrobatchesAddUpTheirGradients) {
+  const Network network = four_blocks();
+  const Plan plan = make_plan(
+      "serial", {.network = network, .machine = kOne, .batch = 8, .microbatches = 3, .clip = true});
+  const std::vector<Task>& tasks = plan.programs.at(0).tasks;
+  std::int64_t samples = 0;
+  int clips = 0;
+  for (const Task& task : tasks) {
+    if (task.kind == TaskKind::load) samples += task.samples.count(plan.batch);
+    clips += task.kind == TaskKind::clip ? 1 : 0;
+    if (task.kind == TaskKind::backward_data || task.kind == TaskKind::backward_weights) {
+      EXPECT_EQ(task.accumulate, task.samples.begin > 0);
+    }
+    if (task.kind == TaskKind::clip || task.kind == TaskKind::update) continue;
+    EXPECT_EQ(task.samples.of, 3);
+  }
+  EXPECT_EQ(samples, 8);
+  EXPECT_EQ(clips, 1);
+  const std::vector<std::string> order = order_of(plan.programs.at(0));
+  EXPECT_THAT(std::vector<std::string>(order.end() - 4, order.end()),
+              ElementsAre("clip", "update 0", "update 2", "update 3"));
+}
+
+TEST(Serial, RefusesMoreThanOneWorkerAndSaysWhatToDo) {
+  const Network network = four_blocks();
+  EXPECT_THAT(
+      refusal("serial", {.network = network, .machine = {.nodes = 2, .workers_per_node = 3}}),
+      AllOf(HasSubstr("not for 6 (2 nodes x 3)"), HasSubstr("--workers 1"),
+            HasSubstr("data_parallel")));
+  EXPECT_THAT(
+      refusal("serial", {.network = network, .machine = kOne, .batch = 2, .microbatches = 3}),
+      HasSubstr("--microbatches 3 are more than the 2 samples of --batch: use at most 2"));
+}
+
+TEST(Strategies, AreKnownByNameAndRefusedOtherwise) {
+  EXPECT_THAT(strategy_names(), ElementsAre("serial", "data_parallel"));
+  for (const Strategy& strategy : strategies()) EXPECT_FALSE(strategy.about.empty());
+  const Network network = four_blocks();
+  EXPECT_THAT(refusal("data_paralel", {.network = network, .machine = kOne}),
+              AllOf(HasSubstr("unknown strategy 'data_paralel' (did you mean 'data_parallel'?)"),
+                    HasSubstr("known: serial, data_parallel")));
+}
+
+TEST(Strategies, RefuseRequestsThatMakeNoSense) {
+  const Network network = four_blocks();
+  const Network nothing{};
+  EXPECT_THAT(refusal("serial", {.network = nothing, .machine = kOne}), HasSubstr("no blocks"));
+  EXPECT_THAT(refusal("serial", {.network = network, .machine = {.nodes = 0}}), HasSubstr("0"));
+  EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .batch = 0}),
+              HasSubstr("--batch 0"));
+  EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .microbatches = 0}),
+              HasSubstr("--microbatches 0"));
+  EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .wire_bytes = 3}),
+              HasSubstr("3 bytes"));
+  EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .bucket_bytes = 0}),
+              HasSubstr("0 bytes"));
+}
+
+}  // namespace
+}  // namespace plait
