@@ -172,6 +172,30 @@ TEST_F(PlanVerb, TakesWhatProfileMeasured) {
   EXPECT_EQ(named["plans"], alone["plans"]);
 }
 
+/// Times are never asserted: what is off is printed, ./run bench parallel publishes it.
+TEST_F(PlanVerb, PredictionBesideAMeasurement) {
+  const Words model{"--model", "lenet", "--batch", "64"};
+  const Ended profile =
+      run_plait(folder_.path(), Words{"profile", "--threads", "1", "--out", "p.json"} + model);
+  ASSERT_EQ(profile.exit_code, 0) << profile.err;
+  const Json plans = json_of(model + Words{"--profile", "p.json", "--workers", "1,2"})["plans"];
+  ASSERT_EQ(plans.size(), 3U);  // serial with 1, data_parallel with 1 and 2
+  for (const Json& one : plans) {
+    const std::string workers = std::to_string(one["workers"].get<int>());
+    const Ended train = run_plait(
+        folder_.path(), Words{"train", "--steps", "40", "--threads", "1", "--run-dir", "none",
+                              "--json", "--strategy", one["strategy"], "--workers", workers} +
+                            model);
+    ASSERT_EQ(train.exit_code, 0) << train.err;
+    const double measured = Json::parse(train.out, nullptr, false)["step_seconds"];
+    const double predicted = one["step_seconds"];
+    EXPECT_GT(predicted, 0);
+    fmt::print("{} with {} worker(s): predicted {:.2f} ms, measured {:.2f} ms, off by {:+.1f} %\n",
+               one["strategy"].get<std::string>(), workers, 1e3 * predicted, 1e3 * measured,
+               100 * (predicted / measured - 1));
+  }
+}
+
 TEST_F(PlanVerb, RefusesProfilesThatDoNotFit) {
   write_profile();
   expect_refused(
