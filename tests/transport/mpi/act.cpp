@@ -157,6 +157,7 @@ std::vector<Play> plays() {
 int act(const std::string& name, const fs::path& folder) {
   const std::map<std::string, void (*)(const fs::path&)> roles{
       {"abort", abort_job}, {"throw", throw_past_world}, {"kill", kill_member}};
+  alarm(50);  // nobody stays behind, whatever becomes of mpirun
   try {
     roles.at(name)(folder);
   } catch (const std::exception& error) {

@@ -46,6 +46,7 @@ int run(std::vector<std::string> command, const fs::path& output) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);  // the first mpirun's pipes
   pid_t child = 0;
   const int code = posix_spawnp(&child, command[0].c_str(), &actions, nullptr,
                                 pointers(command).data(), pointers(environment).data());
@@ -86,10 +87,10 @@ std::string stage(const Play& play, int members) {
   fs::remove_all(folder);
   fs::create_directories(folder);
   const fs::path output = folder / "output";
-  const int code =
-      run({"timeout", "60", "mpirun", "-n", std::to_string(members), "--allow-run-as-root",
-           "--oversubscribe", fs::read_symlink("/proc/self/exe"), "--play", play.name, folder},
-          output);
+  const int code = run(
+      {"timeout", "-k", "5", "60", "mpirun", "-n", std::to_string(members), "--allow-run-as-root",
+       "--oversubscribe", fs::read_symlink("/proc/self/exe"), "--play", play.name, folder},
+      output);
   std::string wrong = verdict(play, members, code, folder);
   if (!wrong.empty()) wrong = fmt::format("{}\n{}", wrong, read(output));
   fs::remove_all(folder);
