@@ -140,7 +140,6 @@ TEST_F(Workers, SlowLinksTakeTimeAndChangeNoBits) {
   const double least = bytes * 8 / 20e6;
   const double playing = 600 / slow["images_per_second"].get<double>();
   EXPECT_GT(playing, least);
-  EXPECT_GT(slow["step_seconds"], least / 9);
   EXPECT_GT(least, 0.5) << "the link must be what counts";
 }
 
