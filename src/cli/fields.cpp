@@ -17,6 +17,7 @@ constexpr std::string_view kLength = "Length";
 constexpr std::string_view kOptimizer = "Optimizer and loss";
 constexpr std::string_view kRate = "Learning rate";
 constexpr std::string_view kMachine = "Machine";
+constexpr std::string_view kPipelines = "Pipelines";
 constexpr std::string_view kFolder = "Run folder";
 
 constexpr std::array kFields{
@@ -54,7 +55,8 @@ constexpr std::array kFields{
     Field{"final_lr", &C::final_lr, kRate, "X", "schedule cosine: the end, as a fraction of --lr"},
 
     Field{"strategy", &C::strategy, kMachine, "NAME",
-          "how the work is cut: serial or data_parallel", false},
+          "how the work is cut: serial, data_parallel, layerpipe, ...; plait plan lists them",
+          false},
     Field{"workers", &C::workers, kMachine, "N",
           "how many share the work; 0: what mpirun started, else 1", false},
     Field{"nodes", &C::nodes, kMachine, "N", "the workers pretend to be on N nodes", false},
@@ -65,6 +67,18 @@ constexpr std::array kFields{
     Field{"pin", &C::pin, kMachine, "HOW", "threads to cores: auto, cores or none", false},
     Field{"microbatches", &C::microbatches, kMachine, "N",
           "pieces a worker's share of a batch is computed in"},
+    Field{"pipeline", &C::pipeline, kPipelines, "MODE",
+          "layerpipe: sync, or async (weights some updates old)"},
+    Field{"weights", &C::weights, kPipelines, "HOW",
+          "old weights of async pipelines: stash, rebuilt or ring"},
+    Field{"in_flight", &C::in_flight, kPipelines, "N",
+          "layerpipe: most microbatches on a worker; 0: the planner's choice", false},
+    Field{"replicas", &C::replicas, kPipelines, "", "let pieces of layerpipe have several workers",
+          false},
+    Field{"memory_per_worker", &C::memory_per_worker, kMachine, "MiB",
+          "plans that need more are refused; 0: not checked", false},
+    Field{"profile", &C::profile, kMachine, "FILE",
+          "costs for the planner, of plait profile --out; without: counted", false},
     Field{"bucket_mb", &C::bucket_mb, kMachine, "X", "MB of gradients reduced at a time", false},
     Field{"wire", &C::wire, kMachine, "TYPE", "numbers of reduced gradients: fp32 or bf16"},
     Field{"stall_seconds", &C::stall_seconds, kMachine, "X",

@@ -161,6 +161,9 @@ class Comparison {
       : subject_(subject_of(arguments)), machines_(machines_of(arguments)) {
     microbatches_ = static_cast<int>(arguments.integer("--microbatches", 1, {1, 1 << 20}));
     wire_bytes_ = wire_bytes_of(arguments.text("--wire", "fp32"));
+    pipeline_ = pipeline_request(
+        arguments.text("--pipeline", "sync"), arguments.text("--weights", "stash"),
+        arguments.integer("--in-flight", 0, {0, 1 << 20}), !arguments.on("--no-replicas"));
     const Machine one{.inside = kInside, .between = kBetween};
     serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
     const std::vector<std::string> names = wanted_strategies(arguments);
@@ -170,7 +173,9 @@ class Comparison {
   }
 
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
-  Trace trace_of(const Outcome& one) const { return simulate(one.plan, *subject_.cost).trace; }
+  Trace trace_of(const Outcome& one) const {
+    return simulate(one.plan, *subject_.cost, {.minibatches = steady_minibatches(one.plan)}).trace;
+  }
 
   std::string json() const {
     nlohmann::ordered_json plans = nlohmann::ordered_json::array();
@@ -241,12 +246,15 @@ class Comparison {
                                 .cost = subject_.cost.get(),
                                 .batch = subject_.batch,
                                 .microbatches = microbatches_,
-                                .wire_bytes = wire_bytes_});
+                                .wire_bytes = wire_bytes_,
+                                .pipeline = pipeline_});
   }
 
   Outcome play(Plan plan) const {
     Outcome outcome{.plan = std::move(plan), .simulation = {}};
-    outcome.simulation = simulate(outcome.plan, *subject_.cost, {.keep_events = false});
+    outcome.simulation =
+        simulate(outcome.plan, *subject_.cost,
+                 {.minibatches = steady_minibatches(outcome.plan), .keep_events = false});
     for (int worker = 0; worker < outcome.plan.workers(); ++worker) {
       outcome.peak_memory = std::max(outcome.peak_memory, estimate_memory(outcome.plan, worker));
     }
@@ -261,6 +269,7 @@ class Comparison {
   std::vector<Machine> machines_;
   int microbatches_ = 1;
   int wire_bytes_ = 4;
+  PipelineRequest pipeline_{};
   double serial_seconds_ = 0;
   std::vector<Outcome> outcomes_;
   std::vector<std::string> refused_;
@@ -311,6 +320,26 @@ Verb plan_verb() {
                    .value = "LIST",
                    .help = "all, or names with commas",
                    .standard = "all"},
+                  {.name = "--pipeline",
+                   .value = "MODE",
+                   .help = "layerpipe: sync, or async (weights some updates old)",
+                   .standard = "sync",
+                   .group = "Pipelines"},
+                  {.name = "--weights",
+                   .value = "HOW",
+                   .help = "old weights of async pipelines: stash, rebuilt or ring",
+                   .standard = "stash",
+                   .group = "Pipelines"},
+                  {.name = "--in-flight",
+                   .value = "N",
+                   .help = "layerpipe: most microbatches begun and not ended on a worker; 0: the "
+                           "planner's choice",
+                   .standard = "0",
+                   .group = "Pipelines"},
+                  {.name = "--no-replicas",
+                   .value = "",
+                   .help = "layerpipe: one worker for every piece",
+                   .group = "Pipelines"},
                   {.name = "--workers",
                    .value = "LIST",
                    .help = "numbers of workers to compare",

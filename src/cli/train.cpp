@@ -12,6 +12,9 @@
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "cost/analytic.hpp"
+#include "cost/measured.hpp"
+#include "cost/open_profile.hpp"
 #include "report/perfetto.hpp"
 #include "run/agreement.hpp"
 #include "strategy/strategy.hpp"
@@ -74,18 +77,35 @@ void print_summary(const TrainResult& result) {
   }
 }
 
+std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& network) {
+  if (config.profile.empty()) return make_analytic_cost(network);
+  ProfileSource source = open_profile(config.profile);
+  const auto* ours = std::get_if<ProfileFile>(&source);
+  if (ours == nullptr) {
+    user_error(
+        "--profile {} is a published profile of another network; measure this one with "
+        "plait profile --model {} --out FILE",
+        config.profile, config.model);
+  }
+  return make_measured_cost(*ours, network);
+}
+
 /// The strategy's plan for the config.
 Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
   const Network network = make_network(model);
+  const std::unique_ptr<CostModel> cost = cost_of(config, network);
   return make_plan(config.strategy,
                    {.network = network,
                     .machine = machine,
+                    .cost = cost.get(),
                     .batch = config.batch,
                     .microbatches = static_cast<int>(config.microbatches),
                     .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
                     .clip = config.clip_norm > 0,
                     .wire_bytes = config.wire == "bf16" ? 2 : 4,
-                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6)});
+                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
+                    .pipeline = pipeline_request(config.pipeline, config.weights, config.in_flight,
+                                                 config.replicas)});
 }
 
 TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard, bool quiet,

@@ -82,24 +82,30 @@ std::string short_name(const PublishedNode& node) {
   return fmt::format("{}_{}", name.empty() ? "node" : name, node.number);
 }
 
-/// For every position of the order: how many nodes at or before it are read after it.
-std::vector<int> crossing(const Nodes& nodes, const std::vector<int>& order) {
+/// For every position of the order: the bytes of all nodes at or before it that are read after it.
+std::vector<double> crossing(const Nodes& nodes, const std::vector<int>& order) {
   std::vector<int> position(nodes.size());
   for (std::size_t p = 0; p < order.size(); ++p) {
     position[static_cast<std::size_t>(order[p])] = static_cast<int>(p);
   }
-  std::vector<int> change(order.size());
+  std::vector<double> change(order.size() + 1);
   for (std::size_t p = 0; p < order.size(); ++p) {
     int read = static_cast<int>(p);
     for (const int next : nodes[static_cast<std::size_t>(order[p])].next) {
       read = std::max(read, position[static_cast<std::size_t>(next)]);
     }
-    ++change[p];
-    --change[static_cast<std::size_t>(read)];
+    const double bytes = nodes[static_cast<std::size_t>(order[p])].activation_bytes;
+    change[p] += bytes;
+    change[static_cast<std::size_t>(read)] -= bytes;
   }
-  std::vector<int> count(order.size());
-  std::partial_sum(change.begin(), change.end(), count.begin());
-  return count;
+  std::vector<double> sum(order.size() + 1);
+  std::partial_sum(change.begin(), change.end(), sum.begin());
+  return sum;
+}
+
+/// Convolutions, linear layers and the like: each begins a block, and what follows belongs to it.
+bool has_matrix(const PublishedNode& node) {
+  return node.parameter_bytes > 0 && node.description.find("Norm") == std::string::npos;
 }
 
 /// Grows block by block along the order.
@@ -107,7 +113,7 @@ class ChainBuilder {
  public:
   explicit ChainBuilder(PublishedProfile& profile) : profile_(profile) {}
 
-  void add_input(const PublishedNode& node) { input_ += elements(node); }
+  void add_input(const PublishedNode& node) { input_ += elements(node.activation_bytes); }
   void end_of_inputs() {
     profile_.network.tensors.push_back(std::max<std::int64_t>(input_, 1));
     profile_.network.input = Shape{profile_.network.tensors.front()};
@@ -116,18 +122,21 @@ class ChainBuilder {
     if (first_.empty()) first_ = short_name(node);
     last_ = short_name(node);
     block_.inner_elements += dst_;
-    dst_ = elements(node);
+    dst_ = elements(node.activation_bytes);
     block_.parameters += std::llround(node.parameter_bytes / kFloatBytes);
     seconds_.forward += 1e-3 * node.forward_ms;
-    // Without parameters all of it is for the gradient of the input.
-    const double weights_ms = node.parameter_bytes > 0 ? 0.5 * node.backward_ms : 0;
-    seconds_.backward_data += 1e-3 * (node.backward_ms - weights_ms);
-    seconds_.backward_weights += 1e-3 * weights_ms;
+    seconds_.backward_data += 1e-3 * node.backward_ms;
   }
-  /// The tensor of the node added last crosses alone.
-  void cut() {
+  bool is_open() const { return !first_.empty(); }
+  /// `bytes` cross: those of the node added last, and what others before it are still read for.
+  void cut(double bytes) {
+    dst_ = elements(bytes);
     Network& network = profile_.network;
     block_.name = first_ == last_ ? first_ : first_ + ".." + last_;
+    if (block_.parameters > 0) {
+      seconds_.backward_weights = seconds_.backward_data / 2;
+      seconds_.backward_data -= seconds_.backward_weights;
+    }
     block_.src = network.size();
     block_.dst = network.size() + 1;
     network.blocks.push_back(std::move(block_));
@@ -141,9 +150,8 @@ class ChainBuilder {
 
  private:
   /// Per sample.
-  std::int64_t elements(const PublishedNode& node) const {
-    return std::llround(
-        std::ceil(node.activation_bytes / kFloatBytes / static_cast<double>(profile_.batch)));
+  std::int64_t elements(double bytes) const {
+    return std::llround(std::ceil(bytes / kFloatBytes / static_cast<double>(profile_.batch)));
   }
 
   PublishedProfile& profile_;
@@ -187,7 +195,7 @@ PublishedProfile parse_published(std::string_view text, const std::string& sourc
   const Nodes nodes = parse_published_nodes(text, source);
   check_ends(nodes, source);
   const std::vector<int> order = published_order(nodes, source);
-  const std::vector<int> crossing_after = crossing(nodes, order);
+  const std::vector<double> crossing_after = crossing(nodes, order);
   PublishedProfile profile{.batch = common_batch(nodes), .source = source};
   profile.network.name = std::filesystem::path(source).stem().string();
   ChainBuilder chain(profile);
@@ -200,8 +208,9 @@ PublishedProfile parse_published(std::string_view text, const std::string& sourc
     }
     if (inputs) chain.end_of_inputs();
     inputs = false;
+    if (has_matrix(node) && chain.is_open()) chain.cut(crossing_after[p - 1]);
     chain.add(node);
-    if (crossing_after[p] == 1 || p + 1 == order.size()) chain.cut();
+    if (p + 1 == order.size()) chain.cut(node.activation_bytes);
   }
   return profile;
 }

@@ -9,9 +9,10 @@
 
 namespace plait {
 
-/// The graph as a chain of blocks, cut wherever a single tensor crosses. Input nodes are no block:
-/// their bytes are tensor 0, their time (loading) is left away. Backward is halved into data and
-/// weights where a layer has parameters, and all data where it has none.
+/// The graph as a chain of blocks: every layer with a matrix of parameters begins one, in the order
+/// of the numbers. A skip that spans blocks crosses their borders too, so the tensor of a border
+/// has the size of everything that crosses there. Input nodes are no block: their bytes are tensor
+/// 0, their time (loading) is left away. A block's backward is halved into data and weights.
 struct PublishedProfile {
   Network network{};                   ///< no spec, no MACs: only costs and sizes are known
   std::vector<BlockSeconds> blocks{};  ///< of `batch` samples

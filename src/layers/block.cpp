@@ -54,6 +54,7 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
   }
   dst_desc_ = descs[static_cast<std::size_t>(steps_.back().dst)];
   memory_ = place_memory(steps_, layers_, descs, options.wants_diff_src);
+  pending_bytes_ = memory_.pending_bytes;
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     weights_offset_.push_back(weights_size_);
@@ -68,12 +69,17 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
       std::int64_t& end = slot.spec.trainable ? weights_size_ : state_size_;
       end = std::max(end, base + (slot.offset + slot.physical_size + 15) / 16 * 16);
     }
+    const bool early = memory_.steps[i].run_data && !memory_.steps[i].run_weights;
+    const auto bytes = static_cast<std::size_t>(weights_size_ - weights_offset_[i]) * sizeof(float);
+    early_.push_back({pending_bytes_, early ? bytes : 0});
+    pending_bytes_ += (early_.back().bytes + 63) / 64 * 64;
     for (Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
       scratch_bytes_ = std::max(scratch_bytes_, layers_[i]->scratch_bytes(pass));
     }
     has_backward_data_ =
         has_backward_data_ || memory_.steps[i].run_data || !memory_.steps[i].sums.empty();
-    has_backward_weights_ = has_backward_weights_ || memory_.steps[i].run_weights;
+    has_backward_weights_ =
+        has_backward_weights_ || memory_.steps[i].run_weights || early_[i].bytes > 0;
   }
   scratch_bytes_ += memory_.transient_bytes;
 }
@@ -125,6 +131,11 @@ void Block::backward_data(const BlockArgs& args) {
       layer.diff_dst = at(step.diff_dst);
       layer.diff_src = at(step.diff_src);
       layer.diff_addend = at(step.addend);
+      layer.diff_weights = nullptr;
+      if (early_[i].bytes > 0) {
+        std::memset(args.pending + early_[i].offset, 0, early_[i].bytes);  // the padding stays 0
+        layer.diff_weights = reinterpret_cast<float*>(args.pending + early_[i].offset);
+      }
       layers_[i]->backward_data(layer);
     }
     for (const GradientSum& sum : step.sums) {
@@ -140,6 +151,10 @@ void Block::backward_data(const BlockArgs& args) {
 void Block::backward_weights(const BlockArgs& args) {
   const Resolve at{args};
   for (std::size_t i = layers_.size(); i-- > 0;) {
+    if (early_[i].bytes > 0) {
+      std::memcpy(args.diff_weights + weights_offset_[i], args.pending + early_[i].offset,
+                  early_[i].bytes);
+    }
     if (!memory_.steps[i].run_weights) continue;
     LayerArgs layer = layer_args(i, args);
     layer.diff_dst = at(memory_.steps[i].diff_dst);

@@ -19,10 +19,11 @@ struct BlockOptions {
 };
 
 /// The memory of one task. forward: src, dst, weights, state, saved, scratch.
-/// backward_data: diff_dst, diff_src, weights, diff_weights, saved, pending, scratch (and src, dst
-/// where backward_reads_src/dst say so). backward_weights: src, diff_dst, diff_weights, saved,
-/// pending, scratch. backward_data comes first: it leaves inner gradients in `pending`, and
-/// BatchNorm's gradients in diff_weights; together the two overwrite all of diff_weights.
+/// backward_data: diff_dst, diff_src, weights, saved, pending, scratch (and src, dst where
+/// backward_reads_src/dst say so). backward_weights: src, diff_dst, diff_weights, saved, pending,
+/// scratch. backward_data comes first and leaves inner gradients, and those of BatchNorm's
+/// parameters, in `pending`; backward_weights overwrites all of diff_weights. Everything between
+/// tasks is plain data: the tasks of one minibatch may run in different processes.
 struct BlockArgs {
   const float* src = nullptr;
   float* dst = nullptr;
@@ -61,10 +62,8 @@ class Block {
   std::int64_t state_size() const { return state_size_; }
 
   std::size_t saved_bytes() const { return memory_.saved_bytes; }  ///< forward .. last backward
-  std::size_t pending_bytes() const {
-    return memory_.pending_bytes;
-  }                                                             ///< backward_data .. _weights
-  std::size_t scratch_bytes() const { return scratch_bytes_; }  ///< inside one task
+  std::size_t pending_bytes() const { return pending_bytes_; }     ///< backward_data .. _weights
+  std::size_t scratch_bytes() const { return scratch_bytes_; }     ///< inside one task
   bool has_backward_data() const { return has_backward_data_; }
   bool has_backward_weights() const { return has_backward_weights_; }
   bool backward_reads_src() const { return memory_.reads_src; }
@@ -95,6 +94,13 @@ class Block {
   std::vector<std::int64_t> state_offset_;
   std::int64_t weights_size_ = 0;
   std::int64_t state_size_ = 0;
+  /// By layer: where in `pending` backward_data leaves the gradient of the layer's parameters.
+  struct EarlyGradient {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;  ///< 0: backward_weights makes it
+  };
+  std::vector<EarlyGradient> early_;
+  std::size_t pending_bytes_ = 0;
   std::size_t scratch_bytes_ = 0;
   bool has_backward_data_ = false;
   bool has_backward_weights_ = false;

@@ -34,7 +34,8 @@ void in_chunks(std::int64_t count, int threads, const Body& body) {
 }
 
 void check_lengths(const UpdateArgs& args, int states) {
-  bool equal = args.gradient.size() == args.weights.size() && args.step >= 1;
+  bool equal = args.gradient.size() == args.weights.size() &&
+               args.result.size() == args.weights.size() && args.step >= 1;
   for (int i = 0; i < states; ++i) equal = equal && args.state[i].size() == args.weights.size();
   if (!equal) {
     fail("update of {} weights at step {}: {} gradients, {} and {} state values",
@@ -78,7 +79,8 @@ class Sgd : public Optimizer {
   //   w = w - lr (d | buf | d + m buf)
   template <Form form>
   void run(const UpdateArgs& args) const {
-    float* const weights = args.weights.data();
+    const float* const weights = args.weights.data();
+    float* const result = args.result.data();
     const float* const gradient = args.gradient.data();
     float* const buffer = args.state[0].data();
     const float scale = args.gradient_scale;
@@ -97,7 +99,7 @@ class Sgd : public Optimizer {
           buffer[i] = b;
           d = nesterov ? d + momentum * b : b;
         }
-        weights[i] -= rate * d;
+        result[i] = weights[i] - rate * d;
       }
     });
   }
@@ -121,7 +123,8 @@ class Adam : public Optimizer {
     const auto step = static_cast<double>(args.step);
     const double correction1 = 1 - std::pow(spec_.beta1, step);
     const double correction2 = 1 - std::pow(spec_.beta2, step);
-    float* const weights = args.weights.data();
+    const float* const weights = args.weights.data();
+    float* const result = args.result.data();
     const float* const gradient = args.gradient.data();
     float* const first = args.state[0].data();
     float* const second = args.state[1].data();
@@ -155,7 +158,7 @@ class Adam : public Optimizer {
 #pragma omp simd
         for (std::int64_t i = 0; i < size; ++i) {
           const std::int64_t at = begin + i;
-          weights[at] = shrink * weights[at] - rate * (first[at] / (roots[i] / root + epsilon));
+          result[at] = shrink * weights[at] - rate * (first[at] / (roots[i] / root + epsilon));
         }
       }
     });

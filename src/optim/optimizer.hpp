@@ -21,9 +21,10 @@ struct OptimizerSpec {
   double epsilon = 1e-8;
 };
 
-/// All spans that are used have the same length and do not overlap.
+/// All spans that are used have the same length and do not overlap, but `result` may be `weights`.
 struct UpdateArgs {
-  std::span<float> weights = {};
+  std::span<const float> weights = {};
+  std::span<float> result = {};  // the weights after the update
   std::span<const float> gradient = {};
   std::array<std::span<float>, 2> state =
       {};  // the first state_count() are used; zero before step 1

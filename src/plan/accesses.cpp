@@ -33,22 +33,16 @@ class Collector {
     if (block.parameters > 0) read(Role::weights, task_.block);
     if (block.src != 0) write(Role::diff, block.src);  // nobody waits for that of the input
     write(Role::pending, task_.block);
-    if (block.parameters > 0) write(task_.accumulate ? Role::partial : Role::gradient, task_.block);
   }
 
   void backward_weights(const NetworkBlock& block, const BackwardReads& reads) {
     if (block.parameters == 0) return;
-    if (reads.has_weights_task) {
-      read(Role::diff, block.dst);
-      if (reads.src) read(Role::tensor, block.src);
-      read(Role::pending, task_.block);
-      read(Role::saved, task_.block);
-      write(task_.accumulate ? Role::partial : Role::gradient, task_.block);
-    }
-    if (task_.accumulate) {  // gradient <- gradient + partial
-      read(Role::partial, task_.block);
-      read_and_write(Role::gradient, task_.block);
-    }
+    read(Role::diff, block.dst);
+    if (reads.src) read(Role::tensor, block.src);
+    read(Role::pending, task_.block);
+    read(Role::saved, task_.block);
+    write(task_.accumulate ? Role::partial : Role::gradient, task_.block);
+    if (task_.accumulate) read_and_write(Role::gradient, task_.block);  // <- gradient + partial
   }
 
   void reduce() {
@@ -72,25 +66,6 @@ class Collector {
 };
 
 }  // namespace
-
-std::string_view name_of(Role role) {
-  switch (role) {
-    case Role::tensor: return "tensor";
-    case Role::diff: return "diff";
-    case Role::targets: return "targets";
-    case Role::saved: return "saved";
-    case Role::pending: return "pending";
-    case Role::partial: return "partial";
-    case Role::weights: return "weights";
-    case Role::gradient: return "gradient";
-    case Role::state: return "state";
-  }
-  return "unknown";
-}
-
-bool is_permanent(Role role) {
-  return role == Role::weights || role == Role::gradient || role == Role::state;
-}
 
 void accesses_into(const Plan& plan, const Task& task, const std::vector<BackwardReads>& reads,
                    std::vector<Access>& out) {
@@ -123,10 +98,10 @@ void accesses_into(const Plan& plan, const Task& task, const std::vector<Backwar
       collect.read_and_write(Role::weights, task.block);
       break;
     case TaskKind::send:
-      collect.read(task.gradient ? Role::diff : Role::tensor, task.tensor);
+      collect.read(task.role, is_of_tensor(task.role) ? task.tensor : task.block);
       break;
     case TaskKind::receive:
-      collect.write(task.gradient ? Role::diff : Role::tensor, task.tensor);
+      collect.write(task.role, is_of_tensor(task.role) ? task.tensor : task.block);
       break;
     case TaskKind::reduce_start:
     case TaskKind::reduce_sum:

@@ -7,23 +7,6 @@
 
 namespace plait {
 
-enum class Role : std::uint8_t {
-  tensor,   ///< index: tensor of the network
-  diff,     ///< gradient of that tensor
-  targets,  ///< index 0
-  saved,    ///< index: block; forward .. its last backward
-  pending,  ///< index: block; backward_data .. backward_weights
-  partial,  ///< index: block; gradient of one microbatch before it is added
-  weights,  ///< index: block; lives as long as the run, like the next two
-  gradient,
-  state,
-};
-
-std::string_view name_of(Role role);
-
-/// Weights, gradient and state belong to the worker, everything else to one minibatch.
-bool is_permanent(Role role);
-
 struct Value {
   Role role = Role::tensor;
   int index = 0;
@@ -40,7 +23,6 @@ struct Access {
 struct BackwardReads {
   bool src = true;
   bool dst = false;
-  bool has_weights_task = true;  ///< false: backward_weights does nothing
 };
 
 /// `reads` has one entry per block; empty: the guess for all. Nothing is computed in place. `clip`

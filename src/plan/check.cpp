@@ -19,6 +19,7 @@ std::vector<std::string> wrong_tasks(const Plan& plan) {
   if (!faults.empty()) return faults.take();
   planning::check_values(plan, faults);
   planning::check_updates(plan, faults);
+  planning::check_versions(plan, faults);
   FaultList messages(plan);
   const Talk talk = planning::check_messages(plan, messages);
   if (messages.empty()) planning::check_order(plan, talk, messages);
@@ -40,10 +41,10 @@ std::string too_big(const Plan& plan) {
   }
   if (count == 0) return "";
   return fmt::format(
-      "worker {} needs about {:.1f} MB of memory but the machine has {:.1f} MB for each{}; use a "
+      "worker {} needs about {:.1f} MiB of memory but the machine has {:.1f} MiB for each{}; use a "
       "smaller batch, more microbatches or more workers",
-      worst, static_cast<double>(most) / 1e6,
-      static_cast<double>(plan.machine.memory_per_worker) / 1e6,
+      worst, static_cast<double>(most) / (1 << 20),
+      static_cast<double>(plan.machine.memory_per_worker) / (1 << 20),
       count == 1 ? "" : fmt::format(" ({} of {} workers need more)", count, plan.workers()));
 }
 

@@ -13,6 +13,7 @@ namespace plait {
 ///   - every value is written before it is read, in the order of the loop
 ///   - sends match receives; every member of a group starts, sums and finishes its buckets
 ///   - every block with parameters is updated once per minibatch wherever its gradient is made
+///   - forward and backward_data find the version of the weights that their delay names
 ///   - played without time, the order comes to its end (no deadlock)
 ///   - the estimated memory fits, where the machine says how much there is
 std::vector<std::string> faults(const Plan& plan);

@@ -75,9 +75,16 @@ std::string wrong_number(const Plan& plan, int worker, const Task& task) {
       break;
     case TaskKind::send:
     case TaskKind::receive:
-      if (!in_range(task.tensor, plan.network.tensors.size())) {
+      if (task.role != Role::tensor && task.role != Role::diff && task.role != Role::saved &&
+          task.role != Role::pending && task.role != Role::weights) {
+        return fmt::format("{} never travels from worker to worker", name_of(task.role));
+      }
+      if (is_of_tensor(task.role) && !in_range(task.tensor, plan.network.tensors.size())) {
         return fmt::format("there is no tensor {}, only {}", task.tensor,
                            plan.network.tensors.size());
+      }
+      if (!is_of_tensor(task.role) && !in_range(task.block, plan.network.blocks.size())) {
+        return fmt::format("there is no block {}, only {}", task.block, plan.network.size());
       }
       if (!in_range(task.peer, plan.programs.size()) || task.peer == worker) {
         return fmt::format("the peer must be another one of the {} workers", plan.workers());
@@ -110,6 +117,9 @@ std::string wrong_number(const Plan& plan, int worker, const Task& task) {
   }
   if (task.offset < 0 || task.offset > kMaxSteps) {
     return fmt::format("the offset is {}", task.offset);
+  }
+  if (task.delay < 0 || task.delay > kMaxSteps) {
+    return fmt::format("the delay is {}", task.delay);
   }
   if (task.every < 1 || task.every > kMaxSteps || task.phase < 0 || task.phase >= task.every) {
     return fmt::format("phase {} of every {} steps never comes", task.phase, task.every);

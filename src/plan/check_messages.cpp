@@ -15,17 +15,17 @@ namespace {
 struct ChannelKey {
   int from = 0;
   int to = 0;
-  int tensor = 0;
-  bool gradient = false;
+  int index = 0;  ///< of a tensor or a block
+  Role role = Role::tensor;
   Samples samples{};
   bool operator==(const ChannelKey&) const = default;
 };
 
 struct KeyHash {
   std::size_t operator()(const ChannelKey& key) const {
-    std::uint64_t hash = key.gradient ? 1 : 0;
+    auto hash = static_cast<std::uint64_t>(key.role);
     for (int part :
-         {key.from, key.to, key.tensor, key.samples.begin, key.samples.end, key.samples.of}) {
+         {key.from, key.to, key.index, key.samples.begin, key.samples.end, key.samples.of}) {
       hash = (hash ^ static_cast<std::uint32_t>(part)) * 0x9E3779B97F4A7C15;
       hash ^= hash >> 31;
     }
@@ -62,8 +62,8 @@ class MessageCheck {
     const bool sends = task.kind == TaskKind::send;
     const ChannelKey key{.from = sends ? here.worker : task.peer,
                          .to = sends ? task.peer : here.worker,
-                         .tensor = task.tensor,
-                         .gradient = task.gradient,
+                         .index = is_of_tensor(task.role) ? task.tensor : task.block,
+                         .role = task.role,
                          .samples = task.samples};
     const auto [found, is_new] =
         channels_.try_emplace(key, static_cast<int>(talk_.channels.size()));

@@ -38,6 +38,7 @@ bool runs_whenever(const Task& a, const Task& b);
 void check_indices(const Plan& plan, FaultList& faults);
 void check_values(const Plan& plan, FaultList& faults);
 void check_updates(const Plan& plan, FaultList& faults);
+void check_versions(const Plan& plan, FaultList& faults);
 
 /// A task of a program, from outside.
 struct Location {

@@ -15,14 +15,12 @@ constexpr Moment kNever{-1, -1};
 
 /// What one program does with one block's gradient.
 struct Life {
-  Moment first_data = kNever;     ///< backward_data
-  Moment first_weights = kNever;  ///< backward_weights
-  Moment last = kNever;           ///< the last backward of either kind
-  Moment start = kNever;          ///< the first reduce_start
-  Moment finish = kNever;         ///< the last reduce_finish
+  Moment first = kNever;  ///< backward_weights
+  Moment last = kNever;
+  Moment start = kNever;   ///< the first reduce_start
+  Moment finish = kNever;  ///< the last reduce_finish
   Moment update = kNever;
-  int begun_data = 0;  ///< tasks that do not accumulate
-  int begun_weights = 0;
+  int begun = 0;        ///< backward_weights that do not accumulate
   int moved_state = 0;  ///< forwards that move the running statistics
 };
 
@@ -60,18 +58,11 @@ class UpdateCheck {
                       "microbatches but the first must accumulate");
         }
         break;
-      case TaskKind::backward_data: {
-        Life& of = life(task.block);
-        keep_first(of.first_data, moment);
-        of.last = std::max(of.last, moment);
-        if (!task.accumulate) ++of.begun_data;
-        break;
-      }
       case TaskKind::backward_weights: {
         Life& of = life(task.block);
-        keep_first(of.first_weights, moment);
+        keep_first(of.first, moment);
         of.last = std::max(of.last, moment);
-        if (!task.accumulate) ++of.begun_weights;
+        if (!task.accumulate) ++of.begun;
         break;
       }
       case TaskKind::update:
@@ -102,7 +93,7 @@ class UpdateCheck {
   void check(int block) {
     const Life& of = life(block);
     const std::string& name = plan_.network.blocks[static_cast<std::size_t>(block)].name;
-    if (of.first_weights != kNever) {
+    if (of.first != kNever) {
       if (of.update == kNever) {
         add(of.last, fmt::format("makes a gradient of {}, which this worker never updates", name));
       }
@@ -129,18 +120,13 @@ class UpdateCheck {
 
   /// The first microbatch begins the gradient, every other one adds to it.
   void check_accumulation(const Life& of, const std::string& name) {
-    const auto accumulates = [&](const Moment& moment) {
-      return faults_.task(worker_, moment.position).accumulate;
-    };
-    for (const Moment& first : {of.first_data, of.first_weights}) {
-      if (first != kNever && accumulates(first)) {
-        add(first, fmt::format("adds to a gradient of {} that nothing has begun", name));
-      }
+    if (faults_.task(worker_, of.first.position).accumulate) {
+      add(of.first, fmt::format("adds to a gradient of {} that nothing has begun", name));
     }
-    if (of.begun_data > 1 || of.begun_weights > 1) {
+    if (of.begun > 1) {
       add(of.last, fmt::format("a microbatch overwrites the gradient of {}; all but the first of "
                                "{} must accumulate",
-                               name, std::max(of.begun_data, of.begun_weights)));
+                               name, of.begun));
     }
   }
 

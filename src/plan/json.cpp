@@ -49,7 +49,9 @@ Json task_json(const Task& task) {
   };
   put("block", task.block, usual.block);
   put("tensor", task.tensor, usual.tensor);
-  if (task.gradient) json["gradient"] = true;
+  if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
+    json["role"] = name_of(task.role);
+  }
   put("peer", task.peer, usual.peer);
   put("group", task.group, usual.group);
   put("bucket", task.bucket, usual.bucket);
@@ -57,6 +59,7 @@ Json task_json(const Task& task) {
     json["samples"] = {task.samples.begin, task.samples.end, task.samples.of};
   }
   if (task.accumulate) json["accumulate"] = true;
+  put("delay", task.delay, usual.delay);
   put("offset", task.offset, usual.offset);
   put("every", task.every, usual.every);
   put("phase", task.phase, usual.phase);

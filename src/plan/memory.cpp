@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "plan/values.hpp"
+#include "plan/versions.hpp"
 
 namespace plait {
 
@@ -56,7 +57,7 @@ Slot slot_of(const ValueUse& use, std::size_t bytes) {
   const int steps = use.last.offset - use.first.offset;
   const int needed = steps + (use.last.position > use.first.position ? 1 : 0);
   Slot slot{.value = use.value, .begin = use.first.position, .end = use.last.position};
-  slot.copies = std::max(1, needed) + (use.sent ? 1 : 0);  // a send may still be under way
+  slot.copies = std::max(1, needed);
   slot.shareable = slot.copies == 1 && steps == 0 && !use.sent && !use.received;
   slot.bytes = round_up(bytes);
   return slot;
@@ -134,17 +135,41 @@ std::size_t estimated_size(const Plan& plan, const Value& value) {
   return static_cast<std::size_t>(elements) * sizeof(float);
 }
 
-/// Weights, gradient, optimizer's arrays and state of every block this worker has to do with.
-std::int64_t permanent_bytes(const Plan& plan, const std::vector<Task>& tasks) {
+/// Arrays of the size of a block's weights that old versions take.
+std::int64_t old_arrays(const Plan& plan, int versions) {
+  if (versions <= 1) return 0;
+  if (plan.old_weights == OldWeights::stash) return versions - 1;
+  return plan.old_weights == OldWeights::rebuilt ? 2 : versions;
+}
+
+/// Weights of every block this worker reads or updates, in all versions; gradient and optimizer's
+/// arrays of those it updates; state.
+std::int64_t permanent_bytes(const Plan& plan, int worker) {
+  const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
+  const std::vector<int> versions = weight_versions(plan, worker);
   std::int64_t elements = 0;
-  std::vector<bool> seen(plan.network.blocks.size(), false);
+  std::vector<bool> updated(plan.network.blocks.size(), false);
   for (const Task& task : tasks) {
-    if (task.block < 0 || seen.at(static_cast<std::size_t>(task.block))) continue;
-    seen[static_cast<std::size_t>(task.block)] = true;
-    const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(task.block)];
-    elements += block.parameters * (2 + plan.optimizer_states) + block.state;
+    if (task.kind == TaskKind::update) updated[static_cast<std::size_t>(task.block)] = true;
+  }
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (versions[i] == 0) continue;
+    const NetworkBlock& block = plan.network.blocks[i];
+    std::int64_t arrays = 1 + old_arrays(plan, versions[i]);
+    if (updated[i]) arrays += 1 + plan.optimizer_states;
+    elements += block.parameters * arrays + block.state;
   }
   return elements * std::int64_t{sizeof(float)};
+}
+
+/// Where steps overlap, what is sent is copied: about one copy of each message is under way.
+std::int64_t copied_bytes(const Plan& plan, const std::vector<Task>& tasks) {
+  if (plan.depth() == 0) return 0;
+  std::int64_t bytes = 0;
+  for (const Task& task : tasks) {
+    if (task.kind == TaskKind::send) bytes += wire_bytes(plan, 0, task);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -171,7 +196,9 @@ MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of,
   ValueTable table;
   collect_uses(plan, worker, reads, table);
   MemoryMap map;
-  for (const ValueUse& use : table.uses()) map.slots.push_back(slot_of(use, size_of(use.value)));
+  for (const ValueUse& use : table.uses()) {
+    map.slots.push_back(slot_of(use, size_of(use.value)));
+  }
   std::ranges::sort(map.slots, {}, [](const Slot& slot) { return order_of(slot.value); });
   map.bytes = place(map.slots);
   return map;
@@ -186,7 +213,8 @@ std::int64_t estimate_memory(const Plan& plan, int worker) {
     slots.push_back(slot_of(use, estimated_size(plan, use.value)));
   }
   const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
-  return static_cast<std::int64_t>(peak(slots, tasks.size())) + permanent_bytes(plan, tasks);
+  return static_cast<std::int64_t>(peak(slots, tasks.size())) + permanent_bytes(plan, worker) +
+         copied_bytes(plan, tasks);
 }
 
 }  // namespace plait

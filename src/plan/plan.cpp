@@ -4,11 +4,7 @@
 
 #include <algorithm>
 
-#include "plan/moment.hpp"
-
 namespace plait {
-
-using planning::Moment;
 
 namespace {
 
@@ -40,15 +36,35 @@ std::int64_t shard_size(std::int64_t n, int members, int member) {
   return begin(member + 1) - begin(member);
 }
 
-/// Updates that land between the first use of a block's weights and the update with the gradient
-/// made of it, all on one worker. With u the moment of the update and r that of the reading, the
-/// update of minibatch m - d is missed when (u.offset - d, u.position) > r.
-int missed_updates(const Moment& read, const Moment& update, int every) {
-  const int steps = update.offset - read.offset - (update.position > read.position ? 0 : 1);
-  return std::max(0, steps) / every;
+/// "tensor 5", "the gradient of tensor 5", "what forward leaves of conv1", "the weights of conv1".
+std::string message_text(const Plan& plan, const Task& task) {
+  switch (task.role) {
+    case Role::tensor: return fmt::format("tensor {}", task.tensor);
+    case Role::diff: return fmt::format("the gradient of tensor {}", task.tensor);
+    case Role::saved: return "what forward leaves of " + block_text(plan, task.block);
+    case Role::pending: return "what backward_data leaves of " + block_text(plan, task.block);
+    default: return fmt::format("the {} of {}", name_of(task.role), block_text(plan, task.block));
+  }
+}
+
+/// Per sample; of weights, all.
+std::int64_t message_elements(const Plan& plan, const Task& task) {
+  if (is_of_tensor(task.role))
+    return plan.network.tensors.at(static_cast<std::size_t>(task.tensor));
+  const NetworkBlock& block = plan.network.blocks.at(static_cast<std::size_t>(task.block));
+  return task.role == Role::weights ? block.parameters : block.inner_elements;
 }
 
 }  // namespace
+
+std::string_view name_of(OldWeights how) {
+  switch (how) {
+    case OldWeights::stash: return "stash";
+    case OldWeights::rebuilt: return "rebuilt";
+    case OldWeights::ring: return "ring";
+  }
+  return "unknown";
+}
 
 std::string_view name_of(Payload payload) {
   return payload == Payload::gradient ? "gradient" : "state";
@@ -74,25 +90,25 @@ std::vector<int> owners(const Plan& plan) {
   return owner;
 }
 
+std::vector<int> state_owners(const Plan& plan) {
+  std::vector<int> owner(plan.network.blocks.size(), -1);
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      if (task.kind != TaskKind::forward || task.accumulate) continue;
+      int& first = owner.at(static_cast<std::size_t>(task.block));
+      if (first < 0) first = worker;
+    }
+  }
+  return owner;
+}
+
 std::vector<int> staleness(const Plan& plan) {
   std::vector<int> result(plan.network.blocks.size(), 0);
-  constexpr Moment never{-1, -1};
-  std::vector<Moment> read(plan.network.blocks.size());
   for (const Program& program : plan.programs) {
-    std::ranges::fill(read, never);
-    for (int i = 0; i < static_cast<int>(program.tasks.size()); ++i) {
-      const Task& task = program.tasks[static_cast<std::size_t>(i)];
+    for (const Task& task : program.tasks) {
       if (task.kind != TaskKind::forward && task.kind != TaskKind::backward_data) continue;
-      Moment& first = read.at(static_cast<std::size_t>(task.block));
-      if (first == never || Moment{task.offset, i} < first) first = {task.offset, i};
-    }
-    for (int i = 0; i < static_cast<int>(program.tasks.size()); ++i) {
-      const Task& task = program.tasks[static_cast<std::size_t>(i)];
-      if (task.kind != TaskKind::update) continue;
-      const auto block = static_cast<std::size_t>(task.block);
-      if (read.at(block) == never) continue;
-      result[block] =
-          std::max(result[block], missed_updates(read[block], {task.offset, i}, task.every));
+      int& most = result.at(static_cast<std::size_t>(task.block));
+      most = std::max(most, task.delay);
     }
   }
   return result;
@@ -106,8 +122,7 @@ std::string describe(const Plan& plan, const Task& task) {
     case TaskKind::clip: return std::string(kind);
     case TaskKind::send:
     case TaskKind::receive:
-      return fmt::format("{} of {}tensor {} {} worker {}", kind,
-                         task.gradient ? "the gradient of " : "", task.tensor,
+      return fmt::format("{} of {} {} worker {}", kind, message_text(plan, task),
                          task.kind == TaskKind::send ? "to" : "from", task.peer);
     case TaskKind::reduce_start:
     case TaskKind::reduce_sum:
@@ -118,8 +133,8 @@ std::string describe(const Plan& plan, const Task& task) {
 
 std::int64_t wire_bytes(const Plan& plan, int worker, const Task& task) {
   if (task.kind == TaskKind::send) {
-    return plan.network.tensors.at(static_cast<std::size_t>(task.tensor)) *
-           task.samples.count(plan.batch) * std::int64_t{sizeof(float)};
+    const std::int64_t samples = task.role == Role::weights ? 1 : task.samples.count(plan.batch);
+    return message_elements(plan, task) * samples * std::int64_t{sizeof(float)};
   }
   if (task.kind != TaskKind::reduce_start && task.kind != TaskKind::reduce_sum) return 0;
   // transport/reduction.hpp: start sends every shard but the own one to its member, sum sends the

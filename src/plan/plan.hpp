@@ -28,14 +28,23 @@ struct Program {
   std::vector<Task> tasks{};
 };
 
+/// How a worker comes by weights older than its newest ones.
+enum class OldWeights : std::uint8_t {
+  stash,    ///< it keeps every version that is still wanted
+  rebuilt,  ///< backward_data takes the newest minus delay x the moving average of the updates
+  ring,     ///< as rebuilt, but minus the updates themselves, kept exactly: the bits of a stash
+};
+std::string_view name_of(OldWeights how);
+
 struct Plan {
   std::string strategy;
   Machine machine;
   Network network;
-  std::int64_t batch = 0;                  ///< samples of a whole minibatch
-  int microbatches = 1;                    ///< per update, of each worker
-  int optimizer_states = 0;                ///< arrays beside the weights; for the memory
-  int wire_bytes = 4;                      ///< of one gradient's number on the wire: 4 or 2 (bf16)
+  std::int64_t batch = 0;    ///< samples of a whole minibatch
+  int microbatches = 1;      ///< per update, of each worker
+  int optimizer_states = 0;  ///< arrays beside the weights; for the memory
+  int wire_bytes = 4;        ///< of one gradient's number on the wire: 4 or 2 (bf16)
+  OldWeights old_weights = OldWeights::stash;
   std::vector<std::vector<int>> groups{};  ///< workers, ascending
   std::vector<Bucket> buckets{};
   std::vector<Program> programs{};  ///< one per worker
@@ -48,8 +57,10 @@ struct Plan {
 /// The first worker that updates each block: its copy counts for checkpoints. -1: nobody.
 std::vector<int> owners(const Plan& plan);
 
-/// Updates of a block between the moment a minibatch reads its weights and the moment that
-/// minibatch's own update lands, none of which it saw. Largest over the workers.
+/// The first worker whose forward moves the running statistics of each block. -1: nobody.
+std::vector<int> state_owners(const Plan& plan);
+
+/// Per block: how many updates the weights that a minibatch reads are older than in plain SGD.
 std::vector<int> staleness(const Plan& plan);
 
 /// "forward of conv3_1", "reduce_sum of bucket 2", "send of the gradient of tensor 5 to worker 1".

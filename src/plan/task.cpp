@@ -20,6 +20,25 @@ std::string_view name_of(TaskKind kind) {
   return "unknown";
 }
 
+std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::tensor: return "tensor";
+    case Role::diff: return "diff";
+    case Role::targets: return "targets";
+    case Role::saved: return "saved";
+    case Role::pending: return "pending";
+    case Role::partial: return "partial";
+    case Role::weights: return "weights";
+    case Role::gradient: return "gradient";
+    case Role::state: return "state";
+  }
+  return "unknown";
+}
+
+bool is_permanent(Role role) {
+  return role == Role::weights || role == Role::gradient || role == Role::state;
+}
+
 bool is_compute(TaskKind kind) {
   switch (kind) {
     case TaskKind::forward:

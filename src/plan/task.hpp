@@ -7,6 +7,25 @@
 
 namespace plait {
 
+/// What a value is. Tensors and their gradients are the network's, the others a block's.
+enum class Role : std::uint8_t {
+  tensor,   ///< index: tensor of the network
+  diff,     ///< gradient of that tensor
+  targets,  ///< index 0
+  saved,    ///< index: block; forward .. its last backward
+  pending,  ///< index: block; backward_data .. backward_weights
+  partial,  ///< index: block; gradient of one microbatch before it is added
+  weights,  ///< index: block; lives as long as the run, like the next two
+  gradient,
+  state,
+};
+
+std::string_view name_of(Role role);
+/// Weights, gradient and state belong to the worker, everything else to one minibatch.
+bool is_permanent(Role role);
+/// Tensors and diffs are named by a tensor of the network, the others by a block.
+constexpr bool is_of_tensor(Role role) { return role == Role::tensor || role == Role::diff; }
+
 enum class TaskKind : std::uint8_t {
   load,              ///< input and targets of `samples`
   forward,           ///< of `block`
@@ -15,7 +34,7 @@ enum class TaskKind : std::uint8_t {
   backward_weights,  ///< of `block`; after backward_data
   clip,              ///< norm of all gradients this worker updates; scales the updates that follow
   update,            ///< of `block`: weights <- weights, gradient
-  send,              ///< `tensor` or its gradient to worker `peer`
+  send,              ///< the value `role` of `tensor` or `block` to worker `peer`
   receive,           ///< the same from worker `peer`
   reduce_start,      ///< sum of `bucket` over `group`, in three moves (transport/reduction.hpp)
   reduce_sum,
@@ -46,7 +65,7 @@ constexpr Samples part_of(int part, int parts) { return {part, part + 1, parts};
 
 struct Task {
   TaskKind kind = TaskKind::load;
-  bool gradient = false;  ///< send, receive: the gradient of `tensor` instead of its value
+  Role role = Role::tensor;  ///< send, receive: tensor, diff, saved, pending or weights
   /// Not the first microbatch: backward adds to the gradient, forward leaves the running statistics
   /// alone, so that they move once per minibatch.
   bool accumulate = false;
@@ -56,6 +75,9 @@ struct Task {
   int group = -1;   ///< index of Plan::groups
   int bucket = -1;  ///< index of Plan::buckets
   Samples samples{};
+  /// forward and backward_data of minibatch m read the weights that the update of minibatch
+  /// m - 1 - delay left: 0 is plain SGD.
+  int delay = 0;
   int offset = 0;  ///< at step t the task works on minibatch t - offset
   int every = 1;   ///< runs at the steps t with t % every == phase
   int phase = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plan/version_tasks.hpp"
+
 namespace plait::planning {
 
 namespace {
@@ -16,23 +18,39 @@ bool has_parameters(const Network& network, int block) {
 struct Unit {
   std::vector<TaskKind> kinds{};
   int block = -1;
-  Task like{};  ///< when and, where `takes_samples`, of which samples
+  Task like{};  ///< when and, where they are taken or read, which samples and weights
   bool takes_samples = false;
+  bool reads_weights = false;
 };
 
-Unit unit_of(const Task& task) {
+bool is_message(const Task& task) {
+  return task.kind == TaskKind::send || task.kind == TaskKind::receive;
+}
+
+Unit unit_of(const Plan& plan, const Task& task) {
   return {.kinds = {task.kind},
           .block = task.block,
           .like = task,
-          .takes_samples = takes_samples(task.kind)};
+          .takes_samples = takes_samples(task.kind),
+          .reads_weights = reads_version(plan, task)};
 }
 
-/// Whether both can be said in one breath: at the same time, of the same samples unless one has
-/// none.
+/// Whether both can be said in one breath: at the same time, of the same samples and the same
+/// weights unless one has none.
 bool same_place(const Unit& a, const Unit& b) {
   return a.like.offset == b.like.offset && a.like.every == b.like.every &&
          a.like.phase == b.like.phase &&
+         (!a.reads_weights || !b.reads_weights || a.like.delay == b.like.delay) &&
          (!a.takes_samples || !b.takes_samples || a.like.samples == b.like.samples);
+}
+
+/// Takes over what `unit` has none of.
+void complete(Unit& unit, const Unit& more) {
+  const int delay = unit.reads_weights ? unit.like.delay : more.like.delay;
+  if (!unit.takes_samples && more.takes_samples) unit.like = more.like;
+  unit.like.delay = delay;
+  unit.takes_samples = unit.takes_samples || more.takes_samples;
+  unit.reads_weights = unit.reads_weights || more.reads_weights;
 }
 
 /// What is left of a block's tasks when it has no parameters.
@@ -46,6 +64,9 @@ std::vector<TaskKind> without_weights(std::vector<TaskKind> kinds) {
 std::string time_text(const Task& task) {
   std::string text;
   if (task.offset != 0) text += fmt::format(", offset {}", task.offset);
+  if (task.delay != 0) {
+    text += fmt::format(", weights {} update{} old", task.delay, task.delay == 1 ? "" : "s");
+  }
   if (task.every != 1) text += fmt::format(", every {} steps (phase {})", task.every, task.phase);
   return text;
 }
@@ -67,7 +88,7 @@ class Folder {
   std::vector<Line> run() {
     while (next_ < tasks_.size()) {
       const Task& task = tasks_[next_];
-      if (task.block >= 0) {
+      if (task.block >= 0 && !is_message(task)) {
         fold_blocks();
       } else if (is_reduce(task.kind)) {
         fold_buckets();
@@ -82,17 +103,16 @@ class Folder {
 
  private:
   Unit read_unit(std::size_t& at, bool with_update) const {
-    Unit unit = unit_of(tasks_[at++]);
-    for (; at < tasks_.size() && tasks_[at].block == unit.block; ++at) {
-      const Unit more = unit_of(tasks_[at]);
+    Unit unit = unit_of(plan_, tasks_[at++]);
+    for (; at < tasks_.size() && tasks_[at].block == unit.block && !is_message(tasks_[at]); ++at) {
+      const Unit more = unit_of(plan_, tasks_[at]);
       const TaskKind kind = more.like.kind;
       if (!same_place(unit, more) || (kind == TaskKind::update && !with_update) ||
           std::ranges::find(unit.kinds, kind) != unit.kinds.end()) {
         break;
       }
       unit.kinds.push_back(kind);
-      if (!unit.takes_samples && more.takes_samples) unit.like = more.like;
-      unit.takes_samples = unit.takes_samples || more.takes_samples;
+      complete(unit, more);
     }
     return unit;
   }
@@ -102,7 +122,7 @@ class Folder {
     run.unit = read_unit(run.end, with_update);
     run.last = run.unit.block;
     run.has_parameters = has_parameters(plan_.network, run.last);
-    while (run.end < tasks_.size() && tasks_[run.end].block >= 0) {
+    while (run.end < tasks_.size() && tasks_[run.end].block >= 0 && !is_message(tasks_[run.end])) {
       std::size_t after = run.end;
       if (!extend(run, read_unit(after, with_update))) break;
       run.end = after;
@@ -125,6 +145,7 @@ class Folder {
       if (!fewer && !more) return false;
       if (more) run.unit.kinds = unit.kinds;
     }
+    complete(run.unit, unit);
     run.has_parameters = run.has_parameters || has;
     run.direction = way;
     run.last = unit.block;

@@ -32,8 +32,7 @@ const char* category(Activity activity) {
 std::string slice_name(const Plan& plan, const Task& task) {
   const std::string_view kind = name_of(task.kind);
   if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
-    return fmt::format("{} {}tensor {} {} worker {}", kind, task.gradient ? "gradient of " : "",
-                       task.tensor, task.kind == TaskKind::send ? "to" : "from", task.peer);
+    return describe(plan, task);
   }
   if (is_reduce(task.kind)) return fmt::format("{} bucket {}", kind, task.bucket);
   if (task.block < 0) return std::string(kind);

@@ -34,6 +34,10 @@ void check_config(const TrainConfig& config) {
   at_least("workers", config.workers, 0);
   at_least("microbatches", config.microbatches, 1);
   at_least("trace-steps", config.trace_steps, 0);
+  at_least("in-flight", config.in_flight, 0);
+  at_least("memory-per-worker", config.memory_per_worker, 0);
+  at_most("in-flight", config.in_flight, 1 << 20);
+  at_most("memory-per-worker", config.memory_per_worker, std::int64_t{1} << 40);
   at_least("threads", config.threads, 0);
   at_least("warmup-steps", config.warmup_steps, 0);
   at_least("keep-last", config.keep_last, 1);
@@ -124,6 +128,7 @@ Machine machine_of(const TrainConfig& config) {
   at_most("nodes x workers-per-node", nodes * per_node, kMost);
   machine.nodes = static_cast<int>(nodes);
   machine.workers_per_node = static_cast<int>(per_node);
+  machine.memory_per_worker = config.memory_per_worker << 20;
   if (!config.link_between_nodes.empty()) {
     machine.between = parse_link(config.link_between_nodes, "--link-between-nodes");
     if (nodes == 1) {

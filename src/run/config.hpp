@@ -23,10 +23,16 @@ struct TrainConfig {
   std::int64_t threads = 0;           ///< per worker; 0: the machine's cores / workers
   std::string pin = "auto";
   std::int64_t microbatches = 1;
-  double bucket_mb = 8;            ///< gradients are reduced in buckets of about this size
-  std::string wire = "fp32";       ///< of reduced gradients
-  double stall_seconds = 60;       ///< without any event: stop; 0: never
-  std::int64_t trace_steps = 100;  ///< the last so many are kept in the trace
+  std::string pipeline = "sync";       ///< or async: weights some updates old
+  std::string weights = "stash";       ///< of async: stash, rebuilt or ring
+  std::int64_t in_flight = 0;          ///< most microbatches on a worker; 0: the planner's choice
+  bool replicas = true;                ///< stages may have several workers
+  std::int64_t memory_per_worker = 0;  ///< MiB; 0: not limited
+  std::string profile;                 ///< measured costs for the planner
+  double bucket_mb = 8;                ///< gradients are reduced in buckets of about this size
+  std::string wire = "fp32";           ///< of reduced gradients
+  double stall_seconds = 60;           ///< without any event: stop; 0: never
+  std::int64_t trace_steps = 100;      ///< the last so many are kept in the trace
   std::uint64_t seed = 1;
 
   std::int64_t batch = 64;

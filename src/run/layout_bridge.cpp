@@ -51,14 +51,14 @@ bool LayoutBridge::equal_layouts(std::size_t block) const {
   return true;
 }
 
-void LayoutBridge::fetch(std::size_t block, const BlockMemory& home) {
+void LayoutBridge::fetch(std::size_t block, const float* weights, const float* state) {
   const Block& from = home_.block(block);
   const Block& to = other_.block(block);
   BlockMemory& memory = blocks_[block];
   for (std::size_t i = 0; i < from.parameters().size(); ++i) {
     const bool trainable = from.parameters()[i].spec.trainable;
     convert(from, to, i,
-            {trainable ? home.weights.floats().data() : home.state.floats().data(),
+            {trainable ? weights : state,
              trainable ? memory.weights.floats().data() : memory.state.floats().data()});
   }
 }

@@ -18,7 +18,8 @@ class LayoutBridge {
   /// Of a block that is not the same: weights, gradient and state in the other layout.
   BlockMemory& memory(std::size_t block) { return blocks_[block]; }
 
-  void fetch(std::size_t block, const BlockMemory& home);
+  /// From arrays in the home layout.
+  void fetch(std::size_t block, const float* weights, const float* state);
   void return_state(std::size_t block, BlockMemory& home) const;
   /// Into `gradient`, home layout.
   void return_gradient(std::size_t block, std::span<float> gradient) const;

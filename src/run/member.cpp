@@ -87,6 +87,8 @@ Member::Member(const MemberParts& parts)
           parts.plan.programs,
           [&](const Program& program) { return has_forward_of_all(parts.plan, program); })),
       owners_(owners(parts.plan)),
+      state_owners_(state_owners(parts.plan)),
+      drains_(parts.plan.depth() > 0 || std::ranges::max(staleness(parts.plan)) > 0),
       word_of_zero_(parts.control, [this] { return decide(); }),
       losses_(parts.plan, parts.control) {
   check_schedule(schedule_);
@@ -173,23 +175,23 @@ void Member::share_parameters() {
 void Member::collect_parameters() {
   Group& control = parts_.control;
   for (std::size_t i = 0; i < worker_.parameters().size(); ++i) {
-    const int owner = owners_[i];
-    if (owner <= 0 || (control.rank() != 0 && control.rank() != owner)) continue;
-    BlockMemory& block = worker_.parameters().block(i);
-    for (Tensor* tensor :
-         {&block.weights, &block.state, block.optimizer.data(), block.optimizer.data() + 1}) {
-      if (tensor->empty()) continue;
-      const auto bytes = std::as_writable_bytes(tensor->floats());
+    const auto fetch = [&](int owner, Tensor& tensor) {
+      if (owner <= 0 || (control.rank() != 0 && control.rank() != owner) || tensor.empty()) return;
+      const auto bytes = std::as_writable_bytes(tensor.floats());
       (control.rank() == 0 ? control.irecv(bytes, owner, 3) : control.isend(bytes, 0, 3)).wait();
-    }
+    };
+    BlockMemory& block = worker_.parameters().block(i);
+    fetch(owners_[i], block.weights);
+    fetch(state_owners_[i], block.state);
+    for (Tensor& tensor : block.optimizer) fetch(owners_[i], tensor);
   }
 }
 
-/// Plays minibatches up to `last` and lets the pipeline run empty. A plan without offsets may stop,
-/// and save, after every step; one with offsets only where it is empty.
+/// Plays minibatches up to `last` and lets the pipeline run empty. A plan without offsets and old
+/// weights may stop, and save, after every step; others only where they begin anew.
 void Member::play_to(std::int64_t last) {
   const std::int64_t depth = parts_.plan.depth();
-  if (depth > 0 && config_.checkpoint_every > 0) {
+  if (drains_ && config_.checkpoint_every > 0) {
     const std::int64_t every = config_.checkpoint_every;
     last = std::min(last, (progress_.step / every + 1) * every);
   }
@@ -199,21 +201,21 @@ void Member::play_to(std::int64_t last) {
     const Word word = word_of_zero_.next();
     stop_ = stop_ || word.stop;
     save_wanted = save_wanted || word.save;
-    if (depth == 0 && stop_) return;
+    if (!drains_ && stop_) return;
     one_step(step, range);
     const std::int64_t done = step + 1 - depth;
     if (done <= range.first) continue;
     progress_.step = done;
     progress_.batch = done - progress_.epoch * per_epoch_;
     const bool epoch_ends = progress_.batch == per_epoch_;
-    if (depth == 0 && !epoch_ends && checkpoint_due({.stop = false, .save = save_wanted})) {
+    if (!drains_ && !epoch_ends && checkpoint_due({.stop = false, .save = save_wanted})) {
       save_wanted = false;
       take_losses(true);
       save();
     }
   }
   take_losses(true);
-  if (depth > 0 && progress_.batch != per_epoch_ &&
+  if (drains_ && progress_.batch != per_epoch_ &&
       checkpoint_due({.stop = false, .save = save_wanted})) {
     save();
   }

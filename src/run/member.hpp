@@ -64,6 +64,8 @@ class Member {
   Evaluator evaluator_;
   bool everybody_has_all_ = true;  ///< every worker holds every block
   std::vector<int> owners_;
+  std::vector<int> state_owners_;
+  bool drains_ = false;  ///< minibatches of a range depend on where it began
   WordOfZero word_of_zero_;
   LossBook losses_;
   TrainingProgress progress_;

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "optim/clip.hpp"
+#include "run/message_tags.hpp"
 
 namespace plait {
 
@@ -30,14 +31,29 @@ Samples share_of(const Program& program) {
   return share.of == 0 ? Samples{0, 0, 1} : share;
 }
 
-int count_of(const Program& program, TaskKind kind) {
-  return static_cast<int>(std::ranges::count(program.tasks, kind, &Task::kind));
+/// Minibatches of which something loaded may still be used when the next one is loaded.
+int batches_in_flight(const Plan& plan, const Program& program) {
+  using Place = std::pair<int, std::size_t>;  // offset, position
+  std::optional<Place> first;
+  Place last{0, 0};
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[i];
+    const auto list = accesses(plan, task);
+    const bool uses = std::ranges::any_of(list, [](const Access& access) {
+      return access.value.role == Role::targets ||
+             (access.value.role == Role::tensor && access.value.index == 0);
+    });
+    if (!uses) continue;
+    const Place here{task.offset, i};
+    if (task.kind == TaskKind::load && (!first || here < *first)) first = here;
+    last = std::max(last, here);
+  }
+  if (!first) return 1;
+  return std::max(1, last.first - first->first + (last.second > first->second ? 1 : 0));
 }
 
-/// Unique per (tensor, gradient or value, samples), above the tags of the buckets.
-int message_tag(const Plan& plan, const Task& task) {
-  const int what = 2 * task.tensor + (task.gradient ? 1 : 0);
-  return static_cast<int>(plan.buckets.size()) + what * task.samples.of + task.samples.begin;
+int count_of(const Program& program, TaskKind kind) {
+  return static_cast<int>(std::ranges::count(program.tasks, kind, &Task::kind));
 }
 
 }  // namespace
@@ -53,9 +69,13 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
                      .backend = options.backend,
                      .tail = options.tail}),
       parameters_(chains_.home(), options.seed, optimizer_->state_count()),
+      history_(plan, options.rank, parameters_),
       share_(share_of(program_)),
       loads_directly_(count_of(program_, TaskKind::load) <= 1),
       receives_(program_.tasks.size()),
+      overlaps_(plan.depth() > 0),
+      weight_sends_(plan.network.blocks.size()),
+      loss_tasks_(count_of(program_, TaskKind::loss)),
       trace_begin_(now_seconds()) {
   const auto loaded = [&](const Value& value) {
     return value.role == Role::targets ||
@@ -68,12 +88,12 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
   memory_ = allocate_bytes(map_.bytes + chains_.scratch_bytes() + 64);
   std::memset(memory_.get(), 0, map_.bytes);
   scratch_ = memory_.get() + (map_.bytes + 63) / 64 * 64;
-  int in_flight = 1;
-  for (const Slot& slot : map_.slots) {
-    if (loaded(slot.value)) in_flight = std::max(in_flight, slot.copies);
+  batches_.resize(static_cast<std::size_t>(batches_in_flight(plan, program_)));
+  const std::vector<int> tags = message_tags(plan, options.rank);
+  for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+    bound_.push_back(bind(program_.tasks[i]));
+    bound_.back().tag = static_cast<int>(plan.buckets.size()) + tags[i];
   }
-  batches_.resize(static_cast<std::size_t>(in_flight));
-  for (const Task& task : program_.tasks) bound_.push_back(bind(task));
   for (const std::vector<int>& members : plan.groups) {
     const bool in = std::ranges::find(members, options.rank) != members.end();
     auto group = links_.group.split(in ? 1 : 0, options.rank);
@@ -83,7 +103,9 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
   before_ = traffic();
 }
 
-std::size_t Worker::memory_bytes() const { return map_.bytes + parameters_.bytes(); }
+std::size_t Worker::memory_bytes() const {
+  return map_.bytes + parameters_.bytes() + history_.bytes();
+}
 
 Traffic Worker::traffic() const {
   Traffic sum = links_.group.traffic();
@@ -99,6 +121,11 @@ Traffic Worker::traffic() const {
 Worker::Bound Worker::bind(const Task& task) const {
   const auto slot = [&](Role role, int index) { return map_.find({role, index, task.samples}); };
   Bound bound;
+  if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
+    const int index = is_of_tensor(task.role) ? task.tensor : task.block;
+    if (!is_permanent(task.role)) bound.message = slot(task.role, index);
+    return bound;
+  }
   if (task.block >= 0) {
     const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(task.block)];
     bound.src = slot(Role::tensor, block.src);
@@ -114,10 +141,6 @@ Worker::Bound Worker::bind(const Task& task) const {
     bound.diff_dst = slot(Role::diff, plan_.network.logits());
   }
   if (task.kind == TaskKind::load) bound.dst = slot(Role::tensor, 0);
-  if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
-    bound.message = slot(task.gradient ? Role::diff : Role::tensor, task.tensor);
-    bound.tag = message_tag(plan_, task);
-  }
   return bound;
 }
 
@@ -133,6 +156,10 @@ float* Worker::floats(int slot, std::int64_t minibatch) const {
 }
 
 void Worker::play(std::int64_t step, const MinibatchRange& range) {
+  if (range_begin_ != range.first) {
+    history_.begin(range.first);
+    range_begin_ = range.first;
+  }
   post_receives(step, range);
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     const Task& task = program_.tasks[i];
@@ -209,7 +236,7 @@ void Worker::waiting(const Moment& at, const std::function<void()>& body) {
 
 void Worker::load(const Moment& at) {
   Batch& batch = batches_[static_cast<std::size_t>(at.minibatch) % batches_.size()];
-  if (newest_batch_ != at.minibatch) {
+  if (newest_batch_ < at.minibatch) {
     waiting(at, [&] { links_.next_batch(batch); });
     newest_batch_ = at.minibatch;
     if (batch.size() != share_.count(at.whole)) {
@@ -251,27 +278,44 @@ BlockArgs Worker::block_args(const Moment& at, BlockMemory& parameters) const {
                          .first_sample = task.samples.first(at.whole)}};
 }
 
+BlockArgs Worker::args_with_weights(const Moment& at) {
+  const Task& task = task_of(at);
+  const auto index = static_cast<std::size_t>(task.block);
+  BlockMemory& home = parameters_.block(index);
+  const bool trained = plan_.network.blocks[index].parameters > 0;
+  const float* weights = trained ? history_.read(index, at.minibatch, task.delay) : nullptr;
+  LayoutBridge* bridge = chains_.bridge(at.samples);
+  if (bridge != nullptr && !bridge->same(index)) {
+    bridge->fetch(index, weights, home.state.floats().data());
+    return block_args(at, bridge->memory(index));
+  }
+  BlockArgs args = block_args(at, home);
+  args.weights = weights;
+  return args;
+}
+
 void Worker::forward(const Moment& at) {
   if (at.samples == 0) return;
   const double begin = now_seconds();
   const Task& task = task_of(at);
   const auto index = static_cast<std::size_t>(task.block);
-  free_for_writing(at, bound_[at.task].dst);
-  LayoutBridge* bridge = chains_.bridge(at.samples);
-  const bool bridged = bridge != nullptr && !bridge->same(index);
-  BlockMemory& home = parameters_.block(index);
-  if (bridged) bridge->fetch(index, home);
-  BlockArgs args = block_args(at, bridged ? bridge->memory(index) : home);
+  free_for_writing(bound_[at.task].dst);
+  free_for_writing(bound_[at.task].saved);
+  BlockArgs args = args_with_weights(at);
   if (task.accumulate) args.state = nullptr;  // running statistics move once per minibatch
   chains_.at(at.samples).block(index).forward(args);
-  if (bridged && !task.accumulate) bridge->return_state(index, home);
+  LayoutBridge* bridge = chains_.bridge(at.samples);
+  if (bridge != nullptr && !bridge->same(index) && !task.accumulate) {
+    bridge->return_state(index, parameters_.block(index));
+  }
   compute_event(at, begin);
 }
 
 void Worker::compute_loss_of(const Moment& at) {
-  if (losses_.empty() || losses_.back().minibatch != at.minibatch) {
-    losses_.push_back({at.minibatch, {}});
-  }
+  auto open = std::ranges::find(losses_, at.minibatch,
+                                [](const OpenLoss& one) { return one.loss.minibatch; });
+  if (open == losses_.end()) open = losses_.insert(open, {{at.minibatch, {}}, 0});
+  ++open->tasks;
   if (at.samples == 0) return;
   const double begin = now_seconds();
   const Chain& chain = chains_.at(at.samples);
@@ -281,6 +325,7 @@ void Worker::compute_loss_of(const Moment& at) {
   const auto first =
       static_cast<std::size_t>(task_of(at).samples.first(at.whole) - share_.first(at.whole));
   const auto count = static_cast<std::size_t>(chain.dst_desc().physical_elements());
+  free_for_writing(bound.diff_dst);
   const LossResult result =
       compute_loss(options_.loss,
                    {.logits = {floats(bound.dst, at.minibatch), count},
@@ -289,8 +334,8 @@ void Worker::compute_loss_of(const Moment& at) {
                     .classes = chain.dst_desc().shape[1],
                     .scale = 1.0 / static_cast<double>(at.whole)},
                    {floats(bound.diff_dst, at.minibatch), count});
-  losses_.back().loss.sum += result.sum;
-  losses_.back().loss.correct += result.correct;
+  open->loss.loss.sum += result.sum;
+  open->loss.loss.correct += result.correct;
   compute_event(at, begin);
   if (!std::isfinite(result.sum)) {
     throw NonFiniteLoss(at.minibatch, result.sum, first_non_finite_block(at));
@@ -301,15 +346,9 @@ void Worker::backward_data(const Moment& at) {
   if (at.samples == 0) return;
   const double begin = now_seconds();
   const auto index = static_cast<std::size_t>(task_of(at).block);
-  free_for_writing(at, bound_[at.task].diff_src);
-  LayoutBridge* bridge = chains_.bridge(at.samples);
-  const bool bridged = bridge != nullptr && !bridge->same(index);
-  if (bridged) bridge->fetch(index, parameters_.block(index));
-  BlockArgs args = block_args(at, bridged ? bridge->memory(index) : parameters_.block(index));
-  if (!bridged && task_of(at).accumulate) {
-    args.diff_weights = floats(bound_[at.task].partial, at.minibatch);
-  }
-  chains_.at(at.samples).block(index).backward_data(args);
+  free_for_writing(bound_[at.task].diff_src);
+  free_for_writing(bound_[at.task].pending);
+  chains_.at(at.samples).block(index).backward_data(args_with_weights(at));
   compute_event(at, begin);
 }
 
@@ -352,8 +391,12 @@ void Worker::clip(const Moment& at) {
 
 void Worker::update(const Moment& at) {
   const double begin = now_seconds();
-  BlockMemory& block = parameters_.block(static_cast<std::size_t>(task_of(at).block));
+  const auto index = static_cast<std::size_t>(task_of(at).block);
+  BlockMemory& block = parameters_.block(index);
+  for (Request& request : weight_sends_[index]) request.wait();
+  weight_sends_[index].clear();
   UpdateArgs args{.weights = block.weights.floats(),
+                  .result = history_.next(index),
                   .gradient = block.gradient.floats(),
                   .state = {},
                   .learning_rate = links_.minibatch(at.minibatch).learning_rate,
@@ -365,10 +408,18 @@ void Worker::update(const Moment& at) {
     args.state[static_cast<std::size_t>(k)] = block.optimizer[static_cast<std::size_t>(k)].floats();
   }
   optimizer_->update(args);
+  history_.made(index);
   compute_event(at, begin);
 }
 
-std::vector<MinibatchLoss> Worker::take_losses() { return std::exchange(losses_, {}); }
+std::vector<MinibatchLoss> Worker::take_losses() {
+  std::vector<MinibatchLoss> complete;
+  while (!losses_.empty() && losses_.front().tasks == loss_tasks_) {
+    complete.push_back(losses_.front().loss);
+    losses_.erase(losses_.begin());
+  }
+  return complete;
+}
 
 /// Plays the forward tasks of the moment's samples once more and looks at each result.
 std::string Worker::first_non_finite_block(const Moment& at) {
@@ -377,9 +428,7 @@ std::string Worker::first_non_finite_block(const Moment& at) {
     if (task.kind != TaskKind::forward || task.samples != task_of(at).samples) continue;
     const Moment again{i, at.minibatch, at.step, at.whole, at.samples};
     const auto index = static_cast<std::size_t>(task.block);
-    LayoutBridge* bridge = chains_.bridge(at.samples);
-    const bool bridged = bridge != nullptr && !bridge->same(index);
-    BlockArgs args = block_args(again, bridged ? bridge->memory(index) : parameters_.block(index));
+    BlockArgs args = args_with_weights(again);
     args.state = nullptr;
     Block& block = chains_.at(at.samples).block(index);
     block.forward(args);

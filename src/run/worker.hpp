@@ -2,6 +2,7 @@
 // it does ends up in its trace; what it is doing right now, in its status.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "optim/optimizer.hpp"
 #include "plan/memory.hpp"
 #include "run/status.hpp"
+#include "run/weight_history.hpp"
 #include "run/worker_chains.hpp"
 #include "trace/trace.hpp"
 #include "transport/reduction.hpp"
@@ -110,6 +112,9 @@ class Worker {
   float* floats(int slot, std::int64_t minibatch) const;
   const float* input(const Moment& at) const;
   BlockArgs block_args(const Moment& at, BlockMemory& parameters) const;
+  /// Arguments with the weights this task reads, brought into the layout of its number of samples.
+  BlockArgs args_with_weights(const Moment& at);
+  std::size_t message_bytes(const Moment& at) const;
 
   void perform(const Moment& at);
   void load(const Moment& at);
@@ -125,9 +130,15 @@ class Worker {
   void reduce(const Moment& at);
   std::string first_non_finite_block(const Moment& at);
 
-  void free_for_writing(const Moment& at, int slot);
+  void send_weights(const Moment& at);
+  void receive_weights(const Moment& at);
+
+  void send_copy(const Moment& at, std::span<const std::byte> bytes);
+  /// Waits until what was sent from there is taken.
+  void free_for_writing(int slot);
   std::span<float> payload(const Bucket& bucket, int block);
   void compute_event(const Moment& at, double begin);
+  void message_event(const Moment& at, double begin, std::size_t bytes);
   /// Calls body() with the status set to waiting, and notes the wait.
   void waiting(const Moment& at, const std::function<void()>& body);
   const Task& task_of(const Moment& at) const { return program_.tasks[at.task]; }
@@ -139,6 +150,7 @@ class Worker {
   std::unique_ptr<Optimizer> optimizer_;
   WorkerChains chains_;
   ParameterStore parameters_;
+  WeightHistory history_;
   MemoryMap map_;
   std::vector<Bound> bound_;  ///< one per task
   std::shared_ptr<std::byte> memory_;
@@ -150,10 +162,26 @@ class Worker {
   std::int64_t newest_batch_ = -1;
 
   std::vector<std::unique_ptr<Group>> groups_;  ///< of the plan; null where this worker is not in
-  std::vector<std::optional<Reduction>> reductions_;       ///< per bucket
-  std::map<std::pair<int, std::int64_t>, Request> sends_;  ///< by slot and copy
-  std::vector<Request> receives_;                          ///< per task
-  std::vector<MinibatchLoss> losses_;
+  std::vector<std::optional<Reduction>> reductions_;  ///< per bucket
+  std::map<int, std::vector<Request>> sends_;         ///< by slot
+  std::vector<Request> receives_;                     ///< per task
+  bool overlaps_ = false;                             ///< steps do: what is sent is copied
+  /// Copies on their way: a worker that is ahead must not wait for one that takes them later.
+  struct Copy {
+    std::shared_ptr<std::byte> bytes;
+    std::size_t size = 0;
+    Request request{};
+  };
+  std::deque<Copy> copies_;
+  /// Weights on their way to others, per block: they must stay until they are taken.
+  std::vector<std::vector<Request>> weight_sends_;
+  std::int64_t range_begin_ = -1;
+  struct OpenLoss {
+    MinibatchLoss loss;
+    int tasks = 0;  ///< of `loss_tasks_` played
+  };
+  std::vector<OpenLoss> losses_;
+  int loss_tasks_ = 0;
   float gradient_scale_ = 1;
   double trace_begin_ = 0;
   Traffic before_{};  ///< of the groups' making, which does not count

@@ -57,13 +57,12 @@ LayoutBridge* WorkerChains::bridge(std::int64_t samples) {
 }
 
 std::vector<BackwardReads> WorkerChains::backward_reads() const {
-  std::vector<BackwardReads> reads(home().size(), {false, false, false});
+  std::vector<BackwardReads> reads(home().size(), {false, false});
   for (const auto& [samples, chain] : chains_) {
     for (std::size_t i = 0; i < reads.size(); ++i) {
       const Block& block = chain->block(i);
       reads[i].src = reads[i].src || block.backward_reads_src();
       reads[i].dst = reads[i].dst || block.backward_reads_dst();
-      reads[i].has_weights_task = reads[i].has_weights_task || block.has_backward_weights();
     }
   }
   return reads;

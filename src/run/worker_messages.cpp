@@ -1,16 +1,17 @@
 // The tasks of a worker that speak to other workers.
+#include <algorithm>
+#include <cstring>
+
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "run/worker.hpp"
 
 namespace plait {
 
-void Worker::free_for_writing(const Moment& at, int slot) {
-  if (sends_.empty() || slot < 0) return;
-  const Slot& found = map_.slots[static_cast<std::size_t>(slot)];
-  const auto pending = sends_.find({slot, at.minibatch % found.copies});
+void Worker::free_for_writing(int slot) {
+  const auto pending = sends_.find(slot);
   if (pending == sends_.end()) return;
-  pending->second.wait();
+  for (Request& request : pending->second) request.wait();
   sends_.erase(pending);
 }
 
@@ -19,29 +20,60 @@ void Worker::post_receives(std::int64_t step, const MinibatchRange& range) {
     const Task& task = program_.tasks[i];
     const std::int64_t minibatch = step - task.offset;
     if (task.kind != TaskKind::receive || !task.runs_at(step)) continue;
+    if (is_permanent(task.role)) continue;  // goes to memory that is in use until then
     if (minibatch < range.first || minibatch >= range.last) continue;
-    const std::int64_t samples = task.samples.count(links_.minibatch(minibatch).samples);
-    if (samples == 0) continue;
-    const std::size_t bytes = chains_.at(samples).tensor_desc(task.tensor).bytes();
+    const std::int64_t whole = links_.minibatch(minibatch).samples;
+    const Moment at{i, minibatch, step, whole, task.samples.count(whole)};
+    const std::size_t bytes = message_bytes(at);
+    if (bytes == 0) continue;
     receives_[i] =
         links_.group.irecv({memory(bound_[i].message, minibatch), bytes}, task.peer, bound_[i].tag);
   }
 }
 
-void Worker::receive(const Moment& at) {
-  waiting(at, [&] { receives_[at.task].wait(); });
-  receives_[at.task] = Request();
+std::size_t Worker::message_bytes(const Moment& at) const {
+  const Task& task = task_of(at);
+  if (at.samples == 0) return 0;
+  if (is_of_tensor(task.role)) return chains_.at(at.samples).tensor_desc(task.tensor).bytes();
+  const Block& block = chains_.at(at.samples).block(static_cast<std::size_t>(task.block));
+  return task.role == Role::saved ? block.saved_bytes() : block.pending_bytes();
 }
 
-void Worker::send(const Moment& at) {
-  if (at.samples == 0) return;
-  const double begin = now_seconds();
+void Worker::send_copy(const Moment& at, std::span<const std::byte> bytes) {
+  auto free = std::ranges::find_if(
+      copies_, [&](const Copy& copy) { return copy.size == bytes.size() && copy.request.done(); });
+  if (free == copies_.end()) {
+    copies_.push_back({allocate_bytes(bytes.size()), bytes.size(), Request()});
+    free = copies_.end() - 1;
+  }
+  std::memcpy(free->bytes.get(), bytes.data(), bytes.size());
+  free->request =
+      links_.group.isend({free->bytes.get(), bytes.size()}, task_of(at).peer, bound_[at.task].tag);
+}
+
+void Worker::send_weights(const Moment& at) {
   const Task& task = task_of(at);
-  const Bound& bound = bound_[at.task];
-  const std::size_t bytes = chains_.at(at.samples).tensor_desc(task.tensor).bytes();
-  const Slot& slot = map_.slots[static_cast<std::size_t>(bound.message)];
-  sends_[{bound.message, at.minibatch % slot.copies}] =
-      links_.group.isend({memory(bound.message, at.minibatch), bytes}, task.peer, bound.tag);
+  const auto index = static_cast<std::size_t>(task.block);
+  const double begin = now_seconds();
+  const auto bytes = std::as_bytes(parameters_.block(index).weights.floats());
+  if (overlaps_) {
+    send_copy(at, bytes);
+  } else {
+    weight_sends_[index].push_back(links_.group.isend(bytes, task.peer, bound_[at.task].tag));
+  }
+  message_event(at, begin, bytes.size());
+}
+
+void Worker::receive_weights(const Moment& at) {
+  const Task& task = task_of(at);
+  const auto index = static_cast<std::size_t>(task.block);
+  Request request = links_.group.irecv(std::as_writable_bytes(history_.next(index)), task.peer,
+                                       bound_[at.task].tag);
+  waiting(at, [&] { request.wait(); });
+  history_.made(index);
+}
+
+void Worker::message_event(const Moment& at, double begin, std::size_t bytes) {
   links_.trace.add({.task = static_cast<std::int32_t>(at.task),
                     .activity = Activity::communicate,
                     .minibatch = at.minibatch,
@@ -49,6 +81,29 @@ void Worker::send(const Moment& at) {
                     .begin = begin - trace_begin_,
                     .end = now_seconds() - trace_begin_,
                     .bytes = static_cast<std::int64_t>(bytes)});
+}
+
+void Worker::receive(const Moment& at) {
+  if (task_of(at).role == Role::weights) return receive_weights(at);
+  if (message_bytes(at) == 0) return;
+  waiting(at, [&] { receives_[at.task].wait(); });
+  receives_[at.task] = Request();
+}
+
+void Worker::send(const Moment& at) {
+  const Task& task = task_of(at);
+  if (task.role == Role::weights) return send_weights(at);
+  const std::size_t bytes = message_bytes(at);
+  if (bytes == 0) return;
+  const double begin = now_seconds();
+  const Bound& bound = bound_[at.task];
+  const std::span<const std::byte> message(memory(bound.message, at.minibatch), bytes);
+  if (overlaps_) {
+    send_copy(at, message);
+  } else {
+    sends_[bound.message].push_back(links_.group.isend(message, task.peer, bound.tag));
+  }
+  message_event(at, begin, bytes);
 }
 
 std::span<float> Worker::payload(const Bucket& bucket, int block) {

@@ -217,7 +217,9 @@ class Simulator {
   /// are others, those that end while the loop runs dry.
   void summarise() {
     if (minibatches_ == 0) return;
-    const std::int64_t early = std::max<std::int64_t>(1, minibatches_ / 4);
+    // A pipeline settles slowly: its slowest worker first has to fall behind all others.
+    const std::int64_t early =
+        std::max<std::int64_t>(1, plan_.depth() > 0 ? minibatches_ / 2 : minibatches_ / 4);
     const std::int64_t first = std::min(early, minibatches_ - 2);
     const std::int64_t last =
         std::clamp(minibatches_ - 1 - plan_.depth(), first + 1, minibatches_ - 1);
@@ -227,9 +229,16 @@ class Simulator {
     for (std::int64_t m = first + 1; m <= last; ++m) {
       compute += compute_of_[static_cast<std::size_t>(m)];
     }
-    result_.step_seconds = seconds / static_cast<double>(last - first);
+    // However the minibatches begin and end, the busiest worker needs its time for each.
+    double busiest = 0;
+    for (const WorkerTrace& trace : result_.trace.workers) {
+      busiest = std::max(busiest, trace.totals().compute / static_cast<double>(minibatches_));
+    }
+    const double played = seconds / static_cast<double>(last - first);
+    result_.step_seconds = std::max(played, busiest);
     if (seconds > 0) {
-      result_.utilisation = compute / (seconds * static_cast<double>(workers_.size()));
+      result_.utilisation = compute / static_cast<double>(last - first) /
+                            (result_.step_seconds * static_cast<double>(workers_.size()));
     }
     std::int64_t bytes = 0;
     for (const WorkerTrace& trace : result_.trace.workers) bytes += trace.totals().bytes;

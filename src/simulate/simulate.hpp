@@ -11,6 +11,11 @@ struct SimulateOptions {
   bool keep_events = true;       ///< false: totals only
 };
 
+/// Enough for a plan of this depth to show its steady state.
+inline std::int64_t steady_minibatches(const Plan& plan) {
+  return plan.depth() == 0 ? 3 : 16 + 8 * std::int64_t{plan.depth()};
+}
+
 struct Simulation {
   Trace trace;
   double seconds = 0;       ///< of all minibatches

@@ -7,6 +7,7 @@
 #include "base/nearest.hpp"
 #include "plan/check.hpp"
 #include "strategy/data_parallel/data_parallel.hpp"
+#include "strategy/pipeline/pipelines.hpp"
 #include "strategy/serial/serial.hpp"
 
 namespace plait {
@@ -30,12 +31,53 @@ void check_request(const PlanRequest& request) {
 
 }  // namespace
 
+PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
+                                 std::int64_t in_flight, bool replicate) {
+  if (mode != "sync" && mode != "async") {
+    user_error("--pipeline {} is not known{}; there are: sync, async", mode,
+               did_you_mean(mode, {"sync", "async"}));
+  }
+  PipelineRequest request{.asynchronous = mode == "async",
+                          .in_flight = static_cast<int>(in_flight),
+                          .replicate = replicate};
+  for (const OldWeights how : {OldWeights::stash, OldWeights::rebuilt, OldWeights::ring}) {
+    request.weights = how;
+    if (weights == name_of(how)) return request;
+  }
+  user_error("--weights {} is not known{}; there are: stash, rebuilt, ring", weights,
+             did_you_mean(weights, {"stash", "rebuilt", "ring"}));
+}
+
 std::span<const Strategy> strategies() {
-  static const std::array<Strategy, 2> all{{
+  static const std::array<Strategy, 10> all{{
       {.name = "serial", .about = "one worker, plain SGD", .make = make_serial_plan},
       {.name = "data_parallel",
        .about = "every worker a share of the samples; gradients summed while backward runs",
        .make = make_data_parallel_plan},
+      {.name = "layerpipe",
+       .about = "forward, backward_data and backward_weights balanced over the workers",
+       .make = make_layerpipe_plan},
+      {.name = "gpipe",
+       .about = "stages; all forwards, then all backwards",
+       .make = make_gpipe_plan},
+      {.name = "1f1b",
+       .about = "stages; one forward, one backward in turn; one update",
+       .make = make_1f1b_plan},
+      {.name = "pipedream",
+       .about = "stages; one forward, one backward; asynchronous, weights stashed",
+       .make = make_pipedream_plan},
+      {.name = "pipedream-replicated",
+       .about = "the same, several workers where a stage is long",
+       .make = make_pipedream_replicated_plan},
+      {.name = "pipedream-2bw",
+       .about = "the same with two versions of the weights",
+       .make = make_pipedream_2bw_plan},
+      {.name = "zb-h1",
+       .about = "stages; weight gradients fill the bubbles, memory as pipedream",
+       .make = make_zb_h1_plan},
+      {.name = "zb-h2",
+       .about = "the same with twice the microbatches in flight",
+       .make = make_zb_h2_plan},
   }};
   return all;
 }

@@ -10,6 +10,19 @@
 
 namespace plait {
 
+/// What pipelines can be told beside the number of microbatches.
+struct PipelineRequest {
+  bool asynchronous = false;
+  OldWeights weights = OldWeights::stash;
+  /// Most microbatches begun and not ended on a worker; 0: the planner's choice.
+  int in_flight = 0;
+  bool replicate = true;  ///< stages may have several workers
+};
+
+/// From the words of flags: "sync" or "async"; "stash", "rebuilt" or "ring". UserError on others.
+PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
+                                 std::int64_t in_flight, bool replicate);
+
 struct PlanRequest {
   const Network& network;
   const Machine& machine;
@@ -20,6 +33,7 @@ struct PlanRequest {
   bool clip = false;
   int wire_bytes = 4;
   std::int64_t bucket_bytes = 8 << 20;
+  PipelineRequest pipeline{};
 };
 
 struct Strategy {

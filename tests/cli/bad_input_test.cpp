@@ -82,13 +82,38 @@ TEST_F(BadInput, Flags) {
   expect_train_refused({"--batch", "65"}, "--batch 65 is more than the 64 training samples");
   expect_train_refused({"--epochs", "--seed", "1"}, "--epochs needs a value");
   expect_train_refused({"--optimizer", "sdg"}, "did you mean 'sgd'?");
-  expect_train_refused({"--strategy", "layerpipe"}, "layerpipe");
+  expect_train_refused({"--strategy", "layerpip"},
+                       "unknown strategy 'layerpip' (did you mean 'layerpipe'?)");
   expect_train_refused({"--workers", "2"}, "--strategy serial is for one worker, not for 2");
   expect_train_refused({"--model", "lent"}, "did you mean 'lenet'?");
   expect_train_refused({"--data", "glyhps"}, "did you mean 'glyphs'?");
   expect_train_refused({"--data", "mnist:nowhere"}, "nowhere");
   expect_refused({"train", "--resume"}, "add --run-dir DIR");
   expect_refused({"train", "--lr"}, "--lr needs a value");
+}
+
+TEST_F(BadInput, FlagsOfPipelines) {
+  const auto refused = [&](const std::string& strategy, const Words& words,
+                           const std::string& message) {
+    expect_train_refused(Words{"--strategy", strategy, "--workers", "2"} + words, message);
+  };
+  for (const char* strategy : {"layerpipe", "data_parallel"}) {
+    refused(strategy, {"--pipeline", "asnyc"},
+            "--pipeline asnyc is not known (did you mean 'async'?); there are: sync, async");
+    refused(strategy, {"--weights", "stahs"},
+            "--weights stahs is not known (did you mean 'stash'?)");
+  }
+  refused("layerpipe", {"--in-flight", "-1"}, "--in-flight -1 is too small");
+  refused("layerpipe", {"--memory-per-worker", "-1"}, "--memory-per-worker -1 is too small");
+  refused("layerpipe", {"--memory-per-worker", "1"},
+          "--memory-per-worker 1 is too small for lenet with --batch 16");
+  refused("gpipe", {"--memory-per-worker", "1"}, "the machine has 1.0 MB for each");
+  refused("gpipe", {"--microbatches", "3"},
+          "--microbatches 3 do not divide --batch 16: the nearest number that does is 2");
+  refused("1f1b", {"--workers", "99"}, "lenet has 6 blocks");
+  refused("zb-h1", {"--clip-norm", "1"}, "--clip-norm needs the gradients of the whole network");
+  refused("pipedream-2bw", {"--workers", "4"}, "keeps two versions of the weights");
+  refused("layerpipe", {"--profile", "none.json"}, "none.json: cannot be opened");
 }
 
 TEST_F(BadInput, ConfigFiles) {

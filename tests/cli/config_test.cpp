@@ -196,7 +196,7 @@ TEST_F(Resume, RefusesWhatDecidesTheBits) {
       "keep_last", "run_dir", "resume",
       // Who does the work: equal up to rounding, and a checkpoint of four workers resumes on one.
       "strategy", "workers", "nodes", "workers_per_node", "link_between_nodes", "pin", "bucket_mb",
-      "stall_seconds", "trace_steps"};
+      "stall_seconds", "trace_steps", "in_flight", "replicas", "memory_per_worker", "profile"};
   for (const Field& field : fields()) {
     EXPECT_EQ(field.decides_bits, !free.contains(field.key)) << field.key;
   }

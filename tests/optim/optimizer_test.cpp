@@ -38,6 +38,7 @@ Floats three_steps(const OptimizerSpec& spec, std::size_t count, int threads) {
   for (std::int64_t step = 1; step <= 3; ++step) {
     const Floats gradient = random(count, 10 + static_cast<std::uint64_t>(step));
     optimizer->update({.weights = weights,
+                       .result = weights,
                        .gradient = gradient,
                        .state = {std::span(first), std::span(second)},
                        .learning_rate = 0.01,
@@ -72,6 +73,7 @@ TEST(Optimizer, PaddingStaysZero) {
     for (std::size_t i = 0; i < 40; i += 2) weights[i] = gradient[i] = 1;
     for (std::int64_t step = 1; step <= 5; ++step) {
       optimizer->update({.weights = weights,
+                         .result = weights,
                          .gradient = gradient,
                          .state = {std::span(first), std::span(second)},
                          .learning_rate = 0.1,
@@ -92,6 +94,7 @@ TEST(Optimizer, FirstStepOfMomentumTakesNothingFromTheBuffer) {
   Floats weights{1}, buffer{std::numeric_limits<float>::quiet_NaN()};
   const Floats gradient{2};
   optimizer->update({.weights = weights,
+                     .result = weights,
                      .gradient = gradient,
                      .state = {std::span(buffer), std::span<float>()},
                      .learning_rate = 0.25});
@@ -128,7 +131,8 @@ TEST(Optimizer, RefusesNonsense) {
                  "beta2 is nan");
   expect_refused({.kind = "adamw", .epsilon = 0}, "epsilon is 0");
   Floats weights(3), gradient(2);
-  EXPECT_THROW(make_optimizer({})->update({.weights = weights, .gradient = gradient, .state = {}}),
+  EXPECT_THROW(make_optimizer({})->update(
+                   {.weights = weights, .result = weights, .gradient = gradient, .state = {}}),
                Failure);
 }
 

@@ -55,6 +55,7 @@ TEST(Recorded, OptimizersTakeTenSteps) {
       Floats gradient = one["gradients"][step].get<Floats>();
       for (float& g : gradient) g *= 4;  // undone by gradient_scale, exactly
       optimizer->update({.weights = weights,
+                         .result = weights,
                          .gradient = gradient,
                          .state = {std::span(first), std::span(second)},
                          .learning_rate = one["rates"][step].get<double>(),

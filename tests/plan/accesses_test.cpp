@@ -50,7 +50,7 @@ TEST(Accesses, OfTheEnds) {
 TEST(Accesses, OfBackward) {
   EXPECT_THAT(words({.kind = TaskKind::backward_data, .block = 3}),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 3", "read weights 3",
-                                   "write diff 3", "write pending 3", "write gradient 3"));
+                                   "write diff 3", "write pending 3"));
   EXPECT_THAT(words({.kind = TaskKind::backward_weights, .block = 3}),
               UnorderedElementsAre("read diff 4", "read tensor 3", "read pending 3", "read saved 3",
                                    "write gradient 3"));
@@ -62,28 +62,27 @@ TEST(Accesses, OfBackward) {
 TEST(Accesses, NobodyWaitsForTheGradientOfTheInput) {
   EXPECT_THAT(words({.kind = TaskKind::backward_data, .block = 0}),
               UnorderedElementsAre("read diff 1", "read saved 0", "read tensor 0", "read weights 0",
-                                   "write pending 0", "write gradient 0"));
+                                   "write pending 0"));
 }
 
 TEST(Accesses, OfLaterMicrobatchesGoThroughAPartialGradient) {
   EXPECT_THAT(words({.kind = TaskKind::backward_data, .accumulate = true, .block = 3}),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 3", "read weights 3",
-                                   "write diff 3", "write pending 3", "write partial 3"));
+                                   "write diff 3", "write pending 3"));
   EXPECT_THAT(words({.kind = TaskKind::backward_weights, .accumulate = true, .block = 3}),
               UnorderedElementsAre("read diff 4", "read tensor 3", "read pending 3", "read saved 3",
-                                   "write partial 3", "read partial 3", "read gradient 3",
-                                   "write gradient 3"));
+                                   "write partial 3", "read gradient 3", "write gradient 3"));
 }
 
 TEST(Accesses, FollowTheTruthOfTheLayers) {
   std::vector<BackwardReads> reads(4);
-  reads[3] = {.src = false, .dst = true, .has_weights_task = false};
+  reads[3] = {.src = false, .dst = true};
   EXPECT_THAT(words({.kind = TaskKind::backward_data, .block = 3}, reads),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 4", "read weights 3",
-                                   "write diff 3", "write pending 3", "write gradient 3"));
-  EXPECT_THAT(words({.kind = TaskKind::backward_weights, .block = 3}, reads), IsEmpty());
-  EXPECT_THAT(words({.kind = TaskKind::backward_weights, .accumulate = true, .block = 3}, reads),
-              UnorderedElementsAre("read partial 3", "read gradient 3", "write gradient 3"));
+                                   "write diff 3", "write pending 3"));
+  EXPECT_THAT(
+      words({.kind = TaskKind::backward_weights, .block = 3}, reads),
+      UnorderedElementsAre("read diff 4", "read pending 3", "read saved 3", "write gradient 3"));
 }
 
 TEST(Accesses, OfABlockWithoutParametersHaveNoGradient) {
@@ -98,8 +97,12 @@ TEST(Accesses, OfUpdatesAndCommunication) {
   EXPECT_THAT(words({.kind = TaskKind::clip}), IsEmpty());
   EXPECT_THAT(words({.kind = TaskKind::send, .tensor = 2, .peer = 1}),
               ElementsAre("read tensor 2"));
-  EXPECT_THAT(words({.kind = TaskKind::receive, .gradient = true, .tensor = 2, .peer = 1}),
+  EXPECT_THAT(words({.kind = TaskKind::receive, .role = Role::diff, .tensor = 2, .peer = 1}),
               ElementsAre("write diff 2"));
+  EXPECT_THAT(words({.kind = TaskKind::send, .role = Role::saved, .block = 2, .peer = 1}),
+              ElementsAre("read saved 2"));
+  EXPECT_THAT(words({.kind = TaskKind::receive, .role = Role::weights, .block = 2, .peer = 1}),
+              ElementsAre("write weights 2"));
   EXPECT_THAT(words({.kind = TaskKind::reduce_start, .group = 0, .bucket = 0}),
               ElementsAre("read gradient 3", "read gradient 2"));
   EXPECT_THAT(words({.kind = TaskKind::reduce_sum, .group = 0, .bucket = 1}),

@@ -12,6 +12,8 @@ namespace plait {
 namespace {
 
 using hand_made::erase;
+using hand_made::erase_messages;
+using hand_made::message;
 using hand_made::move_to;
 using hand_made::position;
 using hand_made::task;
@@ -45,6 +47,7 @@ const auto serial2 = [] { return hand_made::serial(2); };
 const auto data = [] { return hand_made::data_parallel(); };
 const auto sync_pipe = [] { return hand_made::synchronous_pipeline(); };
 const auto async_pipe = [] { return hand_made::asynchronous_pipeline(); };
+const auto lent = [] { return hand_made::lent_backward(); };
 
 const Damage kIndices[] = {
     {"NoBlocks", serial, [](Plan& p) { p.network.blocks.clear(); }, {"no blocks"}},
@@ -92,6 +95,26 @@ const Damage kIndices[] = {
      sync_pipe,
      [](Plan& p) { task(p, 0, TaskKind::send).tensor = 5; },
      {"worker 0, task 3 (send of tensor 5 to worker 1, part 1 of 2): there is no tensor 5"}},
+    {"NoSuchBlockOfAMessage",
+     lent,
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::saved).block = 4; },
+     {"(send of what forward leaves of block 4 to worker 1): there is no block 4, only 4"}},
+    {"TargetsThatTravel",
+     sync_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::send).role = Role::targets; },
+     {"targets never travels from worker to worker"}},
+    {"AGradientThatTravels",
+     lent,
+     [](Plan& p) { message(p, 1, TaskKind::receive, Role::weights).role = Role::gradient; },
+     {"worker 1, task 6 (receive of the gradient of bn from worker 0): gradient never travels"}},
+    {"APartialGradientThatTravels",
+     lent,
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::weights).role = Role::partial; },
+     {"partial never travels"}},
+    {"StateThatTravels",
+     lent,
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::weights).role = Role::state; },
+     {"state never travels"}},
     {"NoSuchPeer",
      sync_pipe,
      [](Plan& p) { task(p, 0, TaskKind::send).peer = 2; },
@@ -125,6 +148,10 @@ const Damage kIndices[] = {
      serial,
      [](Plan& p) { task(p, 0, TaskKind::loss).offset = -1; },
      {"the offset is -1"}},
+    {"ANegativeDelay",
+     serial,
+     [](Plan& p) { task(p, 0, TaskKind::forward).delay = -1; },
+     {"(forward of conv1): the delay is -1"}},
     {"APhaseThatNeverComes",
      serial,
      [](Plan& p) { task(p, 0, TaskKind::loss).phase = 1; },
@@ -176,10 +203,19 @@ const Damage kValues[] = {
        task(p, 0, TaskKind::forward, 1).phase = 2;
      },
      {"(forward of bn): reads tensor 2 in steps in which forward of pool (task 2) rests"}},
+    {"BatchNormsGradientLost",  // it is made by backward_data and comes with what that leaves
+     lent,
+     [](Plan& p) { erase_messages(p, Role::pending); },
+     {"worker 0, task 15 (backward_weights of bn): reads what another task of bn leaves, which no "
+      "task of this worker writes"}},
+    {"WhatForwardLeavesNotSent",
+     lent,
+     [](Plan& p) { erase_messages(p, Role::saved); },
+     {"worker 1, task 2 (backward_data of bn): reads what another task of bn leaves"}},
     {"AGradientUsedTooLate",
      async_pipe,
      [](Plan& p) { task(p, 0, TaskKind::update).offset = 3; },
-     {"(update of conv1): uses the gradient of conv1 when backward_data of conv1 (task 6) has "
+     {"(update of conv1): uses the gradient of conv1 when backward_weights of conv1 (task 7) has "
       "overwritten it for the next minibatch"}},
 };
 
@@ -251,7 +287,7 @@ const Damage kUpdates[] = {
      [](Plan& p) {
        for (Task& t : tasks_of(p, 0)) t.accumulate = t.kind != TaskKind::load;
      },
-     {"(backward_data of fc, part 1 of 2): adds to a gradient of fc that nothing has begun",
+     {"(backward_weights of fc, part 1 of 2): adds to a gradient of fc that nothing has begun",
       "(backward_weights of fc, part 1 of 2): reads the gradient of fc, which nothing has written "
       "before"}},
     {"StatisticsThatMoveTwice",
@@ -260,16 +296,52 @@ const Damage kUpdates[] = {
        for (Task& t : tasks_of(p, 0)) t.accumulate = t.accumulate && t.kind != TaskKind::forward;
      },
      {"(forward of bn, part 2 of 2): moves the running statistics a second time"}},
-    {"BatchNormsGradientLost",
-     serial2,
-     [](Plan& p) { task(p, 0, TaskKind::backward_data, 2).accumulate = true; },
-     {"(backward_data of bn, part 1 of 2): adds to a gradient of bn that nothing has begun"}},
     {"SamplesWithoutLoss",
      data,
      [](Plan& p) {
        for (Task& t : tasks_of(p, 1)) t.samples = part_of(0, 2);
      },
      {"no worker takes the loss of sample 4 of 8"}},
+};
+
+const Damage kVersions[] = {
+    {"AReaderThatWantsWeightsTooNew",
+     async_pipe,
+     [](Plan& p) { task(p, 0, TaskKind::forward).delay = 1; },
+     {"worker 0, task 1 (forward of conv1): asks for weights 1 updates old, but when it runs "
+      "update of conv1 (task 8) is 2 updates behind"}},
+    {"AnUpdateThatComesLater",
+     async_pipe,
+     [](Plan& p) {
+       for (Task& t : tasks_of(p, 1)) t.offset += t.kind == TaskKind::update ? 1 : 0;
+     },
+     {"worker 1, task 2 (forward of bn): asks for weights 0 updates old, but when it runs update "
+      "of bn (task 10) is 1 updates behind",
+      "(backward_data of bn): asks for weights 0 updates old"}},
+    {"WeightsThatComeTooLate",
+     lent,
+     [](Plan& p) {
+       for (const int worker : {0, 1}) {
+         const TaskKind kind = worker == 0 ? TaskKind::send : TaskKind::receive;
+         message(p, worker, kind, Role::weights).offset = 1;
+       }
+     },
+     {"worker 1, task 3 (backward_data of bn): asks for weights 0 updates old, but when it runs "
+      "receive of the weights of bn from worker 0 (task 6) is 1 updates behind"}},
+    {"WeightsThatNobodySends",
+     lent,
+     [](Plan& p) { erase_messages(p, Role::weights); },
+     {"worker 1, task 3 (backward_data of bn): reads weights that worker 0 updates and nobody "
+      "sends here"}},
+    {"TwoThatMakeTheWeights",
+     lent,
+     [](Plan& p) {
+       tasks_of(p, 1).push_back(
+           {.kind = TaskKind::send, .role = Role::weights, .block = 2, .peer = 0});
+       tasks_of(p, 0).push_back(
+           {.kind = TaskKind::receive, .role = Role::weights, .block = 2, .peer = 1});
+     },
+     {"(receive of the weights of bn from worker 1): task 18 makes the weights in the same step"}},
 };
 
 const Damage kMessages[] = {
@@ -285,6 +357,12 @@ const Damage kMessages[] = {
      sync_pipe,
      [](Plan& p) { task(p, 0, TaskKind::send).tensor = 1; },
      {"worker 1 never receives it", "worker 0 never sends it"}},
+    {"AnotherRole",
+     lent,
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::saved).role = Role::pending; },
+     {"worker 0, task 9 (send of what backward_data leaves of bn to worker 1): worker 1 never "
+      "receives it",
+      "(receive of what forward leaves of bn from worker 0): worker 0 never sends it"}},
     {"TheSameMessageTwice",
      sync_pipe,
      [](Plan& p) { tasks_of(p, 0).push_back(task(p, 0, TaskKind::send)); },
@@ -385,6 +463,7 @@ std::string damage_name(const ::testing::TestParamInfo<Damage>& info) { return i
 INSTANTIATE_TEST_SUITE_P(Indices, CheckFinds, ::testing::ValuesIn(kIndices), damage_name);
 INSTANTIATE_TEST_SUITE_P(Values, CheckFinds, ::testing::ValuesIn(kValues), damage_name);
 INSTANTIATE_TEST_SUITE_P(Updates, CheckFinds, ::testing::ValuesIn(kUpdates), damage_name);
+INSTANTIATE_TEST_SUITE_P(Versions, CheckFinds, ::testing::ValuesIn(kVersions), damage_name);
 INSTANTIATE_TEST_SUITE_P(Messages, CheckFinds, ::testing::ValuesIn(kMessages), damage_name);
 INSTANTIATE_TEST_SUITE_P(Orders, CheckFinds, ::testing::ValuesIn(kOrders), damage_name);
 

@@ -2,7 +2,9 @@
 // damage copies of them.
 #pragma once
 
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/accesses.hpp"
@@ -26,6 +28,7 @@ struct Common {
   Samples samples{};
   int offset = 0;
   bool accumulate = false;
+  int delay = 0;  ///< of forward and backward_data
 };
 
 /// Appends tasks to a program.
@@ -35,10 +38,12 @@ class Writer {
   Common with;
 
   Writer& task(TaskKind kind, int block = -1) {
+    const bool reads_weights = kind == TaskKind::forward || kind == TaskKind::backward_data;
     tasks_.push_back({.kind = kind,
                       .accumulate = with.accumulate,
                       .block = block,
                       .samples = with.samples,
+                      .delay = reads_weights ? with.delay : 0,
                       .offset = with.offset});
     return *this;
   }
@@ -67,12 +72,13 @@ class Writer {
     return *this;
   }
   Writer& message(TaskKind kind, int tensor, bool gradient, int peer) {
-    tasks_.push_back({.kind = kind,
-                      .gradient = gradient,
-                      .tensor = tensor,
-                      .peer = peer,
-                      .samples = with.samples,
-                      .offset = with.offset});
+    return message(kind, gradient ? Role::diff : Role::tensor, tensor, peer);
+  }
+  /// `index` is that of a tensor or of a block.
+  Writer& message(TaskKind kind, Role role, int index, int peer) {
+    tasks_.push_back(
+        {.kind = kind, .role = role, .peer = peer, .samples = with.samples, .offset = with.offset});
+    (is_of_tensor(role) ? tasks_.back().tensor : tasks_.back().block) = index;
     return *this;
   }
   Writer& reduce(TaskKind kind, int bucket) {
@@ -165,20 +171,45 @@ inline Plan synchronous_pipeline() {
 }
 
 /// The same stages, a new minibatch in every step: the second stage is a step late, the backward of
-/// the first two steps.
+/// the first two steps. It reads the weights its forward read.
 inline Plan asynchronous_pipeline() {
   Plan plan = empty_plan("async", 2);
   Writer first(plan.programs[0]);
-  first.task(TaskKind::load).forward(0, 1).message(TaskKind::send, 2, false, 1);
+  first.with.delay = 2;
+  first.task(TaskKind::load).forward(0, 0);
+  first.with.delay = 0;
+  first.forward(1, 1).message(TaskKind::send, 2, false, 1);
   first.with.offset = 2;
-  first.message(TaskKind::receive, 2, true, 1).backward(plan.network, 1, 0);
-  first.update(plan.network, 0, 1);
+  first.message(TaskKind::receive, 2, true, 1).backward(plan.network, 1, 1);
+  first.with.delay = 2;
+  first.backward(plan.network, 0, 0).update(plan.network, 0, 1);
 
   Writer second(plan.programs[1]);
   second.with.offset = 1;
   second.task(TaskKind::load).message(TaskKind::receive, 2, false, 0).forward(2, 3);
   second.task(TaskKind::loss).backward(plan.network, 3, 2);
   second.message(TaskKind::send, 2, true, 0).update(plan.network, 2, 3);
+  return plan;
+}
+
+/// Serial, but backward_data of bn runs on a second worker: what it reads and leaves travels, and
+/// so do the weights.
+inline Plan lent_backward() {
+  Plan plan = empty_plan("lent", 2);
+  Writer first(plan.programs[0]);
+  first.task(TaskKind::load).forward(0, 3).task(TaskKind::loss).backward(plan.network, 3, 3);
+  for (const auto& [role, index] : {std::pair{Role::tensor, 2}, {Role::saved, 2}, {Role::diff, 3}})
+    first.message(TaskKind::send, role, index, 1);
+  first.message(TaskKind::receive, Role::diff, 2, 1).backward(plan.network, 1, 0);
+  first.message(TaskKind::receive, Role::pending, 2, 1).task(TaskKind::backward_weights, 2);
+  first.update(plan.network, 0, 3).message(TaskKind::send, Role::weights, 2, 1);
+
+  Writer second(plan.programs[1]);
+  for (const auto& [role, index] : {std::pair{Role::tensor, 2}, {Role::saved, 2}, {Role::diff, 3}})
+    second.message(TaskKind::receive, role, index, 0);
+  second.task(TaskKind::backward_data, 2).message(TaskKind::send, Role::diff, 2, 0);
+  second.message(TaskKind::send, Role::pending, 2, 0);
+  second.message(TaskKind::receive, Role::weights, 2, 0);
   return plan;
 }
 
@@ -194,7 +225,8 @@ inline std::vector<Named> all_plans() {
           {"data_parallel_4", data_parallel(4)},
           {"state_every_4", data_parallel(2, 4)},
           {"synchronous_pipeline", synchronous_pipeline()},
-          {"asynchronous_pipeline", asynchronous_pipeline()}};
+          {"asynchronous_pipeline", asynchronous_pipeline()},
+          {"lent_backward", lent_backward()}};
 }
 
 /// Bytes of a value as the planner guesses them (memory.hpp), written down once more.
@@ -231,6 +263,14 @@ inline Task& task(Plan& plan, int worker, TaskKind kind, int block = -1) {
   return plan.programs[static_cast<std::size_t>(worker)].tasks.at(static_cast<std::size_t>(at));
 }
 
+inline Task& message(Plan& plan, int worker, TaskKind kind, Role role) {
+  std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
+  for (Task& task : tasks) {
+    if (task.kind == kind && task.role == role) return task;
+  }
+  throw std::out_of_range("no such message");
+}
+
 inline std::vector<Task>& tasks_of(Plan& plan, int worker) {
   return plan.programs[static_cast<std::size_t>(worker)].tasks;
 }
@@ -238,6 +278,15 @@ inline std::vector<Task>& tasks_of(Plan& plan, int worker) {
 inline void erase(Plan& plan, int worker, TaskKind kind, int block = -1) {
   std::vector<Task>& tasks = tasks_of(plan, worker);
   tasks.erase(tasks.begin() + position(plan, worker, kind, block));
+}
+
+/// Neither sent nor received any more.
+inline void erase_messages(Plan& plan, Role role) {
+  for (Program& program : plan.programs) {
+    std::erase_if(program.tasks, [&](const Task& task) {
+      return (task.kind == TaskKind::send || task.kind == TaskKind::receive) && task.role == role;
+    });
+  }
 }
 
 /// Takes the task out and puts it in front of what is then at `to`.

@@ -32,54 +32,24 @@ TEST(Owners, AreTheFirstThatUpdate) {
   EXPECT_THAT(owners(hand_made::synchronous_pipeline()), ElementsAre(0, -1, 1, 1));
 }
 
-TEST(Staleness, IsZeroInSynchronousPlans) {
-  EXPECT_THAT(staleness(hand_made::serial(4)), Each(0));
-  EXPECT_THAT(staleness(hand_made::data_parallel()), Each(0));
+TEST(StateOwners, AreTheFirstWhoseForwardMovesTheStatistics) {
+  EXPECT_THAT(state_owners(hand_made::data_parallel()), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(state_owners(hand_made::synchronous_pipeline()), ElementsAre(0, 0, 1, 1));
+  Plan plan = hand_made::data_parallel();
+  hand_made::task(plan, 0, TaskKind::forward, 2).accumulate = true;
+  hand_made::erase(plan, 0, TaskKind::forward, 3);
+  hand_made::erase(plan, 1, TaskKind::forward, 3);
+  EXPECT_THAT(state_owners(plan), ElementsAre(0, 0, 1, -1));
+}
+
+TEST(Staleness, IsTheLargestDelayOfABlock) {
   EXPECT_THAT(staleness(hand_made::synchronous_pipeline()), Each(0));
-}
-
-TEST(Staleness, CountsTheUpdatesAMinibatchMissed) {
-  // step m: forward of m, then the update of m - 2; step m + 1: that of m - 1
   EXPECT_THAT(staleness(hand_made::asynchronous_pipeline()), ElementsAre(2, 0, 0, 0));
-}
-
-TEST(Staleness, IsOneLessWhereTheUpdateComesBeforeTheForward) {
-  Plan plan = hand_made::asynchronous_pipeline();
-  std::vector<Task>& tasks = plan.programs[0].tasks;
-  std::rotate(tasks.begin(), tasks.begin() + hand_made::position(plan, 0, TaskKind::receive),
-              tasks.end());
-  ASSERT_EQ(tasks.front().kind, TaskKind::receive);
-  EXPECT_THAT(staleness(plan), ElementsAre(1, 0, 0, 0));
-}
-
-/// What the definition says, counted in a play of the loop: updates between reading and own update.
-int counted_staleness(const Program& program, int block) {
-  std::vector<int> seen;   // updates done when minibatch m was read
-  std::vector<int> count;  // updates done when m's own came
-  int updates = 0;
-  for (int step = 0; step < 40; ++step) {
-    for (const Task& task : program.tasks) {
-      if (task.block != block || step < task.offset) continue;
-      const auto minibatch = static_cast<std::size_t>(step - task.offset);
-      if (task.kind == TaskKind::forward && seen.size() == minibatch) seen.push_back(updates);
-      if (task.kind == TaskKind::update && count.size() == minibatch) count.push_back(updates++);
-    }
-  }
-  return count.back() - seen[count.size() - 1];
-}
-
-TEST(Staleness, AgreesWithAPlayOfTheLoop) {
-  for (int late = 0; late < 5; ++late) {
-    for (const bool update_first : {false, true}) {
-      if (update_first && late == 0) continue;
-      Plan plan = hand_made::empty_plan("loop", 1);
-      std::vector<Task>& tasks = plan.programs[0].tasks;
-      tasks.push_back({.kind = TaskKind::forward, .block = 0, .offset = 1});
-      tasks.insert(update_first ? tasks.begin() : tasks.end(),
-                   {.kind = TaskKind::update, .block = 0, .offset = 1 + late});
-      EXPECT_EQ(staleness(plan)[0], counted_staleness(plan.programs[0], 0)) << late << update_first;
-    }
-  }
+  Plan plan = hand_made::data_parallel();
+  hand_made::task(plan, 0, TaskKind::forward, 2).delay = 1;
+  hand_made::task(plan, 1, TaskKind::backward_data, 2).delay = 3;
+  hand_made::task(plan, 1, TaskKind::forward, 3).delay = 2;
+  EXPECT_THAT(staleness(plan), ElementsAre(0, 0, 3, 2));
 }
 
 TEST(Describe, SaysWhatATaskIs) {
@@ -87,10 +57,19 @@ TEST(Describe, SaysWhatATaskIs) {
   EXPECT_EQ(describe(plan, {.kind = TaskKind::load}), "load");
   EXPECT_EQ(describe(plan, {.kind = TaskKind::forward, .block = 0}), "forward of conv1");
   EXPECT_EQ(describe(plan, {.kind = TaskKind::reduce_sum, .bucket = 2}), "reduce_sum of bucket 2");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .gradient = true, .tensor = 5, .peer = 1}),
+  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::diff, .tensor = 5, .peer = 1}),
             "send of the gradient of tensor 5 to worker 1");
   EXPECT_EQ(describe(plan, {.kind = TaskKind::receive, .tensor = 5, .peer = 1}),
             "receive of tensor 5 from worker 1");
+  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::saved, .block = 2, .peer = 3}),
+            "send of what forward leaves of bn to worker 3");
+  EXPECT_EQ(
+      describe(plan, {.kind = TaskKind::receive, .role = Role::pending, .block = 2, .peer = 3}),
+      "receive of what backward_data leaves of bn from worker 3");
+  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::weights, .block = 0, .peer = 1}),
+            "send of the weights of conv1 to worker 1");
+  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::saved, .block = 9, .peer = 1}),
+            "send of what forward leaves of block 9 to worker 1");
   EXPECT_EQ(describe(plan, {.kind = TaskKind::update, .block = 99}), "update of block 99");
 }
 
@@ -100,6 +79,18 @@ TEST(WireBytes, OfASendAreItsSamples) {
                        {.kind = TaskKind::send, .tensor = 2, .peer = 1, .samples = part_of(0, 2)}),
             16 * 4 * 4);
   EXPECT_EQ(wire_bytes(plan, 0, {.kind = TaskKind::receive, .tensor = 2, .peer = 1}), 0);
+}
+
+TEST(WireBytes, OfWhatABlockLeavesAreItsSamplesAndOfWeightsAllOfThem) {
+  const Plan plan = hand_made::lent_backward();
+  const auto bytes = [&](Role role) {
+    return wire_bytes(
+        plan, 0,
+        {.kind = TaskKind::send, .role = role, .block = 2, .peer = 1, .samples = part_of(0, 2)});
+  };
+  EXPECT_EQ(bytes(Role::saved), 16 * 4 * 4);
+  EXPECT_EQ(bytes(Role::pending), 16 * 4 * 4);
+  EXPECT_EQ(bytes(Role::weights), 8 * 4);
 }
 
 TEST(WireBytes, OfAReductionAddUpToTwiceTheBucketForEveryMemberButOne) {

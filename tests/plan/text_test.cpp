@@ -60,15 +60,15 @@ TEST(Show, AnAsynchronousPipeline) {
   depth      a minibatch takes 3 steps, one begins with every step
   staleness  2 for conv1, 0 for pool .. fc (3 blocks)
 
-worker 0; about 16.1 kB of memory
+worker 0; about 15.7 kB of memory
   load
-  forward of conv1 .. pool (2 blocks)
+  forward of conv1 .. pool (2 blocks), weights 2 updates old
   send of tensor 2 to worker 1
   receive of the gradient of tensor 2 from worker 1, offset 2
-  backward_data, backward_weights of pool .. conv1 (2 blocks), offset 2
+  backward_data, backward_weights of pool .. conv1 (2 blocks), offset 2, weights 2 updates old
   update of conv1, offset 2
 
-worker 1; about 4.26 kB of memory
+worker 1; about 3.74 kB of memory
   load, offset 1
   receive of tensor 2 from worker 0, offset 1
   forward of bn .. fc (2 blocks), offset 1
@@ -77,6 +77,28 @@ worker 1; about 4.26 kB of memory
   send of the gradient of tensor 2 to worker 0, offset 1
   update of bn .. fc (2 blocks), offset 1
 )");
+}
+
+TEST(Show, MessagesOfBlocksStandAlone) {
+  EXPECT_THAT(show(hand_made::lent_backward()), HasSubstr(R"(
+  receive of tensor 2 from worker 0
+  receive of what forward leaves of bn from worker 0
+  receive of the gradient of tensor 3 from worker 0
+  backward_data of bn
+  send of the gradient of tensor 2 to worker 0
+  send of what backward_data leaves of bn to worker 0
+  receive of the weights of bn from worker 0
+)"));
+}
+
+TEST(Show, DoesNotFoldReadersOfDifferentWeights) {
+  Plan plan = hand_made::serial();
+  for (const int block : {0, 3}) hand_made::task(plan, 0, TaskKind::forward, block).delay = 1;
+  EXPECT_THAT(show(plan),
+              AllOf(HasSubstr("\n  forward of conv1 .. pool (2 blocks), weights 1 update old\n"
+                              "  forward of bn\n"
+                              "  forward of fc, weights 1 update old\n"),
+                    HasSubstr("  staleness  1 for conv1, 0 for pool .. bn (2 blocks), 1 for fc")));
 }
 
 TEST(Show, FoldsMicrobatches) {
@@ -163,7 +185,11 @@ TEST(Json, HasEverythingAScriptNeeds) {
   EXPECT_EQ(json["workers"][1]["memory_bytes"], estimate_memory(plan, 1));
   ASSERT_EQ(json["workers"][0]["tasks"].size(), plan.programs[0].tasks.size());
   EXPECT_EQ(json["workers"][0]["tasks"][3],
-            nlohmann::json::parse(R"({"kind":"send","tensor":2,"peer":1,"samples":[0,1,2]})"));
+            nlohmann::json::parse(
+                R"({"kind":"send","role":"tensor","tensor":2,"peer":1,"samples":[0,1,2]})"));
+  const auto lent = nlohmann::json::parse(to_json(hand_made::lent_backward()));
+  EXPECT_EQ(lent["workers"][1]["tasks"].back(),
+            nlohmann::json::parse(R"({"kind":"receive","role":"weights","block":2,"peer":0})"));
 }
 
 TEST(Json, ShowsOffsetsPhasesAndStaleness) {
@@ -171,6 +197,8 @@ TEST(Json, ShowsOffsetsPhasesAndStaleness) {
   EXPECT_EQ(late["depth"], 2);
   EXPECT_EQ(late["network"]["blocks"][0]["staleness"], 2);
   EXPECT_EQ(late["workers"][0]["tasks"].back()["offset"], 2);
+  EXPECT_EQ(late["workers"][0]["tasks"][1],
+            nlohmann::json::parse(R"({"kind":"forward","block":0,"delay":2})"));
   const auto rare = nlohmann::json::parse(to_json(hand_made::data_parallel(2, 4)));
   EXPECT_EQ(rare["buckets"][2]["payload"], "state");
   EXPECT_EQ(

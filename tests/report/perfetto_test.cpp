@@ -25,7 +25,7 @@ Plan small_plan() {
   plan.programs.resize(4);
   plan.programs[3].tasks = {{.kind = TaskKind::load},
                             {.kind = TaskKind::forward, .block = 0},
-                            {.kind = TaskKind::send, .gradient = true, .tensor = 5, .peer = 1},
+                            {.kind = TaskKind::send, .role = Role::diff, .tensor = 5, .peer = 1},
                             {.kind = TaskKind::receive, .tensor = 2, .peer = 0},
                             {.kind = TaskKind::reduce_sum, .group = 0, .bucket = 2}};
   return plan;
@@ -85,10 +85,10 @@ TEST(Perfetto, EveryEventIsASlice) {
   EXPECT_DOUBLE_EQ(slices[1].at("dur"), 500);
   EXPECT_EQ(slices[1].at("args").at("minibatch"), 7);
   EXPECT_EQ(slices[1].at("args").at("step"), 9);
-  EXPECT_EQ(slices[2].at("name"), "send gradient of tensor 5 to worker 1");
+  EXPECT_EQ(slices[2].at("name"), "send of the gradient of tensor 5 to worker 1");
   EXPECT_EQ(slices[2].at("cat"), "communicate");
   EXPECT_EQ(slices[2].at("args").at("bytes"), 640);
-  EXPECT_EQ(slices[3].at("name"), "wait: receive tensor 2 from worker 0");
+  EXPECT_EQ(slices[3].at("name"), "wait: receive of tensor 2 from worker 0");
   EXPECT_EQ(slices[3].at("cat"), "wait");
   EXPECT_EQ(slices[4].at("name"), "reduce_sum bucket 2");
 }

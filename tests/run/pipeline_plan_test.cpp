@@ -48,6 +48,7 @@ Plan asynchronous(const TrainConfig& config, const ModelSpec& model, const Machi
   plan.programs.resize(2);
   const int last = plan.network.size() - 1;
   Writer first(plan.programs[0]);
+  first.with.delay = 2;
   first.task(TaskKind::load).forward(0, cut - 1).message(TaskKind::send, cut, false, 1);
   first.with.offset = 2;
   first.message(TaskKind::receive, cut, true, 1).backward(plan.network, cut - 1, 0);

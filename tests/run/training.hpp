@@ -29,7 +29,9 @@ inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Ma
                     .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
                     .clip = config.clip_norm > 0,
                     .wire_bytes = config.wire == "bf16" ? 2 : 4,
-                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6)});
+                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
+                    .pipeline = pipeline_request(config.pipeline, config.weights, config.in_flight,
+                                                 config.replicas)});
 }
 
 inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {

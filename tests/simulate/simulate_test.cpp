@@ -122,10 +122,10 @@ TEST(Simulate, EachOfAPairGetsItsOwnMessage) {
   // Two tensors to one worker, taken in the other order, and gradients apart from values.
   Plan plan = empty_plan_of(2, machine(2, 1));
   Task gradient = send(1, 1);
-  gradient.gradient = true;
+  gradient.role = Role::diff;
   plan.programs[0].tasks = {send(1, 1), send(2, 1), gradient};
   Task wanted = receive(1, 0);
-  wanted.gradient = true;
+  wanted.role = Role::diff;
   plan.programs[1].tasks = {wanted, receive(2, 0), receive(1, 0)};
   const Simulation result = simulate(plan, FixedCost(kOneTwo), {.minibatches = 1});
   EXPECT_DOUBLE_EQ(result.seconds, 3 * 4 + 2);

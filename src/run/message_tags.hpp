@@ -1,0 +1,13 @@
+// Tags of the messages of a plan: every channel between two workers has its own, and both compute
+// the same.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace plait {
+
+/// One per task of the worker's program, counted from 0 for each pair (from, to); 0 where the task
+/// is no message.
+std::vector<int> message_tags(const Plan& plan, int worker);
+
+}  // namespace plait

@@ -1,0 +1,137 @@
+#include "run/weight_history.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace plait {
+
+namespace {
+
+/// The bits of a float as a whole number: differences of them add up and back without loss.
+std::uint32_t bits_of(float x) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+float float_of(std::uint32_t bits) {
+  float x = 0;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+void note_change(std::span<const float> before, std::span<const float> after,
+                 std::span<std::uint32_t> change) {
+  for (std::size_t i = 0; i < change.size(); ++i)
+    change[i] = bits_of(after[i]) - bits_of(before[i]);
+}
+
+}  // namespace
+
+WeightHistory::WeightHistory(const Plan& plan, int worker, ParameterStore& store)
+    : store_(store), how_(plan.old_weights), blocks_(store.size()) {
+  const std::vector<int> kept = weight_versions(plan, worker);
+  std::int64_t largest = 0;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    Versions& of = blocks_[i];
+    of.kept = std::max(1, kept[i]);
+    if (of.kept == 1) continue;
+    const Shape shape{static_cast<std::int64_t>(store.block(i).weights.floats().size())};
+    largest = std::max(largest, shape[0]);
+    switch (how_) {
+      case OldWeights::stash:
+        for (int k = 1; k < of.kept; ++k) of.older.emplace_back(shape);
+        break;
+      case OldWeights::rebuilt:
+        of.average = Tensor(shape);
+        of.spare = Tensor(shape);
+        break;
+      case OldWeights::ring:
+        for (int k = 1; k < of.kept; ++k) of.older.emplace_back(shape, DType::i32);
+        of.spare = Tensor(shape);
+        break;
+    }
+  }
+  if (how_ != OldWeights::stash && largest > 0) rebuilt_ = Tensor(Shape{largest});
+}
+
+void WeightHistory::begin(std::int64_t first) {
+  first_ = first;
+  for (Versions& of : blocks_) {
+    of.newest = first - 1;
+    if (!of.average.empty()) std::ranges::fill(of.average.floats(), 0.0F);
+  }
+}
+
+const float* WeightHistory::read(std::size_t block, std::int64_t minibatch, int delay) {
+  Versions& of = blocks_[block];
+  const float* newest = store_.block(block).weights.floats().data();
+  const std::int64_t wanted = std::max(first_, minibatch - delay) - 1;
+  if (wanted == of.newest) return newest;
+  if (wanted > of.newest || of.newest - wanted >= of.kept) {
+    fail("version {} of the weights of block {} is wanted, {} to {} are there", wanted, block,
+         of.newest - of.kept + 1, of.newest);
+  }
+  if (how_ == OldWeights::stash) {
+    return of.place(wanted).floats().data();
+  }
+  const std::size_t size = store_.block(block).weights.floats().size();
+  float* const result = rebuilt_.floats().data();
+  if (how_ == OldWeights::rebuilt) {
+    const auto updates = static_cast<float>(of.newest - wanted);
+    const float* const average = of.average.floats().data();
+    for (std::size_t i = 0; i < size; ++i) result[i] = newest[i] - updates * average[i];
+    return result;
+  }
+  std::memcpy(result, newest, size * sizeof(float));
+  for (std::int64_t version = of.newest; version > wanted; --version) {
+    const std::span<const std::uint32_t> change = of.place(version).as<std::uint32_t>();
+    for (std::size_t i = 0; i < size; ++i) result[i] = float_of(bits_of(result[i]) - change[i]);
+  }
+  return result;
+}
+
+std::span<float> WeightHistory::next(std::size_t block) {
+  Versions& of = blocks_[block];
+  if (of.kept == 1) return store_.block(block).weights.floats();
+  return how_ == OldWeights::stash ? of.place(of.newest).floats() : of.spare.floats();
+}
+
+void WeightHistory::made(std::size_t block) {
+  Versions& of = blocks_[block];
+  Tensor& stored = store_.block(block).weights;
+  if (of.kept > 1) {
+    // The new version takes the store's place; what was there is the one before it.
+    Tensor& other = how_ == OldWeights::stash ? of.place(of.newest) : of.spare;
+    std::swap(stored, other);
+    if (how_ == OldWeights::rebuilt) note_average(of, other.floats(), stored.floats());
+    if (how_ == OldWeights::ring) {
+      note_change(other.floats(), stored.floats(), of.place(of.newest + 1).as<std::uint32_t>());
+    }
+  }
+  ++of.newest;
+}
+
+/// average <- average + (update - average) / min(updates so far, kept - 1)
+void WeightHistory::note_average(Versions& of, std::span<const float> before,
+                                 std::span<const float> after) const {
+  const std::int64_t seen = of.newest + 2 - first_;
+  const float share = 1.0F / static_cast<float>(std::clamp<std::int64_t>(seen, 1, of.kept - 1));
+  const std::span<float> average = of.average.floats();
+  for (std::size_t i = 0; i < average.size(); ++i) {
+    average[i] += ((after[i] - before[i]) - average[i]) * share;
+  }
+}
+
+std::size_t WeightHistory::bytes() const {
+  std::size_t total = rebuilt_.bytes();
+  for (const Versions& of : blocks_) {
+    for (const Tensor& tensor : of.older) total += tensor.bytes();
+    total += of.average.bytes() + of.spare.bytes();
+  }
+  return total;
+}
+
+}  // namespace plait

@@ -1,0 +1,213 @@
+#include "strategy/pipeline/freeze.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "strategy/steps.hpp"
+
+namespace plait::pipeline {
+
+namespace {
+
+/// Where a job stands in the loop of its worker.
+struct Place {
+  int offset = 0;
+  int position = 0;  ///< among the jobs of its worker
+  auto operator<=>(const Place&) const = default;
+};
+
+class Freezer {
+ public:
+  Freezer(const PlanRequest& request, const JobGraph& graph, const SelfTimed& played,
+          const FreezeOptions& options)
+      : request_(request),
+        graph_(graph),
+        played_(played),
+        options_(options),
+        start_(played.start),
+        places_(graph.jobs.size()),
+        before_(graph.jobs.size()),
+        behind_(graph.jobs.size()) {}
+
+  Plan run() {
+    keep_gradients_apart();
+    find_places();
+    add_loads();
+    add_messages();
+    add_weight_sends();
+    return assemble();
+  }
+
+ private:
+  const Job& job(int index) const { return graph_.jobs[static_cast<std::size_t>(index)]; }
+  Place place(int index) const { return places_[static_cast<std::size_t>(index)]; }
+
+  /// There is one array for a block's gradient: its first microbatch must not begin before the
+  /// update of the minibatch before. Nobody but the update waits for gradients, so they may come
+  /// later than they were played.
+  void keep_gradients_apart() {
+    if (!options_.asynchronous) return;
+    bool moved = true;
+    for (int round = 0; moved && round < 1000; ++round) {
+      moved = false;
+      for (std::size_t j = 0; j < graph_.jobs.size(); ++j) {
+        for (const Job::After& after : graph_.jobs[j].after) {
+          const double least =
+              start_[static_cast<std::size_t>(after.job)] - (after.previous ? played_.period : 0.0);
+          if (start_[j] >= least) continue;
+          start_[j] = least;
+          moved = true;
+        }
+      }
+    }
+  }
+
+  void find_places() {
+    std::vector<std::vector<int>> of(static_cast<std::size_t>(graph_.workers));
+    for (std::size_t j = 0; j < graph_.jobs.size(); ++j) {
+      of[static_cast<std::size_t>(graph_.jobs[j].worker)].push_back(static_cast<int>(j));
+    }
+    for (std::vector<int>& jobs : of) {
+      const auto start = [&](int j) { return start_[static_cast<std::size_t>(j)]; };
+      std::ranges::stable_sort(jobs, {}, start);
+      if (options_.asynchronous && !jobs.empty()) into_loop(jobs, start(jobs.front()));
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        places_[static_cast<std::size_t>(jobs[i])].position = static_cast<int>(i);
+      }
+      order_.push_back(std::move(jobs));
+    }
+  }
+
+  /// Jobs sorted by their time in the period; what begins later than a period has an offset.
+  void into_loop(std::vector<int>& jobs, double first) {
+    constexpr double kTicks = 1e9;  // of a period: what is nearer counts as one moment
+    const auto period = static_cast<std::int64_t>(kTicks);
+    std::vector<std::tuple<std::int64_t, int, int>> phases;  // phase, minus offset, job
+    for (const int j : jobs) {
+      const double periods = (start_[static_cast<std::size_t>(j)] - first) / played_.period;
+      const std::int64_t ticks = std::llround(periods * kTicks);
+      Place& place = places_[static_cast<std::size_t>(j)];
+      place.offset = static_cast<int>(ticks / period);
+      phases.emplace_back(ticks % period, -place.offset, j);
+    }
+    // Of equal phases older minibatches come first; the sort keeps the order of equal moments.
+    std::ranges::stable_sort(
+        phases, {}, [](const auto& one) { return std::pair(std::get<0>(one), std::get<1>(one)); });
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i] = std::get<2>(phases[i]);
+  }
+
+  static bool is_loaded(const Value& value) {
+    return value.role == Role::targets || (value.role == Role::tensor && value.index == 0);
+  }
+
+  /// Before the first job of a worker that needs input or targets of a microbatch.
+  void add_loads() {
+    Plan plan;
+    plan.network = request_.network;
+    plan.batch = request_.batch;
+    std::map<std::pair<int, int>, int> first;  // worker, microbatch -> job
+    for (std::size_t j = 0; j < graph_.jobs.size(); ++j) {
+      const Job& one = graph_.jobs[j];
+      if (!takes_samples(one.task.kind) || one.task.kind == TaskKind::receive) continue;
+      const auto list = accesses(plan, one.task);
+      if (!std::ranges::any_of(list, [](const Access& a) { return is_loaded(a.value); })) continue;
+      const auto [found, is_new] =
+          first.try_emplace({one.worker, one.microbatch}, static_cast<int>(j));
+      if (!is_new && place(static_cast<int>(j)) < place(found->second)) {
+        found->second = static_cast<int>(j);
+      }
+    }
+    for (const auto& [where, j] : first) {
+      before_[static_cast<std::size_t>(j)].push_back(
+          {.kind = TaskKind::load, .samples = job(j).task.samples, .offset = place(j).offset});
+    }
+  }
+
+  /// Sent right after it was made, received right before it is first read.
+  void add_messages() {
+    using Key = std::tuple<Role, int, int, int, int>;  // value, from, to
+    std::map<Key, const Delivery*> wanted;
+    for (const Delivery& delivery : graph_.deliveries) {
+      const Key key{delivery.value.role, delivery.value.index, delivery.value.samples.begin,
+                    job(delivery.maker).worker, job(delivery.user).worker};
+      const auto [found, is_new] = wanted.try_emplace(key, &delivery);
+      if (!is_new && place(delivery.user) < place(found->second->user)) found->second = &delivery;
+    }
+    for (const auto& [key, delivery] : wanted) {
+      Task task{.kind = TaskKind::send,
+                .role = delivery->value.role,
+                .peer = job(delivery->user).worker,
+                .samples = delivery->value.samples};
+      (is_of_tensor(task.role) ? task.tensor : task.block) = delivery->value.index;
+      const int sender = sender_of(*delivery);
+      task.offset = place(sender).offset;
+      behind_[static_cast<std::size_t>(sender)].push_back(task);
+      task.kind = TaskKind::receive;
+      task.peer = job(delivery->maker).worker;
+      task.offset = place(delivery->user).offset;
+      before_[static_cast<std::size_t>(delivery->user)].push_back(task);
+    }
+  }
+
+  /// The maker itself; with a fused backward its backward_weights, which stands behind it.
+  int sender_of(const Delivery& delivery) const {
+    if (!options_.fused || delivery.value.role != Role::diff) return delivery.maker;
+    const Task& made = job(delivery.maker).task;
+    const auto next = static_cast<std::size_t>(delivery.maker) + 1;
+    if (made.kind != TaskKind::backward_data || next >= graph_.jobs.size()) return delivery.maker;
+    const Task& task = graph_.jobs[next].task;
+    const bool belongs = task.kind == TaskKind::backward_weights && task.block == made.block;
+    return belongs ? delivery.maker + 1 : delivery.maker;
+  }
+
+  void add_weight_sends() {
+    for (const Job& receiver : graph_.jobs) {
+      if (receiver.task.kind != TaskKind::receive) continue;
+      const int update = receiver.after.front().job;
+      Task task = receiver.task;
+      task.kind = TaskKind::send;
+      task.peer = receiver.worker;
+      task.offset = place(update).offset;
+      behind_[static_cast<std::size_t>(update)].push_back(task);
+    }
+  }
+
+  Plan assemble() {
+    Plan plan = empty_plan(options_.strategy, request_);
+    plan.groups = graph_.groups;
+    plan.buckets = graph_.buckets;
+    for (std::size_t w = 0; w < order_.size(); ++w) {
+      std::vector<Task>& tasks = plan.programs[w].tasks;
+      for (const int j : order_[w]) {
+        const auto& before = before_[static_cast<std::size_t>(j)];
+        const auto& behind = behind_[static_cast<std::size_t>(j)];
+        tasks.insert(tasks.end(), before.begin(), before.end());
+        tasks.push_back(job(j).task);
+        tasks.back().offset = place(j).offset;
+        tasks.insert(tasks.end(), behind.begin(), behind.end());
+      }
+    }
+    return plan;
+  }
+
+  const PlanRequest& request_;
+  const JobGraph& graph_;
+  const SelfTimed& played_;
+  const FreezeOptions& options_;
+  std::vector<double> start_;
+  std::vector<Place> places_;  ///< by job
+  std::vector<std::vector<int>> order_;
+  std::vector<std::vector<Task>> before_;  ///< loads and receives, by job
+  std::vector<std::vector<Task>> behind_;  ///< sends, by job
+};
+
+}  // namespace
+
+Plan freeze(const PlanRequest& request, const JobGraph& graph, const SelfTimed& played,
+            const FreezeOptions& options) {
+  return Freezer(request, graph, played, options).run();
+}
+
+}  // namespace plait::pipeline

@@ -1,0 +1,19 @@
+// From a play to programs: jobs in the order of their start, loads and messages where they belong,
+// in an asynchronous plan each in its step of the endless loop.
+#pragma once
+
+#include "strategy/pipeline/self_timed.hpp"
+
+namespace plait::pipeline {
+
+struct FreezeOptions {
+  std::string strategy{};
+  bool asynchronous = false;
+  bool fused = false;  ///< as in JobOptions
+};
+
+/// The plan without delays, not yet checked.
+Plan freeze(const PlanRequest& request, const JobGraph& graph, const SelfTimed& played,
+            const FreezeOptions& options);
+
+}  // namespace plait::pipeline

@@ -1,0 +1,269 @@
+#include "strategy/pipeline/jobs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace plait::pipeline {
+
+namespace {
+
+/// What the tasks of a block may read when they run far from each other; what they do not need the
+/// layers do not fill.
+constexpr BackwardReads kAllReads{.src = true, .dst = true};
+
+class Builder {
+ public:
+  Builder(const PlanRequest& request, const Placement& placement, const JobOptions& options)
+      : request_(request),
+        network_(request.network),
+        placement_(placement),
+        options_(options),
+        reads_(request.network.blocks.size(), kAllReads) {
+    plan_.network = network_;
+    plan_.batch = request.batch;
+    plan_.wire_bytes = request.wire_bytes;
+    graph_.workers = request.machine.workers();
+    graph_.microbatches = placement.microbatches();
+  }
+
+  JobGraph run() {
+    for (int k = 0; k < graph_.microbatches; ++k) add_microbatch(k);
+    for (std::size_t i = 0; i < graph_.jobs.size(); ++i) connect(static_cast<int>(i));
+    order_gradients();
+    add_updates();
+    return std::move(graph_);
+  }
+
+ private:
+  using Key = std::tuple<Role, int, int>;  ///< role, index, microbatch
+
+  const NetworkBlock& block(int index) const {
+    return network_.blocks[static_cast<std::size_t>(index)];
+  }
+  Job& job(int index) { return graph_.jobs[static_cast<std::size_t>(index)]; }
+
+  double seconds_of(const Task& task) const {
+    const int busy = std::min(graph_.workers, request_.machine.workers_per_node);
+    return task_seconds(*request_.cost, plan_, task, busy);
+  }
+
+  int add(Task task, int worker, int microbatch) {
+    const double seconds = seconds_of(task);
+    graph_.jobs.push_back(
+        {.task = task, .worker = worker, .microbatch = microbatch, .seconds = seconds});
+    return static_cast<int>(graph_.jobs.size()) - 1;
+  }
+
+  void add_microbatch(int k) {
+    Task like{.accumulate = k > 0, .samples = part_of(k, graph_.microbatches)};
+    const auto add_pass = [&](TaskKind kind, Pass3 pass, int b) {
+      like.kind = kind;
+      like.block = b;
+      note_writes(add(like, placement_.worker(pass, b, k), k));
+    };
+    for (int b = 0; b < network_.size(); ++b) add_pass(TaskKind::forward, Pass3::forward, b);
+    note_writes(add({.kind = TaskKind::loss, .samples = like.samples},
+                    placement_.worker(Pass3::forward, network_.size() - 1, k), k));
+    for (int b = network_.size(); b-- > 0;) {
+      if (block(b).src == 0 && block(b).parameters == 0) continue;
+      add_pass(TaskKind::backward_data, Pass3::backward_data, b);
+      if (block(b).parameters == 0) continue;
+      add_pass(TaskKind::backward_weights, Pass3::backward_weights, b);
+    }
+  }
+
+  void note_writes(int index) {
+    accesses_into(plan_, job(index).task, reads_, list_);
+    for (const Access& access : list_) {
+      if (!access.writes || is_permanent(access.value.role)) continue;
+      maker_[key(access.value, job(index).microbatch)] = index;
+    }
+  }
+
+  static Key key(const Value& value, int microbatch) {
+    return {value.role, value.index, microbatch};
+  }
+
+  double message_seconds(int from, int to, double bytes) const {
+    if (from == to) return 0;
+    const Link& link = request_.machine.link(from, to);
+    return link.latency_seconds + (link.bytes_per_second > 0 ? bytes / link.bytes_per_second : 0.0);
+  }
+
+  double bytes_of(const Value& value) const {
+    Task task{.kind = TaskKind::send, .role = value.role, .samples = value.samples};
+    (is_of_tensor(value.role) ? task.tensor : task.block) = value.index;
+    return static_cast<double>(wire_bytes(plan_, 0, task));
+  }
+
+  /// Waits for the makers of everything it reads.
+  void connect(int index) {
+    Job& user = job(index);
+    accesses_into(plan_, user.task, reads_, list_);
+    for (const Access& access : list_) {
+      const Value& value = access.value;
+      if (access.writes || is_permanent(value.role)) continue;
+      const auto found = maker_.find(key(value, user.microbatch));
+      if (found == maker_.end()) continue;  // loaded where it is needed
+      int maker = found->second;
+      const bool far = job(maker).worker != user.worker;
+      if (far) graph_.deliveries.push_back({value, maker, index});
+      if (far && options_.fused && value.role == Role::diff) maker = after_weights(maker);
+      user.after.push_back(
+          {.job = maker,
+           .seconds = message_seconds(job(maker).worker, user.worker, far ? bytes_of(value) : 0)});
+    }
+  }
+
+  /// The backward_weights that belongs to a backward_data, if it has one.
+  int after_weights(int maker) const {
+    const auto next = static_cast<std::size_t>(maker) + 1;
+    if (next >= graph_.jobs.size()) return maker;
+    const Task& made = graph_.jobs[static_cast<std::size_t>(maker)].task;
+    const Task& task = graph_.jobs[next].task;
+    const bool belongs = made.kind == TaskKind::backward_data &&
+                         task.kind == TaskKind::backward_weights && task.block == made.block;
+    return belongs ? maker + 1 : maker;
+  }
+
+  /// A worker adds the gradients of a block in the order of the microbatches.
+  void order_gradients() {
+    std::map<std::pair<int, int>, int> latest;  // block, worker -> job
+    for (std::size_t i = 0; i < graph_.jobs.size(); ++i) {
+      Job& one = graph_.jobs[i];
+      if (one.task.kind != TaskKind::backward_weights) continue;
+      const auto [place, is_first] =
+          latest.try_emplace({one.task.block, one.worker}, static_cast<int>(i));
+      one.task.accumulate = !is_first;
+      if (is_first) {
+        first_gradient_[{one.task.block, one.worker}] = static_cast<int>(i);
+      } else {
+        one.after.push_back({.job = place->second});
+        place->second = static_cast<int>(i);
+      }
+    }
+    last_gradient_ = std::move(latest);
+  }
+
+  void add_updates() {
+    std::map<std::vector<int>, std::vector<int>> shared;  // workers -> blocks, from the last
+    for (int b = network_.size(); b-- > 0;) {
+      if (block(b).parameters == 0) continue;
+      const std::vector<int> owners = workers_of(b, {Pass3::backward_weights});
+      if (owners.size() > 1) {
+        shared[owners].push_back(b);
+      } else {
+        add_update(b, owners.front(), last_gradient_.at({b, owners.front()}));
+        send_weights(b, owners);
+      }
+    }
+    for (const auto& [owners, blocks] : shared) add_reductions(owners, blocks);
+  }
+
+  std::vector<int> workers_of(int b, std::initializer_list<Pass3> passes) const {
+    std::set<int> workers;
+    for (int k = 0; k < graph_.microbatches; ++k) {
+      for (const Pass3 pass : passes) workers.insert(placement_.worker(pass, b, k));
+    }
+    return {workers.begin(), workers.end()};
+  }
+
+  void add_update(int b, int worker, int after) {
+    const int update = add({.kind = TaskKind::update, .block = b}, worker, graph_.microbatches - 1);
+    job(update).after.push_back({.job = after});
+    job(first_gradient_.at({b, worker})).after.push_back({.job = update, .previous = true});
+    update_[{b, worker}] = update;
+  }
+
+  /// From the first owner to everybody who reads but does not update.
+  void send_weights(int b, const std::vector<int>& owners) {
+    for (const int reader : workers_of(b, {Pass3::forward, Pass3::backward_data})) {
+      if (std::ranges::binary_search(owners, reader)) continue;
+      const int update = update_.at({b, owners.front()});
+      const int receive = add(
+          {.kind = TaskKind::receive, .role = Role::weights, .block = b, .peer = owners.front()},
+          reader, graph_.microbatches - 1);
+      job(receive).after.push_back(
+          {.job = update,
+           .seconds = message_seconds(owners.front(), reader,
+                                      4 * static_cast<double>(block(b).parameters))});
+    }
+  }
+
+  /// Buckets of blocks that the same workers share.
+  void add_reductions(const std::vector<int>& owners, const std::vector<int>& blocks) {
+    const int group = static_cast<int>(graph_.groups.size());
+    graph_.groups.push_back(owners);
+    std::int64_t bytes = 0;
+    Bucket bucket{};
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      bucket.blocks.push_back(blocks[i]);
+      bytes += block(blocks[i]).parameters * request_.wire_bytes;
+      if (bytes < request_.bucket_bytes && i + 1 < blocks.size()) continue;
+      add_reduction(group, bucket);
+      bucket = {};
+      bytes = 0;
+    }
+  }
+
+  void add_reduction(int group, const Bucket& bucket) {
+    const std::vector<int>& owners = graph_.groups[static_cast<std::size_t>(group)];
+    const int number = static_cast<int>(graph_.buckets.size());
+    graph_.buckets.push_back(bucket);
+    double bytes = 0;
+    for (const int b : bucket.blocks) {
+      bytes += static_cast<double>(block(b).parameters) * request_.wire_bytes;
+    }
+    const double shards = bytes / static_cast<double>(owners.size());
+    const auto add_move = [&](TaskKind kind, int worker) {
+      return add({.kind = kind, .group = group, .bucket = number}, worker, graph_.microbatches - 1);
+    };
+    std::vector<int> moves;
+    for (const int worker : owners) {
+      moves.push_back(add_move(TaskKind::reduce_start, worker));
+      for (const int b : bucket.blocks) {
+        job(moves.back()).after.push_back({.job = last_gradient_.at({b, worker})});
+      }
+    }
+    for (const TaskKind kind : {TaskKind::reduce_sum, TaskKind::reduce_finish}) {
+      std::vector<int> next;
+      for (const int worker : owners) {
+        next.push_back(add_move(kind, worker));
+        for (const int move : moves) {
+          job(next.back())
+              .after.push_back(
+                  {.job = move, .seconds = message_seconds(job(move).worker, worker, shards)});
+        }
+      }
+      moves = next;
+    }
+    for (const int b : bucket.blocks) {
+      for (std::size_t i = 0; i < owners.size(); ++i) add_update(b, owners[i], moves[i]);
+      send_weights(b, owners);
+    }
+  }
+
+  const PlanRequest& request_;
+  const Network& network_;
+  const Placement& placement_;
+  JobOptions options_;
+  std::vector<BackwardReads> reads_;
+  Plan plan_;  ///< for accesses, bytes and seconds
+  JobGraph graph_;
+  std::map<Key, int> maker_;
+  std::map<std::pair<int, int>, int> first_gradient_;  ///< by block and worker
+  std::map<std::pair<int, int>, int> last_gradient_;
+  std::map<std::pair<int, int>, int> update_;
+  std::vector<Access> list_;
+};
+
+}  // namespace
+
+JobGraph make_jobs(const PlanRequest& request, const Placement& placement,
+                   const JobOptions& options) {
+  return Builder(request, placement, options).run();
+}
+
+}  // namespace plait::pipeline

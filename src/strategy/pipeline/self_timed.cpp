@@ -1,0 +1,221 @@
+#include "strategy/pipeline/self_timed.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace plait::pipeline {
+
+namespace {
+
+int rank_of(TaskKind kind, Urgency urgency) {
+  switch (kind) {
+    case TaskKind::forward: return urgency == Urgency::forward_first ? 1 : 2;
+    case TaskKind::backward_data: return urgency == Urgency::forward_first ? 2 : 1;
+    case TaskKind::backward_weights: return urgency == Urgency::backward_first ? 3 : 0;
+    default: return 0;
+  }
+}
+
+class Player {
+ public:
+  Player(const JobGraph& graph, const SelfTimedOptions& options)
+      : graph_(graph),
+        options_(options),
+        count_(graph.jobs.size()),
+        workers_(static_cast<std::size_t>(graph.workers)),
+        waits_(count_ * minibatches()),
+        ready_at_(waits_.size(), 0.0),
+        start_(waits_.size(), -1.0),
+        users_(count_),
+        left_(workers_.size() * minibatches() * microbatches(), 0) {
+    for (std::size_t j = 0; j < count_; ++j) {
+      const Job& job = graph.jobs[j];
+      if (counts(job)) ++jobs_of(job.worker, job.microbatch);
+      std::vector<int>& own = workers_[static_cast<std::size_t>(job.worker)].own;
+      if (job.task.kind == TaskKind::forward && (own.empty() || own.back() != job.microbatch)) {
+        own.push_back(job.microbatch);  // jobs come by microbatch
+      }
+      for (const Job::After& after : graph.jobs[j].after) {
+        users_[static_cast<std::size_t>(after.job)].push_back(
+            {static_cast<int>(j), after.seconds, after.previous});
+      }
+    }
+    spread_counts();
+  }
+
+  SelfTimed run() {
+    for (std::size_t i = 0; i < waits_.size(); ++i) {
+      const Job& job = graph_.jobs[i % count_];
+      waits_[i] = static_cast<int>(std::ranges::count_if(
+          job.after, [&](const Job::After& after) { return !after.previous || i >= count_; }));
+      if (waits_[i] == 0) arrive_.emplace(0.0, i);
+    }
+    while (!arrive_.empty() || !end_.empty()) {
+      now_ = std::min(arrive_.empty() ? kNever : arrive_.top().first,
+                      end_.empty() ? kNever : end_.top().first);
+      while (!end_.empty() && end_.top().first <= now_) finish_next();
+      while (!arrive_.empty() && arrive_.top().first <= now_) {
+        const std::size_t instance = arrive_.top().second;
+        arrive_.pop();
+        worker_of(instance).ready.insert(entry(instance));
+        dirty_.insert(graph_.jobs[instance % count_].worker);
+      }
+      dispatch();
+    }
+    if (done_ != waits_.size()) fail("a pipeline's jobs wait for each other");
+    return summary();
+  }
+
+ private:
+  static constexpr double kNever = 1e300;
+  using Entry = std::tuple<int, std::int64_t, std::size_t>;  ///< rank, microbatch, instance
+  using Event = std::pair<double, std::size_t>;              ///< time, instance
+  using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
+  struct User {
+    int job;
+    double seconds;
+    bool previous;
+  };
+  struct Worker {
+    std::set<Entry> ready;
+    std::set<std::int64_t> begun;  ///< microbatches, over all minibatches
+    std::vector<int> own;          ///< microbatches of a minibatch that have forwards here
+    std::size_t admitted = 0;      ///< of them, over all minibatches
+    bool busy = false;
+  };
+
+  /// Jobs of samples hold memory of their microbatch.
+  static bool counts(const Job& job) {
+    return takes_samples(job.task.kind) && job.task.kind != TaskKind::receive;
+  }
+  std::size_t minibatches() const { return static_cast<std::size_t>(options_.minibatches); }
+  std::size_t microbatches() const { return static_cast<std::size_t>(graph_.microbatches); }
+  Worker& worker_of(std::size_t instance) {
+    return workers_[static_cast<std::size_t>(graph_.jobs[instance % count_].worker)];
+  }
+  /// Counted over all minibatches.
+  std::int64_t microbatch_of(std::size_t instance) const {
+    return static_cast<std::int64_t>(instance / count_ * microbatches()) +
+           graph_.jobs[instance % count_].microbatch;
+  }
+  int& jobs_of(int worker, std::int64_t microbatch) {
+    return left_[static_cast<std::size_t>(worker) * minibatches() * microbatches() +
+                 static_cast<std::size_t>(microbatch)];
+  }
+  void spread_counts() {
+    for (int worker = 0; worker < graph_.workers; ++worker) {
+      for (std::size_t i = microbatches(); i < minibatches() * microbatches(); ++i) {
+        jobs_of(worker, static_cast<std::int64_t>(i)) =
+            jobs_of(worker, static_cast<std::int64_t>(i % microbatches()));
+      }
+    }
+  }
+  /// The microbatch whose turn it is to begin: they begin in order, or a later one could take the
+  /// place that an earlier one needs.
+  std::int64_t next_of(const Worker& worker) const {
+    const std::size_t each = worker.own.size();
+    return static_cast<std::int64_t>(worker.admitted / each * microbatches()) +
+           worker.own[worker.admitted % each];
+  }
+  Entry entry(std::size_t instance) const {
+    return {rank_of(graph_.jobs[instance % count_].task.kind, options_.urgency),
+            microbatch_of(instance), instance};
+  }
+
+  void finish_next() {
+    const std::size_t instance = end_.top().second;
+    end_.pop();
+    ++done_;
+    const Job& job = graph_.jobs[instance % count_];
+    Worker& worker = workers_[static_cast<std::size_t>(job.worker)];
+    worker.busy = false;
+    dirty_.insert(job.worker);
+    if (counts(job) && --jobs_of(job.worker, microbatch_of(instance)) == 0) {
+      worker.begun.erase(microbatch_of(instance));
+    }
+    for (const User& user : users_[instance % count_]) {
+      const std::size_t minibatch = instance / count_ + (user.previous ? 1 : 0);
+      if (minibatch >= minibatches()) continue;
+      const std::size_t next = minibatch * count_ + static_cast<std::size_t>(user.job);
+      ready_at_[next] = std::max(ready_at_[next], now_ + user.seconds);
+      if (--waits_[next] == 0) arrive_.emplace(ready_at_[next], next);
+    }
+  }
+
+  void dispatch() {
+    for (const int index : dirty_) {
+      Worker& worker = workers_[static_cast<std::size_t>(index)];
+      if (worker.busy) continue;
+      const auto limit =
+          static_cast<std::size_t>(options_.in_flight[static_cast<std::size_t>(index)]);
+      for (auto one = worker.ready.begin(); one != worker.ready.end(); ++one) {
+        const std::size_t instance = std::get<2>(*one);
+        const Job& job = graph_.jobs[instance % count_];
+        const std::int64_t microbatch = microbatch_of(instance);
+        const bool begins = !worker.begun.contains(microbatch);
+        if (job.task.kind == TaskKind::forward && microbatch == next_of(worker)) {
+          if (begins && worker.begun.size() >= limit) continue;
+          ++worker.admitted;
+        } else if (job.task.kind == TaskKind::forward && microbatch > next_of(worker)) {
+          continue;
+        }
+        if (begins && counts(job)) worker.begun.insert(microbatch);
+        worker.busy = true;
+        start_[instance] = now_;
+        end_.emplace(now_ + job.seconds, instance);
+        worker.ready.erase(one);
+        break;
+      }
+    }
+    dirty_.clear();
+  }
+
+  double end_of(std::size_t minibatch) const {
+    double end = 0;
+    for (std::size_t j = 0; j < count_; ++j) {
+      end = std::max(end, start_[minibatch * count_ + j] + graph_.jobs[j].seconds);
+    }
+    return end;
+  }
+
+  SelfTimed summary() const {
+    const std::size_t middle = minibatches() / 2;
+    const std::size_t shown = middle + static_cast<std::size_t>(options_.sample);
+    const auto from = start_.begin() + static_cast<std::ptrdiff_t>(shown * count_);
+    SelfTimed result{.start = {from, from + static_cast<std::ptrdiff_t>(count_)},
+                     .period = end_of(middle)};
+    if (minibatches() > 1) {
+      const std::size_t early = middle / 2;
+      result.period = (end_of(middle) - end_of(early)) /
+                      static_cast<double>(std::max<std::size_t>(1, middle - early));
+    }
+    return result;
+  }
+
+  const JobGraph& graph_;
+  const SelfTimedOptions& options_;
+  std::size_t count_;  ///< jobs of a minibatch; instance = minibatch * count + job
+  std::vector<Worker> workers_;
+  std::vector<int> waits_;  ///< jobs an instance still waits for
+  std::vector<double> ready_at_;
+  std::vector<double> start_;
+  std::vector<std::vector<User>> users_;
+  std::vector<int> left_;  ///< jobs, by worker and microbatch
+  Events arrive_;
+  Events end_;
+  std::set<int> dirty_;  ///< workers for whom something has changed
+  double now_ = 0;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+SelfTimed play(const JobGraph& graph, const SelfTimedOptions& options) {
+  return Player(graph, options).run();
+}
+
+}  // namespace plait::pipeline

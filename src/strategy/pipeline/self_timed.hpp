@@ -1,0 +1,32 @@
+// Self-timed play of jobs: every worker takes, whenever it is free, the most urgent job that is
+// ready. What comes out is frozen into programs, so a run does not depend on who is faster.
+#pragma once
+
+#include "strategy/pipeline/jobs.hpp"
+
+namespace plait::pipeline {
+
+enum class Urgency {
+  backward_first,  ///< backward_data > forward > backward_weights
+  fused,           ///< backward_weights at once after its backward_data; backward > forward
+  forward_first,   ///< fused, but forward > backward
+};
+
+struct SelfTimedOptions {
+  Urgency urgency = Urgency::backward_first;
+  /// Per worker: microbatches that have begun there and not ended.
+  std::vector<int> in_flight{};
+  int minibatches = 1;  ///< that follow each other without a barrier
+  int sample = 0;       ///< the how many-th of the steady state is given
+};
+
+struct SelfTimed {
+  /// By job, of one minibatch: the only one, or one of the steady state.
+  std::vector<double> start{};
+  /// Seconds from minibatch to minibatch in the steady state; of all where there is one only.
+  double period = 0;
+};
+
+SelfTimed play(const JobGraph& graph, const SelfTimedOptions& options);
+
+}  // namespace plait::pipeline

@@ -1,0 +1,201 @@
+#include "strategy/pipeline/task_line.hpp"
+
+#include <algorithm>
+
+namespace plait::pipeline {
+
+namespace {
+
+/// Decides between equal cuts where bytes are free.
+constexpr double kLeastSecondsPerByte = 1e-15;
+/// Cuts of the whole line; a backward_data is cut more coarsely where there would be more.
+constexpr int kMostCuts = 2500;
+
+double link_seconds_per_byte(const Machine& machine) {
+  const Link& slow = machine.nodes > 1 ? machine.between : machine.inside;
+  return slow.bytes_per_second > 0 ? 1 / slow.bytes_per_second : kLeastSecondsPerByte;
+}
+
+}  // namespace
+
+TaskLine::TaskLine(const PlanRequest& request, bool fused)
+    : microbatches_(request.microbatches),
+      batch_(static_cast<double>(request.batch)),
+      seconds_per_byte_(link_seconds_per_byte(request.machine)) {
+  const Network& network = request.network;
+  const std::int64_t samples = std::max<std::int64_t>(1, request.batch / microbatches_);
+  const double slower = request.cost->contention(request.machine.workers_per_node);
+  for (int b = 0; b < network.size(); ++b) {
+    const BlockSeconds one = request.cost->block(b, samples);
+    const double all = slower * microbatches_;
+    loads_.push_back({.forward = all * one.forward,
+                      .backward_data = all * one.backward_data,
+                      .backward_weights = all * one.backward_weights + slower * one.update});
+  }
+  loads_.back().backward_data += slower * microbatches_ * request.cost->loss(samples);
+
+  const int room = std::max(1, kMostCuts / network.size() - 2);
+  const int pieces = std::min(microbatches_, room);
+  double seconds = 0;
+  double weights = 0;
+  for (int b = 0; b < network.size(); ++b) {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    const auto tensor = static_cast<double>(network.tensors[static_cast<std::size_t>(block.src)]);
+    add({b, 0}, seconds, b == 0 ? 0 : 2 * 4 * batch_ * tensor, weights);
+    for (int piece = 0; !fused && block.parameters > 0 && piece <= pieces; ++piece) {
+      const int left = static_cast<int>(std::int64_t{piece} * microbatches_ / pieces);
+      const double share = static_cast<double>(left) / microbatches_;
+      add({b, left + 1}, seconds + load(b).forward + share * load(b).backward_data,
+          inner_bytes(network, b, share), weights);
+    }
+    seconds += load(b).forward + load(b).backward_data + load(b).backward_weights;
+    weights += 4 * static_cast<double>(block.parameters);
+  }
+  add({network.size(), 0}, seconds, 0, weights);
+}
+
+void TaskLine::add(const Cut& cut, double seconds, double bytes, double weights) {
+  cuts_.push_back(cut);
+  before_.push_back(seconds);
+  bytes_.push_back(bytes);
+  weights_.push_back(weights);
+}
+
+/// To the right: src, dst, what forward saves, and what backward_data of the `left` share leaves.
+/// To the left: gradients, and the weights once per minibatch.
+double TaskLine::inner_bytes(const Network& network, int index, double left) const {
+  const NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+  const auto elements = [&](int tensor) {
+    return tensor == 0 ? 0.0
+                       : static_cast<double>(network.tensors[static_cast<std::size_t>(tensor)]);
+  };
+  const auto inner = static_cast<double>(block.inner_elements);
+  const double samples = elements(block.src) * (1 + (1 - left)) + elements(block.dst) * (1 + left) +
+                         inner * (1 + left);
+  return 4 * (batch_ * samples + static_cast<double>(block.parameters));
+}
+
+namespace {
+
+class Balance {
+ public:
+  Balance(const TaskLine& line, int workers, Cutting cutting, bool replicate)
+      : line_(line), workers_(workers), replicate_(replicate) {
+    for (std::size_t i = 0; i < line.cuts().size(); ++i) {
+      if (cutting == Cutting::inside_blocks || line.cuts()[i].at_border()) places_.push_back(i);
+    }
+  }
+
+  /// First the least time of the slowest piece; then, of all cuts that reach it, the evenest one.
+  std::vector<Stage> run(bool even) {
+    search();
+    const double slowest = row(workers_).back().seconds;
+    if (slowest >= kNever) return {};
+    if (!even) return stages();
+    limit_ = slowest * (1 + 1e-9);
+    search();
+    return stages();
+  }
+
+ private:
+  struct Choice {
+    double seconds = kNever;  ///< of the slowest piece; once that is known, the sum of squares
+    int from = -1;
+    int replicas = 0;
+  };
+  static constexpr double kNever = 1e300;
+
+  void search() {
+    best_.assign(static_cast<std::size_t>(workers_) + 1, std::vector<Choice>(places_.size()));
+    best_[0][0].seconds = 0;
+    for (int n = 1; n <= workers_; ++n) {
+      const int most = replicate_ ? std::min(n, line_.microbatches()) : 1;
+      for (int replicas = 1; replicas <= most; ++replicas) extend(n, replicas);
+    }
+  }
+
+  std::vector<Choice>& row(int n) { return best_[static_cast<std::size_t>(n)]; }
+  const Cut& cut(std::size_t place) const { return line_.cuts()[places_[place]]; }
+
+  void extend(int n, int replicas) {
+    const std::vector<Choice>& before = row(n - replicas);
+    std::vector<Choice>& now = row(n);
+    for (std::size_t to = 1; to < places_.size(); ++to) {
+      if (replicas > 1 && !cut(to).at_border()) continue;
+      for (std::size_t from = to; from-- > 0;) {
+        const double work = work_of(from, to, replicas);
+        if (work >= (even() ? limit_ : now[to].seconds)) break;  // grows with the piece
+        if (before[from].seconds >= now[to].seconds) continue;
+        if (replicas > 1 && !cut(from).at_border()) continue;
+        const double piece = work + traffic(from, to, replicas);
+        if (even() && piece > limit_) continue;
+        const double seconds = even() ? before[from].seconds + replicas * piece * piece
+                                      : std::max(before[from].seconds, piece);
+        if (seconds < now[to].seconds) now[to] = {seconds, static_cast<int>(from), replicas};
+      }
+    }
+  }
+
+  bool even() const { return limit_ < kNever; }
+
+  double work_of(std::size_t from, std::size_t to, int replicas) const {
+    const double all = line_.before(places_[to]) - line_.before(places_[from]);
+    const int m = line_.microbatches();
+    const int most = (m + replicas - 1) / replicas;
+    return all * most / m;
+  }
+
+  /// Half of what crosses each end, and the sum of the gradients: 2 (r - 1) / r of the weights.
+  double traffic(std::size_t from, std::size_t to, int replicas) const {
+    const double r = replicas;
+    const double ends = (line_.bytes(places_[from]) + line_.bytes(places_[to])) / 2 / r;
+    const double weights =
+        line_.weight_bytes_before(places_[to]) - line_.weight_bytes_before(places_[from]);
+    return line_.seconds_per_byte() * (ends + 2 * (r - 1) / r * weights);
+  }
+
+  std::vector<Stage> stages() {
+    std::vector<Stage> result;
+    std::size_t to = places_.size() - 1;
+    int n = workers_;
+    if (row(n)[to].from < 0) return {};
+    while (n > 0) {
+      const Choice& choice = row(n)[to];
+      const auto from = static_cast<std::size_t>(choice.from);
+      result.push_back({cut(from), cut(to), choice.replicas});
+      to = from;
+      n -= choice.replicas;
+    }
+    std::ranges::reverse(result);
+    return result;
+  }
+
+  const TaskLine& line_;
+  int workers_;
+  bool replicate_;
+  double limit_ = kNever;                  ///< of a piece, once it is known
+  std::vector<std::size_t> places_;        ///< numbers of the cuts that may be used
+  std::vector<std::vector<Choice>> best_;  ///< by workers used and place reached
+};
+
+}  // namespace
+
+std::vector<Stage> balance(const TaskLine& line, int workers, Cutting cutting, bool replicate,
+                           bool even) {
+  return Balance(line, workers, cutting, replicate).run(even);
+}
+
+double busiest(const TaskLine& line, const std::vector<Stage>& stages) {
+  const auto number = [&](const Cut& cut) {
+    return static_cast<std::size_t>(std::ranges::find(line.cuts(), cut) - line.cuts().begin());
+  };
+  double most = 0;
+  for (const Stage& stage : stages) {
+    const double work = line.before(number(stage.end)) - line.before(number(stage.begin));
+    const int m = line.microbatches();
+    most = std::max(most, work * ((m + stage.replicas - 1) / stage.replicas) / m);
+  }
+  return most;
+}
+
+}  // namespace plait::pipeline

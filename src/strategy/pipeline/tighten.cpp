@@ -1,0 +1,59 @@
+#include "strategy/pipeline/tighten.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/check.hpp"
+#include "plan/versions.hpp"
+#include "simulate/simulate.hpp"
+
+namespace plait::pipeline {
+
+namespace {
+
+constexpr double kAsLong = 1.001;
+
+double step_seconds(const Plan& plan, const CostModel& cost) {
+  return simulate(plan, cost, {.minibatches = steady_minibatches(plan), .keep_events = false})
+      .step_seconds;
+}
+
+int largest_offset(const Program& program) {
+  int most = 0;
+  for (const Task& task : program.tasks) most = std::max(most, task.offset);
+  return most;
+}
+
+/// Everything that comes `from` steps late or later on this worker comes one step earlier.
+Plan earlier(Plan plan, int worker, int from) {
+  for (Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (task.offset >= from) --task.offset;
+  }
+  set_least_delays(plan);
+  return plan;
+}
+
+}  // namespace
+
+void tighten(Plan& plan, const CostModel& cost) {
+  set_least_delays(plan);
+  const double limit = kAsLong * step_seconds(plan, cost);
+  const std::int64_t cap = std::exchange(plan.machine.memory_per_worker, 0);  // not asked here
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (int worker = plan.workers(); worker-- > 0;) {
+      const int most = largest_offset(plan.programs[static_cast<std::size_t>(worker)]);
+      for (int from = 1; from <= most; ++from) {
+        Plan candidate = earlier(plan, worker, from);
+        if (!faults(candidate).empty() || step_seconds(candidate, cost) > limit) continue;
+        plan = std::move(candidate);
+        changed = true;
+        break;
+      }
+    }
+  }
+  plan.machine.memory_per_worker = cap;
+}
+
+}  // namespace plait::pipeline

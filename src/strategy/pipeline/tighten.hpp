@@ -1,0 +1,13 @@
+// Fewer minibatches in flight where that costs no time. A play without a short period freezes into
+// offsets that are sometimes one larger than needed: older weights and more memory for nothing.
+#pragma once
+
+#include "cost/cost_model.hpp"
+
+namespace plait::pipeline {
+
+/// Lowers offsets, worker by worker, as long as the plan stays sound and its simulated step does
+/// not become longer. Sets the delays anew.
+void tighten(Plan& plan, const CostModel& cost);
+
+}  // namespace plait::pipeline

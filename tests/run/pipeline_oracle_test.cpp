@@ -1,0 +1,221 @@
+// Pipelines against plain SGD, bit for bit: synchronous ones against the same microbatches,
+// asynchronous ones against the delays their plan states.
+#include <fstream>
+
+#include "run/plain_sgd.hpp"
+#include "run/training.hpp"
+
+namespace plait {
+namespace {
+
+struct Case {
+  std::string strategy;
+  std::string model;
+  int workers;
+  int microbatches = 4;
+  std::string pipeline = "sync";
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& one) {
+  return out << one.strategy << "_" << one.pipeline << "_" << one.model << "_" << one.workers
+             << "_workers_" << one.microbatches << "_microbatches";
+}
+
+/// Colourful noise whose class shows in one corner.
+void write_cifar(const std::filesystem::path& file, int records) {
+  std::ofstream out(file, std::ios::binary);
+  std::uint32_t noise = 12345;
+  for (int i = 0; i < records; ++i) {
+    const int label = i * 7 % 10;
+    out.put(static_cast<char>(label));
+    for (int p = 0; p < 3072; ++p) {
+      noise = noise * 1664525 + 1013904223;
+      const bool corner = p % 32 < 8 && p / 32 % 32 < 8;
+      out.put(static_cast<char>(corner ? 25 * label : noise >> 24));
+    }
+  }
+}
+
+class PipelineOracle : public TrainTest {
+ protected:
+  TrainConfig config_of(const Case& one) {
+    TrainConfig config = small();
+    config.model = one.model;
+    config.strategy = one.strategy;
+    config.workers = one.workers;
+    config.microbatches = one.microbatches;
+    config.pipeline = one.pipeline;
+    config.threads = 1;
+    config.batch = 16;
+    config.epochs = 2;
+    config.checkpoint_every = 0;
+    config.weight_decay = 1e-3;
+    config.test_limit = 16;
+    config.stall_seconds = 10;
+    if (one.model.starts_with("mlp")) {
+      config.train_limit = 160;
+    } else {
+      config.data = "cifar10:" + images();
+      config.train_limit = 64;
+    }
+    return config;
+  }
+
+  /// Written when first wanted.
+  std::string images() {
+    const std::filesystem::path folder = folder_ / "images";
+    if (!std::filesystem::exists(folder)) {
+      std::filesystem::create_directory(folder);
+      write_cifar(folder / "data_batch_1.bin", 64);
+      write_cifar(folder / "test_batch.bin", 16);
+    }
+    return folder.string();
+  }
+
+  static Plan plan_of(const TrainConfig& config) {
+    return plan_for(config, make_setup(config).model, machine_of(config));
+  }
+
+  /// How many workers add up gradients of each block.
+  static std::vector<int> sums_of(const Plan& plan) {
+    std::vector<int> sums(plan.network.blocks.size(), 0);
+    for (const Program& program : plan.programs) {
+      for (const Task& task : program.tasks) {
+        if (task.kind == TaskKind::update) ++sums[static_cast<std::size_t>(task.block)];
+      }
+    }
+    for (int& sum : sums) sum = std::max(1, sum);
+    return sums;
+  }
+
+  std::string oracle(const TrainConfig& config, const Plan& plan) {
+    return PlainSgd(config, {.delay = staleness(plan), .sums = sums_of(plan)}).run();
+  }
+};
+
+TEST_F(PipelineOracle, OneWorkerIsPlainSgd) {
+  for (const char* model : {"mlp:32-16", "vgg11", "resnet20"}) {
+    const TrainConfig config = config_of({.strategy = "serial", .model = model, .workers = 1});
+    EXPECT_EQ(run(config).weights_hash, PlainSgd(config, {}).run()) << model;
+  }
+}
+
+class EveryPipeline : public PipelineOracle, public testing::WithParamInterface<Case> {};
+
+TEST_P(EveryPipeline, HasTheBitsOfPlainSgd) {
+  const TrainConfig config = config_of(GetParam());
+  const Plan plan = plan_of(config);
+  const int delay = std::ranges::max(staleness(plan));
+  if (GetParam().pipeline == "sync") {
+    EXPECT_EQ(delay, 0);
+  } else if (config.workers > 2 && config.model == "resnet20" && config.microbatches == 1) {
+    EXPECT_GT(delay, 0) << "nothing asynchronous to see";
+  }
+  EXPECT_EQ(run(config).weights_hash, oracle(config, plan));
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const std::string deep = "mlp:32-32-32-32-32-32-32-32-32";
+  for (const std::string& model : {deep, std::string("vgg11"), std::string("resnet20")}) {
+    for (const int workers : {2, 3, 4, 8}) {
+      all.push_back({"layerpipe", model, workers});
+      all.push_back({"layerpipe", model, workers, 4, "async"});
+      all.push_back({"layerpipe", model, workers, 1, "async"});
+      if (workers > 2 && model == "vgg11") continue;  // takes long to build
+      for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+        all.push_back({strategy, model, workers});
+      }
+      for (const char* strategy : {"pipedream", "pipedream-replicated"}) {
+        all.push_back({strategy, model, workers, 4, "async"});
+      }
+      all.push_back({"pipedream-2bw", model, workers, workers == 3 ? 4 : workers, "async"});
+      all.push_back({"pipedream", model, workers, 1, "async"});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPipeline, testing::ValuesIn(cases()), [](const auto& one) {
+  std::string name = testing::PrintToString(one.param);
+  std::ranges::replace_if(
+      name, [](char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+
+TEST_F(PipelineOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
+  const std::string one =
+      run(config_of({.strategy = "serial", .model = "resnet20", .workers = 1})).weights_hash;
+  for (const int workers : {2, 5, 7}) {
+    TrainConfig config =
+        config_of({.strategy = "layerpipe", .model = "resnet20", .workers = workers});
+    config.replicas = false;
+    EXPECT_EQ(run(config).weights_hash, one) << workers;
+  }
+}
+
+TEST_F(PipelineOracle, ARingOfUpdatesHasTheBitsOfAStash) {
+  for (const char* model : {"mlp:32-32-32-32-32-32", "vgg11", "resnet20"}) {
+    for (const int workers : {2, 4}) {
+      TrainConfig config = config_of({.strategy = "layerpipe",
+                                      .model = model,
+                                      .workers = workers,
+                                      .microbatches = 1,
+                                      .pipeline = "async"});
+      const std::string stash = run(config).weights_hash;
+      config.weights = "ring";
+      EXPECT_EQ(run(config).weights_hash, stash) << model << ", " << workers;
+    }
+  }
+}
+
+TEST_F(PipelineOracle, RebuiltWeightsAreNearTheStash) {
+  TrainConfig config = config_of({.strategy = "layerpipe",
+                                  .model = "resnet20",
+                                  .workers = 8,
+                                  .microbatches = 1,
+                                  .pipeline = "async"});
+  config.lr = 0.05;
+  const TrainResult stash = run(config);
+  config.weights = "rebuilt";
+  const TrainResult rebuilt = run(config);
+  EXPECT_NE(rebuilt.weights_hash, stash.weights_hash);
+  EXPECT_NEAR(rebuilt.train_loss, stash.train_loss, 0.05 * stash.train_loss);
+  EXPECT_EQ(run(config).weights_hash, rebuilt.weights_hash);
+}
+
+TEST_F(PipelineOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {
+  TrainConfig config = config_of({.strategy = "serial", .model = "mlp:32-32-32-32", .workers = 1});
+  config.train_limit = 155;  // nine of 16 and one of 11
+  const std::string one = run(config).weights_hash;
+  config.workers = 3;
+  config.replicas = false;
+  for (const char* strategy : {"layerpipe", "gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+    config.strategy = strategy;
+    EXPECT_EQ(run(config).weights_hash, one) << strategy;
+  }
+}
+
+TEST_F(PipelineOracle, ResumesToTheSameBits) {
+  for (const char* pipeline : {"sync", "async"}) {
+    for (const char* weights : {"stash", "rebuilt"}) {
+      TrainConfig config = config_of({.strategy = "layerpipe",
+                                      .model = "resnet20",
+                                      .workers = 4,
+                                      .microbatches = 2,
+                                      .pipeline = pipeline});
+      config.weights = weights;
+      config.checkpoint_every = 3;  // the pipeline drains there, with and without an interruption
+      const std::string whole = run(config).weights_hash;
+      config.run_dir = (folder_ / (std::string(pipeline) + weights)).string();
+      config.steps = 3;
+      run(config);
+      config.steps = 0;
+      config.resume = true;
+      EXPECT_EQ(run(config).weights_hash, whole) << pipeline << ", " << weights;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plait
