@@ -10,12 +10,11 @@ everything measured to build/bench/parallel.json. bench/README.md says more.
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
-from workers import (FORMATS, HERE, PROGRAM, ROOT, Worker, check_same_network, line, load_before,
-                     print_headings, step_seconds_of, usable_cores, write_results)
+from workers import (FORMATS, HERE, PROGRAM, ROOT, Worker, check_same_network, line, load_before, percent, plait,
+                     print_headings, ratio, spread, step_seconds_of, usable_cores, write_results)
 
 WORKERS = 2
 # model -> sample shape, batch of all workers together
@@ -53,13 +52,6 @@ class Contestants:
             worker.close()
 
 
-def plait(build, *arguments):
-    done = subprocess.run([str(build / "plait"), *arguments], text=True, capture_output=True)
-    if done.returncode != 0:
-        sys.exit(f"{PROGRAM}: plait {' '.join(arguments)} failed: {done.stderr.strip()}")
-    return done.stdout
-
-
 def predict(model, options):
     """What plait plan says after plait profile has looked at the machine: seconds of a step by strategy."""
     shape, batch = CASES[model]
@@ -68,13 +60,9 @@ def predict(model, options):
     network = ("--model", model, "--data-shape", shape, "--batch", str(batch))
     plait(options.build, "profile", *network, "--threads", "1", "--out", str(profile))
     answer = json.loads(plait(options.build, "plan", *network, "--workers", f"1,{WORKERS}",
-                              "--profile", str(profile), "--json"))
+                              "--strategies", "serial,data_parallel", "--profile", str(profile), "--json"))
     steps = {(plan["strategy"], plan["workers"]): plan["step_seconds"] for plan in answer["plans"]}
     return {"serial": steps["serial", 1], "data_parallel": steps["data_parallel", WORKERS]}
-
-
-def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def compare(rounds):
@@ -127,14 +115,6 @@ def measure(model, options):
 SPEED_HEADINGS = ("model", "batch", "one ms", "ceiling ms", "plait ms", "DDP ms", "format", "ceiling / one",
                   "plait / one", "plait of ceiling", "plait / DDP", "peak MB", "DDP MB")
 PREDICTION_HEADINGS = ("model", "batch", "plan", "workers", "predicted ms", "measured ms", "min..max", "error")
-
-
-def ratio(r):
-    return f"{r['median']:.2f} ({r['min']:.2f}..{r['max']:.2f})"
-
-
-def percent(r):
-    return f"{100 * r['median']:.0f} % ({100 * r['min']:.0f}..{100 * r['max']:.0f})"
 
 
 def speed_row(r):

@@ -1,13 +1,19 @@
-// step_worker MODEL CxHxW BATCH THREADS [WORKERS]: plait's side of the comparisons with PyTorch.
-// Waits on stdin for orders, runs whole training steps on one made-up batch and answers with one
-// line of JSON each:
+// step_worker MODEL CxHxW BATCH THREADS [WORKERS [STRATEGY [MICROBATCHES [MODE [PROFILE]]]]]:
+// plait's side of the comparisons. Waits on stdin for orders, runs whole training steps on one
+// made-up batch and answers with one line of JSON each:
 //   go N   {"seconds": [N numbers], "loss": x, "peak_bytes": n}
 //   gemm   {"gemm_gflops": x}
-// The first line, unasked: {"parameters": n, "step_flops": x, "idle_bytes": n}.
-// Several WORKERS (1) share the BATCH by data_parallel, each with THREADS on cores of its own.
+// The first line, unasked: {"parameters": n, "step_flops": x, "idle_bytes": n, "depth": n,
+// "staleness": n, "bytes_per_step": n}; the last three are the plan's.
+// Several WORKERS (1) share the BATCH, each with THREADS on cores of its own, by the plan that
+// plait plan makes of STRATEGY (serial alone, else data_parallel), MICROBATCHES (1), MODE (sync)
+// and the costs of PROFILE (counted).
+// A plan with offsets is filled and drained at each go; the seconds are of the steps between, and
+// at least 8.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -15,6 +21,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "cost/measured.hpp"
 #include "layers/onednn/gemm_peak.hpp"
 #include "model/macs.hpp"
 #include "model/parameters.hpp"
@@ -30,6 +37,8 @@ using namespace plait;
 
 constexpr int kClasses = 10;
 constexpr double kLearningRate = 0.01;
+constexpr Link kInside{.bytes_per_second = 10e9, .latency_seconds = 2e-6};  // as plait plan's
+constexpr int kFewestSteadySteps = 8;
 
 /// VmHWM (the peak) or VmRSS of this process. Not getrusage: its peak includes the parent's before
 /// exec.
@@ -59,6 +68,10 @@ struct Subject {
   std::int64_t batch = 0;
   int threads = 1;
   int workers = 1;
+  std::string strategy{};
+  int microbatches = 1;
+  PipelineRequest pipeline{};
+  std::string profile{};     ///< file; empty: costs are counted
   long long idle_bytes = 0;  ///< of the process, before it made a network
 };
 
@@ -68,18 +81,66 @@ struct Steps {
   double loss = 0;  ///< of the last step, mean over the minibatch
 };
 
-Batch made_up_batch(const Shape& sample, std::int64_t size, int seed) {
+Batch made_up_batch(const Shape& sample, std::int64_t size) {
   Batch batch{.images = Tensor(sample.with_front(size)), .targets = Tensor(Shape{size, 1})};
-  Rng rng(static_cast<std::uint64_t>(seed), Purpose::test);
+  Rng rng(1, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) x = static_cast<float>(rng.below(kClasses));
   return batch;
 }
 
-Plan plan_of(const Subject& subject, const std::string& strategy) {
-  const Machine machine{.workers_per_node = subject.workers};
-  return make_plan(strategy,
-                   {.network = subject.network, .machine = machine, .batch = subject.batch});
+/// What all load tasks of a program bring together.
+Samples loaded_by(const Program& program) {
+  Samples share{0, 0, 1};
+  for (const Task& task : program.tasks) {
+    if (task.kind != TaskKind::load) continue;
+    if (share.end == 0) share = task.samples;
+    share.begin = std::min(share.begin, task.samples.begin);
+    share.end = std::max(share.end, task.samples.end);
+  }
+  return share;
+}
+
+/// The program's part of the made-up batch.
+Batch batch_for(const Subject& subject, const Program& program) {
+  const Samples share = loaded_by(program);
+  const std::int64_t count = share.count(subject.batch);
+  if (count == 0) return {};
+  const Shape& sample = subject.model.input;
+  const Batch whole = made_up_batch(sample, subject.batch);
+  Batch part{.images = Tensor(sample.with_front(count)), .targets = Tensor(Shape{count, 1})};
+  const auto copy = [&](const Tensor& from, Tensor& to) {
+    const std::size_t each = to.floats().size() / static_cast<std::size_t>(count);
+    const std::size_t first = each * static_cast<std::size_t>(share.first(subject.batch));
+    std::ranges::copy(from.floats().subspan(first, to.floats().size()), to.floats().begin());
+  };
+  copy(whole.images, part.images);
+  copy(whole.targets, part.targets);
+  return part;
+}
+
+Plan plan_of(const Subject& subject) {
+  const Machine machine{.workers_per_node = subject.workers, .inside = kInside};
+  std::unique_ptr<CostModel> cost;
+  if (!subject.profile.empty()) {
+    cost = make_measured_cost(read_profile(subject.profile), subject.network);
+  }
+  return make_plan(subject.strategy, {.network = subject.network,
+                                      .machine = machine,
+                                      .cost = cost.get(),
+                                      .batch = subject.batch,
+                                      .microbatches = subject.microbatches,
+                                      .pipeline = subject.pipeline});
+}
+
+std::int64_t bytes_per_step(const Plan& plan) {
+  std::int64_t bytes = 0;
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      bytes += wire_bytes(plan, worker, task);
+    }
+  }
+  return bytes;
 }
 
 WorkerOptions options_of(const Subject& subject, int rank) {
@@ -90,10 +151,12 @@ WorkerOptions options_of(const Subject& subject, int rank) {
 }
 
 /// Answers orders until there are no more.
-void serve(const Subject& subject, const std::function<Steps(int count)>& go) {
-  fmt::print("{{\"parameters\": {}, \"step_flops\": {}, \"idle_bytes\": {}}}\n",
-             parameter_count(subject.model), step_flops(subject.model, subject.batch),
-             subject.idle_bytes);
+void serve(const Subject& subject, const Plan& plan, const std::function<Steps(int count)>& go) {
+  fmt::print(
+      "{{\"parameters\": {}, \"step_flops\": {}, \"idle_bytes\": {}, \"depth\": {}, "
+      "\"staleness\": {}, \"bytes_per_step\": {}}}\n",
+      parameter_count(subject.model), step_flops(subject.model, subject.batch), subject.idle_bytes,
+      plan.depth(), std::ranges::max(staleness(plan)), bytes_per_step(plan));
   std::fflush(stdout);
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
@@ -114,9 +177,9 @@ void serve(const Subject& subject, const std::function<Steps(int count)>& go) {
 }
 
 void serve_alone(const Subject& subject) {
-  SoloWorker worker(plan_of(subject, "serial"), options_of(subject, 0));
-  const Batch batch = made_up_batch(subject.model.input, subject.batch, 1);
-  serve(subject, [&](int count) {
+  SoloWorker worker(plan_of(subject), options_of(subject, 0));
+  const Batch batch = made_up_batch(subject.model.input, subject.batch);
+  serve(subject, worker.plan(), [&](int count) {
     Steps steps;
     for (int i = 0; i < count; ++i) {
       const Stopwatch watch;
@@ -132,9 +195,10 @@ class TeamMember {
  public:
   TeamMember(const Subject& subject, const Plan& plan, ThreadWorld& world, int rank)
       : subject_(subject),
+        plan_(plan),
         group_(world.group(rank)),
         control_(world.control_group(rank)),
-        batch_(made_up_batch(subject.model.input, subject.batch / subject.workers, rank + 1)),
+        batch_(batch_for(subject, plan.programs[static_cast<std::size_t>(rank)])),
         worker_(plan, options_of(subject, rank),
                 {.group = *group_,
                  .trace = trace_,
@@ -147,7 +211,7 @@ class TeamMember {
 
   void run() {
     if (control_->rank() == 0) {
-      serve(subject_, [this](int count) {
+      serve(subject_, plan_, [this](int count) {
         pass_on(count);
         return go(count);
       });
@@ -165,36 +229,57 @@ class TeamMember {
   }
 
   Steps go(int count) {
-    Steps steps;
-    double mine = 0;
+    const std::int64_t depth = plan_.depth();
+    const std::int64_t steady = depth == 0 ? count : std::max(count, kFewestSteadySteps);
+    const MinibatchRange range{next_, next_ + steady + depth};
+    next_ = range.last;
+    double loss = 0;
     control_->barrier();
-    for (int i = 0; i < count; ++i, ++step_) {
-      const Stopwatch watch;
-      worker_.play(step_, {step_, step_ + 1});
-      mine = worker_.take_losses().front().loss.sum;
-      steps.seconds.push_back(watch.seconds());
+    std::vector<double> ends{now_seconds()};
+    for (std::int64_t step = range.first; step < range.last + depth; ++step) {
+      worker_.play(step, range);
+      for (const MinibatchLoss& one : worker_.take_losses()) loss = one.loss.sum;
+      ends.push_back(now_seconds());
     }
-    std::vector<double> all(static_cast<std::size_t>(subject_.workers));
-    control_->all_gather(std::as_bytes(std::span(&mine, 1)),
-                         std::as_writable_bytes(std::span(all)));
-    for (const double one : all) steps.loss += one / static_cast<double>(subject_.batch);
+    ends = latest_of_all(ends);
+    Steps steps;
+    for (auto i = static_cast<std::size_t>(depth); std::ssize(steps.seconds) < steady; ++i) {
+      steps.seconds.push_back(ends[i + 1] - ends[i]);
+    }
+    for (const double one : gather({loss})) {
+      steps.loss += one / static_cast<double>(subject_.batch);
+    }
     return steps;
   }
 
+  /// `mine` of every worker, one behind the other.
+  std::vector<double> gather(const std::vector<double>& mine) {
+    std::vector<double> all(mine.size() * static_cast<std::size_t>(subject_.workers));
+    control_->all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+    return all;
+  }
+
+  std::vector<double> latest_of_all(std::vector<double> times) {
+    const std::vector<double> all = gather(times);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      double& latest = times[i % times.size()];
+      latest = std::max(latest, all[i]);
+    }
+    return times;
+  }
+
   const Subject& subject_;
+  const Plan& plan_;
   std::unique_ptr<Group> group_;
   std::unique_ptr<Group> control_;
   Batch batch_;
   WorkerTrace trace_;
   Worker worker_;
-  std::int64_t step_ = 0;
+  std::int64_t next_ = 0;  ///< minibatch
 };
 
 void serve_together(const Subject& subject) {
-  if (subject.workers < 1 || subject.batch % subject.workers != 0) {
-    user_error("BATCH {} cannot be shared evenly by WORKERS {}", subject.batch, subject.workers);
-  }
-  const Plan plan = plan_of(subject, "data_parallel");
+  const Plan plan = plan_of(subject);
   ThreadWorld world({.members_per_node = subject.workers, .board_bytes = kStatusBytes});
   run_members(world, [&](int rank) {
     pin_this_thread(
@@ -203,21 +288,36 @@ void serve_together(const Subject& subject) {
   });
 }
 
+Subject subject_of(const std::vector<std::string>& words) {
+  const long long idle_bytes = process_bytes("VmRSS");
+  if (words.size() < 4 || words.size() > 9) {
+    user_error(
+        "usage: step_worker MODEL CxHxW BATCH THREADS [WORKERS [STRATEGY [MICROBATCHES [MODE "
+        "[PROFILE]]]]]");
+  }
+  const auto word = [&](std::size_t i, const std::string& otherwise) {
+    return i < words.size() ? words[i] : otherwise;
+  };
+  Subject subject{.model = make_model(words[0], parse_shape(words[1]), kClasses),
+                  .network = {},
+                  .batch = std::stoll(words[2]),
+                  .threads = std::stoi(words[3]),
+                  .workers = std::stoi(word(4, "1")),
+                  .strategy = {},
+                  .microbatches = std::stoi(word(6, "1")),
+                  .pipeline = pipeline_request(word(7, "sync"), "stash", 0, true),
+                  .profile = word(8, ""),
+                  .idle_bytes = idle_bytes};
+  subject.network = make_network(subject.model);
+  subject.strategy = word(5, subject.workers == 1 ? "serial" : "data_parallel");
+  return subject;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 5 && argc != 6) {
-      user_error("usage: step_worker MODEL CxHxW BATCH THREADS [WORKERS]");
-    }
-    Subject subject{.model = {},
-                    .network = {},
-                    .batch = std::stoll(argv[3]),
-                    .threads = std::stoi(argv[4]),
-                    .workers = argc == 6 ? std::stoi(argv[5]) : 1,
-                    .idle_bytes = process_bytes("VmRSS")};
-    subject.model = make_model(argv[1], parse_shape(argv[2]), kClasses);
-    subject.network = make_network(subject.model);
+    const Subject subject = subject_of({argv + 1, argv + argc});
     if (subject.workers == 1) {
       serve_alone(subject);
     } else {

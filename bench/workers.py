@@ -56,27 +56,27 @@ class Worker:
         self.tell(order)
         return self.answer()
 
-    def step_seconds(self, steps):
-        """The median step of `steps`."""
-        return step_seconds_of([self], steps)[0]
+    def step_seconds(self, steps, average=statistics.median):
+        """The average step of `steps`."""
+        return step_seconds_of([self], steps, average)[0]
 
     def close(self):
         self.process.stdin.close()
         self.process.wait()
 
 
-def step_seconds_of(workers, steps):
-    """The median step of each, all computing at the same time."""
+def step_seconds_of(workers, steps, average=statistics.median):
+    """The average step of each, all computing at the same time."""
     for worker in workers:
         worker.tell(f"go {steps}")
-    medians = []
+    averages = []
     for worker in workers:
         answer = worker.answer()
         worker.peak_bytes = answer["peak_bytes"]
         if not math.isfinite(answer["loss"]):
             sys.exit(f"{PROGRAM}: {' '.join(worker.command)} diverged (loss {answer['loss']})")
-        medians.append(statistics.median(answer["seconds"]))
-    return medians
+        averages.append(average(answer["seconds"]))
+    return averages
 
 
 def check_same_network(model, workers):
@@ -84,6 +84,14 @@ def check_same_network(model, workers):
     counts = {name: worker.hello["parameters"] for name, worker in workers.items()}
     if len(set(counts.values())) != 1:
         sys.exit(f"{PROGRAM}: {model} is not the same network everywhere; parameters: {counts}")
+
+
+def plait(build, *arguments):
+    """What the plait program of `build` prints."""
+    done = subprocess.run([str(build / "plait"), *arguments], text=True, capture_output=True)
+    if done.returncode != 0:
+        sys.exit(f"{PROGRAM}: plait {' '.join(arguments)} failed: {done.stderr.strip()}")
+    return done.stdout
 
 
 def load_before():
@@ -95,6 +103,18 @@ def load_before():
     return load
 
 
+def spread(values):
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def ratio(r):
+    return f"{r['median']:.2f} ({r['min']:.2f}..{r['max']:.2f})"
+
+
+def percent(r):
+    return f"{100 * r['median']:.0f} % ({100 * r['min']:.0f}..{100 * r['max']:.0f})"
+
+
 def line(cells):
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
@@ -104,7 +124,14 @@ def print_headings(headings):
     print(line(["---"] * len(headings)), flush=True)
 
 
+def print_table(headings, rows):
+    print_headings(headings)
+    for cells in rows:
+        print(line(cells))
+    print(flush=True)
+
+
 def write_results(path, results):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=1))
-    print(f"{PROGRAM}: all rounds are in {path}", file=sys.stderr)
+    print(f"{PROGRAM}: everything is in {path}", file=sys.stderr)

@@ -28,9 +28,6 @@ namespace plait {
 namespace {
 
 constexpr std::int64_t kMaxWorkers = 1 << 20;
-/// In the order of memory inside a node; only between nodes is a link worth describing.
-constexpr Link kInside{.bytes_per_second = 10e9, .latency_seconds = 2e-6};
-constexpr Link kBetween{.bytes_per_second = 1.25e9, .latency_seconds = 20e-6};
 
 /// The network, what its tasks cost, and where that is known from.
 struct Subject {
@@ -95,7 +92,7 @@ std::vector<std::string> split(const std::string& text) {
 
 /// One machine per number of --workers.
 std::vector<Machine> machines_of(const Arguments& arguments) {
-  Machine machine{.inside = kInside, .between = kBetween};
+  Machine machine{.inside = kUsualInside, .between = kUsualBetween};
   if (const std::string* link = arguments.find("--link-inside-node")) {
     machine.inside = parse_link(*link, "--link-inside-node");
   }
@@ -164,7 +161,7 @@ class Comparison {
     pipeline_ = pipeline_request(
         arguments.text("--pipeline", "sync"), arguments.text("--weights", "stash"),
         arguments.integer("--in-flight", 0, {0, 1 << 20}), !arguments.on("--no-replicas"));
-    const Machine one{.inside = kInside, .between = kBetween};
+    const Machine one{.inside = kUsualInside, .between = kUsualBetween};
     serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
     const std::vector<std::string> names = wanted_strategies(arguments);
     std::ranges::for_each(names, check_strategy);
@@ -357,12 +354,12 @@ Verb plan_verb() {
                   {.name = "--link-between-nodes",
                    .value = "RATE[,LATENCY]",
                    .help = "of each node",
-                   .standard = to_text(kBetween),
+                   .standard = to_text(kUsualBetween),
                    .group = "Machine"},
                   {.name = "--link-inside-node",
                    .value = "RATE[,LATENCY]",
                    .help = "between two workers",
-                   .standard = to_text(kInside),
+                   .standard = to_text(kUsualInside),
                    .group = "Machine"},
                   {.name = "--memory-per-worker",
                    .value = "MiB",

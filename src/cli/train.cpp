@@ -94,18 +94,23 @@ std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& net
 Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
   const Network network = make_network(model);
   const std::unique_ptr<CostModel> cost = cost_of(config, network);
-  return make_plan(config.strategy,
-                   {.network = network,
-                    .machine = machine,
-                    .cost = cost.get(),
-                    .batch = config.batch,
-                    .microbatches = static_cast<int>(config.microbatches),
-                    .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
-                    .clip = config.clip_norm > 0,
-                    .wire_bytes = config.wire == "bf16" ? 2 : 4,
-                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
-                    .pipeline = pipeline_request(config.pipeline, config.weights, config.in_flight,
-                                                 config.replicas)});
+  Machine planned = machine;  // the same links as plait plan, so that both make the same plan
+  planned.inside = kUsualInside;
+  if (config.link_between_nodes.empty()) planned.between = kUsualBetween;
+  Plan plan = make_plan(config.strategy,
+                        {.network = network,
+                         .machine = planned,
+                         .cost = cost.get(),
+                         .batch = config.batch,
+                         .microbatches = static_cast<int>(config.microbatches),
+                         .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+                         .clip = config.clip_norm > 0,
+                         .wire_bytes = config.wire == "bf16" ? 2 : 4,
+                         .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
+                         .pipeline = pipeline_request(config.pipeline, config.weights,
+                                                      config.in_flight, config.replicas)});
+  plan.machine = machine;
+  return plan;
 }
 
 TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard, bool quiet,

@@ -15,6 +15,10 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// What is planned with where nobody says more: memory inside a node, 10 Gbit/s between nodes.
+constexpr Link kUsualInside{.bytes_per_second = 10e9, .latency_seconds = 2e-6};
+constexpr Link kUsualBetween{.bytes_per_second = 1.25e9, .latency_seconds = 20e-6};
+
 /// Worker w lives on node w / workers_per_node. Every node has one way out and one way in that its
 /// workers share; each carries one message at a time.
 struct Machine {

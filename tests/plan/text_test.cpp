@@ -60,7 +60,7 @@ TEST(Show, AnAsynchronousPipeline) {
   depth      a minibatch takes 3 steps, one begins with every step
   staleness  2 for conv1, 0 for pool .. fc (3 blocks)
 
-worker 0; about 15.7 kB of memory
+worker 0; about 16.2 kB of memory
   load
   forward of conv1 .. pool (2 blocks), weights 2 updates old
   send of tensor 2 to worker 1
@@ -68,7 +68,7 @@ worker 0; about 15.7 kB of memory
   backward_data, backward_weights of pool .. conv1 (2 blocks), offset 2, weights 2 updates old
   update of conv1, offset 2
 
-worker 1; about 3.74 kB of memory
+worker 1; about 4.26 kB of memory
   load, offset 1
   receive of tensor 2 from worker 0, offset 1
   forward of bn .. fc (2 blocks), offset 1

@@ -26,16 +26,18 @@ using pipeline::Urgency;
 /// What tells one pipeline from another.
 struct Recipe {
   std::string name;
-  Urgency urgency = Urgency::fused;
+  Urgency urgency = Urgency::in_turn;
   bool asynchronous = false;
   bool replicate = false;
-  bool fused = false;  ///< as in JobOptions
+  bool fused = false;      ///< as in JobOptions
+  bool first_cut = false;  ///< no other cut than the one most descriptions of it have
 };
 
 struct Candidate {
   std::vector<Stage> stages;
-  std::vector<int> in_flight;  ///< per worker
-  int sample = 0;              ///< as in SelfTimedOptions
+  std::vector<int> in_flight;  ///< per worker, as in SelfTimedOptions
+  std::vector<int> open{};
+  int sample = 0;
 };
 
 struct Made {
@@ -109,6 +111,7 @@ Made make(const PlanRequest& request, const Recipe& recipe, const Candidate& can
   const SelfTimed played =
       play(graph, {.urgency = recipe.urgency,
                    .in_flight = candidate.in_flight,
+                   .open = candidate.open,
                    .minibatches = recipe.asynchronous ? minibatches_to_play(request) : 1,
                    .sample = candidate.sample});
   Made made{
@@ -148,7 +151,7 @@ std::vector<int> limits(const PlanRequest& request, bool asynchronous, const Lim
       request.machine.workers(), request.network.name, request.network.size(), of_what, most);
 }
 
-/// Cuts at borders only: two that are equally good by their slowest stage.
+/// Cuts at borders only: the first one whose slowest stage is fastest, and the evenest of those.
 std::vector<std::vector<Stage>> straight_stages(const PlanRequest& request, bool replicate) {
   const TaskLine line(request, true);
   std::vector<std::vector<Stage>> tried;
@@ -163,23 +166,90 @@ std::vector<std::vector<Stage>> straight_stages(const PlanRequest& request, bool
   return tried;
 }
 
-Plan straight(const PlanRequest& given, const Recipe& recipe,
-              const std::function<int(int workers, int worker)>& limit) {
-  const Ground ground(given);
-  const PlanRequest& request = ground.request();
-  std::optional<Made> best;
-  for (std::vector<Stage>& stages : straight_stages(request, recipe.replicate)) {
-    Made made =
-        make(request, recipe, {std::move(stages), limits(request, recipe.asynchronous, [&](int w) {
-                                 return limit(ground.workers(), w);
-                               })});
-    if (!best || made.seconds < best->seconds) best = std::move(made);
+/// The plans that fit into memory and are nearly as fast as the fastest of them.
+class Choice {
+ public:
+  explicit Choice(std::int64_t cap) : cap_(cap) {}
+
+  void offer(Made made) {
+    least_ = least_ == 0 ? made.memory : std::min(least_, made.memory);
+    if (cap_ > 0 && made.memory > cap_) return;
+    if (!near_.empty() && made.seconds > kNearly * fastest_) return;
+    fastest_ = near_.empty() ? made.seconds : std::min(fastest_, made.seconds);
+    near_.push_back(std::move(made));
+    std::erase_if(near_, [&](const Made& one) { return one.seconds > kNearly * fastest_; });
   }
-  if (recipe.asynchronous) pipeline::tighten(best->plan, *request.cost);
-  return std::move(best->plan);
+  bool empty() const { return near_.empty(); }
+  std::int64_t least_memory() const { return least_; }
+
+  /// After tightening, of those that are nearly as fast the one whose weights are least old; of
+  /// equals the thriftiest.
+  Made take(const CostModel& cost) {
+    constexpr std::size_t kTightened = 12;
+    const auto rank = [](const Made& made) { return std::pair(made.delay, made.memory); };
+    std::ranges::stable_sort(near_, {}, rank);
+    if (near_.front().plan.depth() > 0) {
+      near_.resize(std::min(near_.size(), kTightened));
+      for (Made& made : near_) {
+        made.seconds = pipeline::tighten(made.plan, cost);
+        made.delay = std::ranges::max(staleness(made.plan));
+      }
+      fastest_ = std::ranges::min_element(near_, {}, &Made::seconds)->seconds;
+      std::erase_if(near_, [&](const Made& one) { return one.seconds > kNearly * fastest_; });
+    }
+    return std::move(*std::ranges::min_element(near_, {}, rank));
+  }
+
+ private:
+  static constexpr double kNearly = 1.001;
+  std::int64_t cap_;
+  std::int64_t least_ = 0;
+  double fastest_ = 0;
+  std::vector<Made> near_;
+};
+
+/// From a stage's workers and those behind it, and the number of the stage's own replicas.
+using StageLimit = std::function<int(int workers, int replicas)>;
+
+/// Of every worker.
+std::vector<int> stage_limits(const std::vector<Stage>& stages, int workers,
+                              const StageLimit& limit) {
+  std::vector<int> result;
+  for (const Stage& stage : stages) {
+    const int behind = workers - static_cast<int>(result.size());
+    for (int r = 0; r < stage.replicas; ++r) {
+      result.push_back(std::max(1, limit(behind, stage.replicas)));
+    }
+  }
+  return result;
 }
 
-int one_forward_one_backward(int workers, int worker) { return workers - worker; }
+int one_forward_one_backward(int workers, int replicas) {
+  return (workers + replicas - 1) / replicas;
+}
+
+Made straight_made(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
+                   const StageLimit& open = {}) {
+  const int workers = request.machine.workers();
+  Choice choice(0);
+  for (const std::vector<Stage>& stages : straight_stages(request, recipe.replicate)) {
+    Candidate candidate{.stages = stages, .in_flight = stage_limits(stages, workers, in_flight)};
+    if (open) candidate.open = stage_limits(stages, workers, open);
+    choice.offer(make(request, recipe, candidate));
+    if (recipe.first_cut) break;
+    if (recipe.urgency == Urgency::in_turn) {  // sometimes a backward that is there should be taken
+      Recipe other = recipe;
+      other.urgency = Urgency::fused;
+      choice.offer(make(request, other, candidate));
+    }
+  }
+  return choice.take(*request.cost);
+}
+
+Plan straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
+              const StageLimit& open = {}) {
+  return straight_made(Ground(request).request(), recipe, in_flight, open).plan;
+}
 
 /// The cuts LayerPipe tries, best balance first.
 std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request) {
@@ -236,52 +306,26 @@ int samples_to_try(const PlanRequest& request) {
   return request.pipeline.asynchronous && request.microbatches <= 4 ? 3 : 1;
 }
 
-/// The plans that fit into memory and are nearly as fast as the fastest of them.
-class Choice {
- public:
-  explicit Choice(std::int64_t cap) : cap_(cap) {}
-
-  void offer(Made made) {
-    least_ = least_ == 0 ? made.memory : std::min(least_, made.memory);
-    if (cap_ > 0 && made.memory > cap_) return;
-    if (!near_.empty() && made.seconds > kNearly * fastest_) return;
-    fastest_ = near_.empty() ? made.seconds : std::min(fastest_, made.seconds);
-    near_.push_back(std::move(made));
-    std::erase_if(near_, [&](const Made& one) { return one.seconds > kNearly * fastest_; });
+/// What the pipelines with a fused backward come to: LayerPipe is never slower.
+void offer_fused(const PlanRequest& request, Recipe recipe, Choice& choice) {
+  recipe.urgency = Urgency::in_turn;
+  recipe.fused = true;
+  for (const bool replicate : {false, true}) {
+    recipe.replicate = replicate;
+    const int most = request.network.size() * (replicate ? request.microbatches : 1);
+    const bool possible =
+        (!replicate || request.pipeline.replicate) && request.machine.workers() <= most;
+    if (possible) choice.offer(straight_made(request, recipe, one_forward_one_backward));
   }
-  bool empty() const { return near_.empty(); }
-  std::int64_t least_memory() const { return least_; }
-
-  /// The one whose weights are least old, after tightening; of equals the thriftiest.
-  Plan take(const CostModel& cost) {
-    constexpr std::size_t kTightened = 6;
-    const auto rank = [](const Made& made) { return std::pair(made.delay, made.memory); };
-    std::ranges::stable_sort(near_, {}, rank);
-    if (near_.front().plan.depth() > 0) {
-      near_.resize(std::min(near_.size(), kTightened));
-      for (Made& made : near_) {
-        pipeline::tighten(made.plan, cost);
-        made.delay = std::ranges::max(staleness(made.plan));
-      }
-    }
-    return std::move(std::ranges::min_element(near_, {}, rank)->plan);
-  }
-
- private:
-  static constexpr double kNearly = 1.003;
-  std::int64_t cap_;
-  std::int64_t least_ = 0;
-  double fastest_ = 0;
-  std::vector<Made> near_;
-};
+}
 
 [[noreturn]] void refuse_memory(const PlanRequest& request, std::int64_t least) {
   constexpr std::int64_t mib = 1 << 20;
   const std::int64_t needed = (least + mib - 1) / mib;
   user_error(
       "--memory-per-worker {} is too small for {} with --batch {} in {} microbatches on {} "
-      "workers: "
-      "the thriftiest plan needs {}; use --memory-per-worker {}, a smaller batch or more workers",
+      "workers: the thriftiest plan needs {}; use --memory-per-worker {}, a smaller batch or more "
+      "workers",
       request.machine.memory_per_worker / mib, request.network.name, request.batch,
       request.microbatches, request.machine.workers(), needed, needed);
 }
@@ -291,31 +335,36 @@ class Choice {
 Plan make_layerpipe_plan(const PlanRequest& given) {
   const Ground ground(given);
   const PlanRequest& request = ground.request();
+  Recipe recipe{.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
   Choice choice(request.machine.memory_per_worker);
   for (const std::vector<Stage>& stages : layerpipe_stages(request)) {
     for (const std::vector<int>& in_flight : layerpipe_limits(request)) {
       for (const Urgency urgency : layerpipe_urgencies(request)) {
+        recipe.urgency = urgency;
         for (int sample = 0; sample < samples_to_try(request); ++sample) {
-          choice.offer(make(request,
-                            {.name = "layerpipe",
-                             .urgency = urgency,
-                             .asynchronous = request.pipeline.asynchronous},
-                            {stages, in_flight, sample}));
+          choice.offer(
+              make(request, recipe, {.stages = stages, .in_flight = in_flight, .sample = sample}));
         }
       }
     }
   }
+  recipe.urgency = Urgency::in_turn;
+  offer_fused(request, recipe, choice);
   if (choice.empty()) refuse_memory(request, choice.least_memory());
-  return choice.take(*request.cost);
+  return choice.take(*request.cost).plan;
 }
 
 Plan make_gpipe_plan(const PlanRequest& request) {
-  return straight(request, {.name = "gpipe", .urgency = Urgency::forward_first, .fused = true},
-                  [&](int, int) { return request.microbatches; });
+  return straight(
+      request,
+      {.name = "gpipe", .urgency = Urgency::all_forwards, .fused = true, .first_cut = true},
+      [&](int, int) { return request.microbatches; });
 }
 
 Plan make_1f1b_plan(const PlanRequest& request) {
-  return straight(request, {.name = "1f1b", .fused = true}, one_forward_one_backward);
+  return straight(request,
+                  {.name = "1f1b", .urgency = Urgency::fused, .fused = true, .first_cut = true},
+                  one_forward_one_backward);
 }
 
 Plan make_pipedream_plan(const PlanRequest& request) {
@@ -338,8 +387,10 @@ Plan make_pipedream_2bw_plan(const PlanRequest& request) {
     while (enough < request.batch && request.batch % enough != 0) ++enough;
     user_error(
         "--strategy pipedream-2bw keeps two versions of the weights, but with --microbatches {} on "
-        "{} workers weights are {} updates old: use --microbatches {}",
-        request.microbatches, request.machine.workers(), delay, enough);
+        "{} workers weights are {} updates old: use {}",
+        request.microbatches, request.machine.workers(), delay,
+        enough <= request.batch ? fmt::format("--microbatches {}", enough)
+                                : fmt::format("at most {} workers", request.batch));
   }
   for (Program& program : plan.programs) {
     for (Task& task : program.tasks) {
@@ -353,13 +404,17 @@ Plan make_pipedream_2bw_plan(const PlanRequest& request) {
 }
 
 Plan make_zb_h1_plan(const PlanRequest& request) {
-  return straight(request, {.name = "zb-h1", .urgency = Urgency::backward_first},
-                  one_forward_one_backward);
+  const int all = request.machine.workers();
+  return straight(
+      request, {.name = "zb-h1", .urgency = Urgency::backward_first}, [=](int, int) { return all; },
+      one_forward_one_backward);
 }
 
 Plan make_zb_h2_plan(const PlanRequest& request) {
-  return straight(request, {.name = "zb-h2", .urgency = Urgency::backward_first},
-                  [](int workers, int) { return 2 * workers; });
+  const int all = request.machine.workers();
+  return straight(
+      request, {.name = "zb-h2", .urgency = Urgency::backward_first},
+      [=](int, int) { return 2 * all; }, [](int workers, int) { return 2 * workers - 1; });
 }
 
 }  // namespace plait

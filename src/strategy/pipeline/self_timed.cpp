@@ -12,9 +12,10 @@ namespace plait::pipeline {
 namespace {
 
 int rank_of(TaskKind kind, Urgency urgency) {
+  const bool forwards = urgency == Urgency::forward_first || urgency == Urgency::all_forwards;
   switch (kind) {
-    case TaskKind::forward: return urgency == Urgency::forward_first ? 1 : 2;
-    case TaskKind::backward_data: return urgency == Urgency::forward_first ? 2 : 1;
+    case TaskKind::forward: return forwards ? 1 : 2;
+    case TaskKind::backward_data: return forwards ? 2 : 1;
     case TaskKind::backward_weights: return urgency == Urgency::backward_first ? 3 : 0;
     default: return 0;
   }
@@ -31,10 +32,17 @@ class Player {
         ready_at_(waits_.size(), 0.0),
         start_(waits_.size(), -1.0),
         users_(count_),
-        left_(workers_.size() * minibatches() * microbatches(), 0) {
+        left_(workers_.size() * minibatches() * microbatches()) {
     for (std::size_t j = 0; j < count_; ++j) {
       const Job& job = graph.jobs[j];
-      if (counts(job)) ++jobs_of(job.worker, job.microbatch);
+      if (counts(job)) {
+        Left& left = left_of(job.worker, job.microbatch);
+        ++left.all;
+        if (job.task.kind != TaskKind::backward_weights) ++left.open;
+      }
+      if (job.task.kind == TaskKind::forward) {
+        workers_[static_cast<std::size_t>(job.worker)].forwards += options.minibatches;
+      }
       std::vector<int>& own = workers_[static_cast<std::size_t>(job.worker)].own;
       if (job.task.kind == TaskKind::forward && (own.empty() || own.back() != job.microbatch)) {
         own.push_back(job.microbatch);  // jobs come by microbatch
@@ -54,7 +62,7 @@ class Player {
           job.after, [&](const Job::After& after) { return !after.previous || i >= count_; }));
       if (waits_[i] == 0) arrive_.emplace(0.0, i);
     }
-    while (!arrive_.empty() || !end_.empty()) {
+    while (!arrive_.empty() || !end_.empty() || take_any_turn()) {
       now_ = std::min(arrive_.empty() ? kNever : arrive_.top().first,
                       end_.empty() ? kNever : end_.top().first);
       while (!end_.empty() && end_.top().first <= now_) finish_next();
@@ -80,9 +88,18 @@ class Player {
     double seconds;
     bool previous;
   };
+  /// Jobs of a microbatch on a worker.
+  struct Left {
+    int all = 0;
+    int open = 0;  ///< without backward_weights
+  };
   struct Worker {
     std::set<Entry> ready;
     std::set<std::int64_t> begun;  ///< microbatches, over all minibatches
+    std::set<std::int64_t> open;   ///< those of them that have more to come than backward_weights
+    std::set<std::int64_t> back;   ///< those of them whose backward has begun
+    std::size_t backwards = 0;     ///< begun
+    int forwards = 0;              ///< jobs to come
     std::vector<int> own;          ///< microbatches of a minibatch that have forwards here
     std::size_t admitted = 0;      ///< of them, over all minibatches
     bool busy = false;
@@ -102,15 +119,15 @@ class Player {
     return static_cast<std::int64_t>(instance / count_ * microbatches()) +
            graph_.jobs[instance % count_].microbatch;
   }
-  int& jobs_of(int worker, std::int64_t microbatch) {
+  Left& left_of(int worker, std::int64_t microbatch) {
     return left_[static_cast<std::size_t>(worker) * minibatches() * microbatches() +
                  static_cast<std::size_t>(microbatch)];
   }
   void spread_counts() {
     for (int worker = 0; worker < graph_.workers; ++worker) {
       for (std::size_t i = microbatches(); i < minibatches() * microbatches(); ++i) {
-        jobs_of(worker, static_cast<std::int64_t>(i)) =
-            jobs_of(worker, static_cast<std::int64_t>(i % microbatches()));
+        left_of(worker, static_cast<std::int64_t>(i)) =
+            left_of(worker, static_cast<std::int64_t>(i % microbatches()));
       }
     }
   }
@@ -134,9 +151,18 @@ class Player {
     Worker& worker = workers_[static_cast<std::size_t>(job.worker)];
     worker.busy = false;
     dirty_.insert(job.worker);
-    if (counts(job) && --jobs_of(job.worker, microbatch_of(instance)) == 0) {
-      worker.begun.erase(microbatch_of(instance));
+    if (counts(job)) {
+      const std::int64_t microbatch = microbatch_of(instance);
+      Left& left = left_of(job.worker, microbatch);
+      if (job.task.kind != TaskKind::backward_weights && --left.open == 0) {
+        worker.open.erase(microbatch);
+      }
+      if (--left.all == 0) {
+        worker.begun.erase(microbatch);
+        if (worker.back.erase(microbatch) == 0) ++worker.backwards;  // it had none here
+      }
     }
+    if (job.task.kind == TaskKind::forward) --worker.forwards;
     for (const User& user : users_[instance % count_]) {
       const std::size_t minibatch = instance / count_ + (user.previous ? 1 : 0);
       if (minibatch >= minibatches()) continue;
@@ -150,20 +176,12 @@ class Player {
     for (const int index : dirty_) {
       Worker& worker = workers_[static_cast<std::size_t>(index)];
       if (worker.busy) continue;
-      const auto limit =
-          static_cast<std::size_t>(options_.in_flight[static_cast<std::size_t>(index)]);
       for (auto one = worker.ready.begin(); one != worker.ready.end(); ++one) {
         const std::size_t instance = std::get<2>(*one);
         const Job& job = graph_.jobs[instance % count_];
         const std::int64_t microbatch = microbatch_of(instance);
-        const bool begins = !worker.begun.contains(microbatch);
-        if (job.task.kind == TaskKind::forward && microbatch == next_of(worker)) {
-          if (begins && worker.begun.size() >= limit) continue;
-          ++worker.admitted;
-        } else if (job.task.kind == TaskKind::forward && microbatch > next_of(worker)) {
-          continue;
-        }
-        if (begins && counts(job)) worker.begun.insert(microbatch);
+        if (!may_begin(index, job, microbatch)) continue;
+        note_begin(worker, job, microbatch);
         worker.busy = true;
         start_[instance] = now_;
         end_.emplace(now_ + job.seconds, instance);
@@ -172,6 +190,55 @@ class Player {
       }
     }
     dirty_.clear();
+  }
+
+  /// Where replicas wait for each other's turn: somebody takes a backward before it.
+  bool take_any_turn() {
+    if (options_.urgency != Urgency::in_turn || done_ == waits_.size()) return false;
+    any_turn_ = true;
+    for (int worker = 0; worker < graph_.workers && end_.empty(); ++worker) {
+      dirty_.insert(worker);
+      dispatch();
+    }
+    any_turn_ = false;
+    return !end_.empty();
+  }
+
+  /// Microbatches that begin here, over all minibatches.
+  std::size_t to_admit(const Worker& worker) const { return worker.own.size() * minibatches(); }
+
+  bool may_begin(int index, const Job& job, std::int64_t microbatch) {
+    const auto at = static_cast<std::size_t>(index);
+    const Worker& worker = workers_[at];
+    const auto limit = static_cast<std::size_t>(options_.in_flight[at]);
+    const std::size_t ahead = worker.admitted - worker.backwards;
+    if (job.task.kind == TaskKind::forward && worker.admitted < to_admit(worker)) {
+      if (microbatch > next_of(worker)) return false;
+      if (microbatch < next_of(worker) || worker.begun.contains(microbatch)) return true;
+      if (options_.urgency == Urgency::in_turn) return ahead < limit;
+      const bool open =
+          options_.open.empty() || worker.open.size() < static_cast<std::size_t>(options_.open[at]);
+      return open && worker.begun.size() < limit;
+    }
+    if (job.task.kind == TaskKind::backward_data && !worker.back.contains(microbatch)) {
+      if (options_.urgency == Urgency::all_forwards) return worker.forwards == 0;
+      if (options_.urgency == Urgency::in_turn) {
+        return any_turn_ || ahead >= limit || worker.admitted == to_admit(worker);
+      }
+    }
+    return true;
+  }
+
+  void note_begin(Worker& worker, const Job& job, std::int64_t microbatch) {
+    if (job.task.kind == TaskKind::forward && worker.admitted < to_admit(worker) &&
+        microbatch == next_of(worker)) {
+      ++worker.admitted;
+    }
+    if (!counts(job)) return;
+    if (worker.begun.insert(microbatch).second) worker.open.insert(microbatch);
+    if (job.task.kind == TaskKind::backward_data && worker.back.insert(microbatch).second) {
+      ++worker.backwards;
+    }
   }
 
   double end_of(std::size_t minibatch) const {
@@ -204,11 +271,12 @@ class Player {
   std::vector<double> ready_at_;
   std::vector<double> start_;
   std::vector<std::vector<User>> users_;
-  std::vector<int> left_;  ///< jobs, by worker and microbatch
+  std::vector<Left> left_;  ///< by worker and microbatch
   Events arrive_;
   Events end_;
   std::set<int> dirty_;  ///< workers for whom something has changed
   double now_ = 0;
+  bool any_turn_ = false;
   std::size_t done_ = 0;
 };
 

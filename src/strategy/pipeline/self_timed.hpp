@@ -10,12 +10,16 @@ enum class Urgency {
   backward_first,  ///< backward_data > forward > backward_weights
   fused,           ///< backward_weights at once after its backward_data; backward > forward
   forward_first,   ///< fused, but forward > backward
+  in_turn,         ///< fused; up to the limit forwards, then one backward, one forward, ...
+  all_forwards,    ///< fused; no backward before the minibatch's last forward
 };
 
 struct SelfTimedOptions {
   Urgency urgency = Urgency::backward_first;
   /// Per worker: microbatches that have begun there and not ended.
   std::vector<int> in_flight{};
+  /// The same, but backward_weights may still be to come; empty: no limit.
+  std::vector<int> open{};
   int minibatches = 1;  ///< that follow each other without a barrier
   int sample = 0;       ///< the how many-th of the steady state is given
 };

@@ -16,6 +16,12 @@ double link_seconds_per_byte(const Machine& machine) {
   return slow.bytes_per_second > 0 ? 1 / slow.bytes_per_second : kLeastSecondsPerByte;
 }
 
+/// Blocks without parameters before the first one that has some have none.
+bool has_backward(const Network& network, int block) {
+  const NetworkBlock& of = network.blocks[static_cast<std::size_t>(block)];
+  return of.src != 0 || of.parameters > 0;
+}
+
 }  // namespace
 
 TaskLine::TaskLine(const PlanRequest& request, bool fused)
@@ -41,7 +47,8 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
   for (int b = 0; b < network.size(); ++b) {
     const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     const auto tensor = static_cast<double>(network.tensors[static_cast<std::size_t>(block.src)]);
-    add({b, 0}, seconds, b == 0 ? 0 : 2 * 4 * batch_ * tensor, weights);
+    const bool returns = b > 0 && has_backward(network, b - 1);
+    add({b, 0}, seconds, b == 0 ? 0 : (returns ? 2 : 1) * 4 * batch_ * tensor, weights);
     for (int piece = 0; !fused && block.parameters > 0 && piece <= pieces; ++piece) {
       const int left = static_cast<int>(std::int64_t{piece} * microbatches_ / pieces);
       const double share = static_cast<double>(left) / microbatches_;
@@ -70,8 +77,12 @@ double TaskLine::inner_bytes(const Network& network, int index, double left) con
                        : static_cast<double>(network.tensors[static_cast<std::size_t>(tensor)]);
   };
   const auto inner = static_cast<double>(block.inner_elements);
-  const double samples = elements(block.src) * (1 + (1 - left)) + elements(block.dst) * (1 + left) +
-                         inner * (1 + left);
+  // Behind the last block there is no forward, and the loss is with its own: the gradient comes
+  // from the left.
+  const bool last = index + 1 == network.size();
+  const double src = 1 + (index > 0 && has_backward(network, index - 1) ? 1 - left : 0);
+  const double samples = elements(block.src) * src +
+                         elements(block.dst) * (last ? 2 - left : 1 + left) + inner * (1 + left);
   return 4 * (batch_ * samples + static_cast<double>(block.parameters));
 }
 

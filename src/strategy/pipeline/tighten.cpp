@@ -35,9 +35,10 @@ Plan earlier(Plan plan, int worker, int from) {
 
 }  // namespace
 
-void tighten(Plan& plan, const CostModel& cost) {
+double tighten(Plan& plan, const CostModel& cost) {
   set_least_delays(plan);
-  const double limit = kAsLong * step_seconds(plan, cost);
+  double seconds = step_seconds(plan, cost);
+  const double limit = kAsLong * seconds;
   const std::int64_t cap = std::exchange(plan.machine.memory_per_worker, 0);  // not asked here
   bool changed = true;
   while (changed) {
@@ -46,7 +47,10 @@ void tighten(Plan& plan, const CostModel& cost) {
       const int most = largest_offset(plan.programs[static_cast<std::size_t>(worker)]);
       for (int from = 1; from <= most; ++from) {
         Plan candidate = earlier(plan, worker, from);
-        if (!faults(candidate).empty() || step_seconds(candidate, cost) > limit) continue;
+        if (!faults(candidate).empty()) continue;
+        const double now = step_seconds(candidate, cost);
+        if (now > limit) continue;
+        seconds = now;
         plan = std::move(candidate);
         changed = true;
         break;
@@ -54,6 +58,7 @@ void tighten(Plan& plan, const CostModel& cost) {
     }
   }
   plan.machine.memory_per_worker = cap;
+  return seconds;
 }
 
 }  // namespace plait::pipeline

@@ -7,7 +7,7 @@
 namespace plait::pipeline {
 
 /// Lowers offsets, worker by worker, as long as the plan stays sound and its simulated step does
-/// not become longer. Sets the delays anew.
-void tighten(Plan& plan, const CostModel& cost);
+/// not become longer. Sets the delays anew. Returns the step's seconds.
+double tighten(Plan& plan, const CostModel& cost);
 
 }  // namespace plait::pipeline
