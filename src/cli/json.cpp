@@ -24,7 +24,8 @@ std::string to_json(const TrainResult& result) {
     shares.push_back({{"worker", worker},
                       {"busy", one.busy},
                       {"communication", one.communication},
-                      {"wait", one.wait}});
+                      {"wait", one.wait},
+                      {"memory_bytes", result.memory[worker]}});
   }
   return dump({{"model", result.model},
                {"strategy", result.strategy},

@@ -12,6 +12,7 @@
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "cli/workers_table.hpp"
 #include "cost/analytic.hpp"
 #include "cost/measured.hpp"
 #include "cost/open_profile.hpp"
@@ -20,6 +21,7 @@
 #include "plan/memory.hpp"
 #include "plan/text.hpp"
 #include "report/perfetto.hpp"
+#include "report/schedule_picture.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
@@ -174,6 +176,12 @@ class Comparison {
     return simulate(one.plan, *subject_.cost, {.minibatches = steady_minibatches(one.plan)}).trace;
   }
 
+  /// One step; where steps overlap, a few, from the filling on.
+  Trace short_trace_of(const Outcome& one) const {
+    const std::int64_t depth = one.plan.depth();
+    return simulate(one.plan, *subject_.cost, {.minibatches = depth == 0 ? 1 : depth + 6}).trace;
+  }
+
   std::string json() const {
     nlohmann::ordered_json plans = nlohmann::ordered_json::array();
     for (const Outcome& one : outcomes_) {
@@ -183,6 +191,7 @@ class Comparison {
                        {"step_seconds", one.simulation.step_seconds},
                        {"speedup", one.speedup},
                        {"utilisation", one.simulation.utilisation},
+                       {"bubble", 1 - one.simulation.utilisation},
                        {"bytes_per_step", one.simulation.bytes_per_step},
                        {"messages_per_step", one.simulation.messages_per_step},
                        {"peak_memory_bytes", one.peak_memory},
@@ -199,8 +208,8 @@ class Comparison {
   }
 
   std::string text() const {
-    std::vector<Row> rows{{"strategy", "workers", "step ms", "speedup", "busy", "sent per step",
-                           "memory each", "staleness"}};
+    std::vector<Row> rows{{"strategy", "workers", "step ms", "speedup", "busy", "bubble",
+                           "sent per step", "memory each", "staleness"}};
     for (const Outcome& one : outcomes_) {
       const int nodes = one.plan.machine.nodes;
       rows.push_back({one.plan.strategy,
@@ -209,17 +218,28 @@ class Comparison {
                       fmt::format("{:.2f}", 1e3 * one.simulation.step_seconds),
                       fmt::format("{:.2f}x", one.speedup),
                       fmt::format("{:.0f}%", 100 * one.simulation.utilisation),
+                      fmt::format("{:.0f}%", 100 * (1 - one.simulation.utilisation)),
                       with_bytes(one.simulation.bytes_per_step), with_bytes(one.peak_memory),
                       fmt::format("{}", one.staleness)});
     }
     std::string text =
         fmt::format("{}, batch {}, costs: {}; simulated, nothing was run\n\n{}",
                     subject_.network.name, subject_.batch, subject_.cost->source(), table(rows, 1));
+    if (outcomes_.size() == 1) text += "\n" + workers_text(outcomes_.front());
     for (const std::string& reason : refused_) text += fmt::format("\nnot possible: {}", reason);
     return text + (refused_.empty() ? "" : "\n");
   }
 
  private:
+  std::string workers_text(const Outcome& one) const {
+    std::vector<WorkerFigures> figures;
+    for (int worker = 0; worker < one.plan.workers(); ++worker) {
+      figures.push_back({.busy = one.simulation.busy[static_cast<std::size_t>(worker)],
+                         .memory = estimate_memory(one.plan, worker)});
+    }
+    return workers_table(one.plan, figures);
+  }
+
   /// A strategy that cannot use one of the machines is left out there; one that can use none says
   /// why, and where nothing else was asked for, that is the end.
   void compare(const std::string& name, bool only) {
@@ -280,6 +300,11 @@ int run_plan(const Arguments& arguments) {
     tell("the simulated trace of {} with {} worker(s) is in {}; open it in ui.perfetto.dev\n",
          last.plan.strategy, last.plan.workers(), *file);
   }
+  if (const std::string* file = arguments.find("--schedule-picture")) {
+    write_schedule_picture(*file, last.plan, comparison.short_trace_of(last));
+    tell("the simulated schedule of {} with {} worker(s) is in {}\n", last.plan.strategy,
+         last.plan.workers(), *file);
+  }
   if (arguments.on("--json")) {
     fmt::print("{}\n", arguments.on("--show") ? to_json(last.plan) : comparison.json());
   } else if (arguments.on("--show")) {
@@ -296,9 +321,11 @@ Verb plan_verb() {
   return {
       .name = "plan",
       .about = "Compare strategies on a machine before anything runs.",
-      .examples = {"plait plan --model vgg16 --batch 128 --workers 1,2,4,8",
-                   "plait plan --model resnet1001 --nodes 8 --workers-per-node 4 --json",
-                   "plait plan --profile vgg16.json --workers 2 --strategies data_parallel --show"},
+      .examples =
+          {"plait plan --model vgg16 --batch 128 --workers 1,2,4,8",
+           "plait plan --model resnet1001 --nodes 8 --workers-per-node 4 --json",
+           "plait plan --profile vgg16.json --workers 4 --microbatches 8 --strategies layerpipe "
+           "--schedule-picture vgg16.svg"},
       .options = {{.name = "--model",
                    .value = "NAME|FILE.toml",
                    .help = "network; plait models lists them"},
@@ -375,6 +402,9 @@ Verb plan_verb() {
                   {.name = "--trace",
                    .value = "FILE",
                    .help = "the last plan's simulated timeline, for ui.perfetto.dev"},
+                  {.name = "--schedule-picture",
+                   .value = "FILE.svg",
+                   .help = "the last plan's simulated schedule, drawn"},
                   {.name = "--json", .value = "", .help = "one JSON object on stdout"}},
       .run = run_plan};
 }

@@ -12,11 +12,15 @@
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "cli/workers_table.hpp"
 #include "cost/analytic.hpp"
 #include "cost/measured.hpp"
 #include "cost/open_profile.hpp"
+#include "plan/memory.hpp"
 #include "report/perfetto.hpp"
+#include "report/schedule_picture.hpp"
 #include "run/agreement.hpp"
+#include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {
@@ -62,6 +66,42 @@ void print_interrupted(const TrainResult& result) {
   }
 }
 
+std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& network) {
+  if (config.profile.empty()) return make_analytic_cost(network);
+  ProfileSource source = open_profile(config.profile);
+  const auto* ours = std::get_if<ProfileFile>(&source);
+  if (ours == nullptr) {
+    user_error(
+        "--profile {} is a published profile of another network; measure this one with "
+        "plait profile --model {} --out FILE",
+        config.profile, config.model);
+  }
+  return make_measured_cost(*ours, network);
+}
+
+/// What the simulator expects of every worker.
+std::vector<WorkerFigures> predict(const TrainConfig& config, const Plan& plan) {
+  const std::unique_ptr<CostModel> cost = cost_of(config, plan.network);
+  const Simulation played =
+      simulate(plan, *cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
+  std::vector<WorkerFigures> figures;
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    figures.push_back({.busy = played.busy[static_cast<std::size_t>(worker)],
+                       .memory = estimate_memory(plan, worker)});
+  }
+  return figures;
+}
+
+void print_workers(const TrainConfig& config, const TrainResult& result) {
+  if (result.workers < 2) return;
+  std::vector<WorkerFigures> measured;
+  for (std::size_t i = 0; i < result.shares.size(); ++i) {
+    measured.push_back({.busy = result.shares[i].busy, .memory = result.memory[i]});
+  }
+  tell("{}, as it was:\n{}", result.strategy,
+       workers_table(result.plan, predict(config, result.plan), measured));
+}
+
 void print_summary(const TrainResult& result) {
   tell("done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of memory\n",
        result.epochs, result.steps, result.seconds,
@@ -75,19 +115,6 @@ void print_summary(const TrainResult& result) {
     tell("run folder {}; next: plait eval --run {}\n", result.run_dir,
          quoted_for_shell(result.run_dir));
   }
-}
-
-std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& network) {
-  if (config.profile.empty()) return make_analytic_cost(network);
-  ProfileSource source = open_profile(config.profile);
-  const auto* ours = std::get_if<ProfileFile>(&source);
-  if (ours == nullptr) {
-    user_error(
-        "--profile {} is a published profile of another network; measure this one with "
-        "plait profile --model {} --out FILE",
-        config.profile, config.model);
-  }
-  return make_measured_cost(*ours, network);
 }
 
 /// The strategy's plan for the config.
@@ -116,11 +143,20 @@ Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& m
 TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard, bool quiet,
                          MpiWorld* mpi) {
   Progress progress(find_terminal(), quiet);
+  const bool speaks = !quiet && (mpi == nullptr || mpi->rank() == 0);
   const TrainJob job{
       .config = config,
       .config_text = recipe(config),
-      .make_plan = [&](const ModelSpec& model,
-                       const Machine& machine) { return plan_of(config, model, machine); },
+      .make_plan =
+          [&](const ModelSpec& model, const Machine& machine) {
+            Plan plan = plan_of(config, model, machine);
+            if (speaks && plan.workers() > 1) {
+              tell("{}, as planned ({}):\n{}", plan.strategy,
+                   config.profile.empty() ? "costs counted, not measured" : "measured costs",
+                   workers_table(plan, predict(config, plan)));
+            }
+            return plan;
+          },
       .observer = progress,
       .interrupt = guard.flag(),
       .mpi = mpi};
@@ -141,9 +177,32 @@ void write_trace(const TrainResult& result) {
   write_perfetto(file, result.plan, result.trace);
 }
 
+/// The last steps of the run; where steps overlap, as many as a minibatch takes and a few more.
+void draw_schedule(const TrainResult& result, const std::string& file) {
+  constexpr std::int64_t kSteps = 3;
+  std::int64_t last = 0;
+  for (const WorkerTrace& worker : result.trace.workers) {
+    for (const Event& event : worker.events()) last = std::max(last, event.step);
+  }
+  const std::int64_t first = last - result.plan.depth() - kSteps + 1;
+  PictureOptions window;
+  for (const WorkerTrace& worker : result.trace.workers) {
+    for (const Event& event : worker.events()) {
+      if (event.step < first) continue;
+      window.begin = std::min(window.begin.value_or(event.begin), event.begin);
+      break;
+    }
+  }
+  write_schedule_picture(file, result.plan, result.trace, window);
+  tell("the schedule of the last steps is in {}\n", file);
+}
+
 /// What worker 0 does with the result.
-int present(const TrainResult& result, const Arguments& arguments, const InterruptGuard& guard) {
+int present(const TrainConfig& config, const TrainResult& result, const Arguments& arguments,
+            const InterruptGuard& guard) {
   write_trace(result);
+  if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
+  if (!arguments.on("--quiet") && !result.interrupted) print_workers(config, result);
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(result));
   } else if (!result.interrupted) {
@@ -181,9 +240,9 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   const InterruptGuard guard;
   const TrainResult result = run_training(config, guard, arguments.on("--quiet"), mpi);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;
-  if (mpi == nullptr) return present(result, arguments, guard);
+  if (mpi == nullptr) return present(config, result, arguments, guard);
   try {
-    return present(result, arguments, guard);
+    return present(config, result, arguments, guard);
   } catch (const std::exception& error) {  // the other processes have nothing to agree on any more
     tell("plait: {}\n", error.what());
     throw QuietExit{dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1};
@@ -197,6 +256,10 @@ Verb train_verb(MpiWorld* mpi) {
   options.push_back({.name = "--config",
                      .value = "FILE.toml",
                      .help = "settings from a file; flags override it",
+                     .group = "Other"});
+  options.push_back({.name = "--schedule-picture",
+                     .value = "FILE.svg",
+                     .help = "the last steps of every worker, drawn",
                      .group = "Other"});
   options.push_back({.name = "--json",
                      .value = "",

@@ -58,6 +58,7 @@ struct WorkerSummary {
   Traffic traffic;
   double play_seconds = 0;
   std::int64_t peak_memory = 0;
+  std::int64_t memory = 0;
 };
 
 }  // namespace
@@ -398,7 +399,8 @@ TrainResult Member::result(std::int64_t first_step) {
   const WorkerSummary mine{.totals = parts_.trace.totals(),
                            .traffic = worker_.traffic(),
                            .play_seconds = play_seconds_,
-                           .peak_memory = peak_memory_bytes()};
+                           .peak_memory = peak_memory_bytes(),
+                           .memory = static_cast<std::int64_t>(worker_.memory_bytes())};
   std::vector<WorkerSummary> all(programs.size());
   parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
                             std::as_writable_bytes(std::span(all)));
@@ -425,6 +427,7 @@ TrainResult Member::result(std::int64_t first_step) {
       .weights_hash = worker_.parameters().hash(),
       .staleness_max = std::ranges::max(staleness(parts_.plan)),
       .shares = {},
+      .memory = {},
       .run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "",
       .interrupted = stop_,
       .plan = {},
@@ -434,6 +437,7 @@ TrainResult Member::result(std::int64_t first_step) {
     done.messages_sent += one.traffic.messages;
     done.peak_memory_bytes = std::max(done.peak_memory_bytes, one.peak_memory);
     done.shares.push_back(shares(one.totals, one.play_seconds));
+    done.memory.push_back(one.memory);
     done.utilisation += done.shares.back().busy / static_cast<double>(all.size());
   }
   return done;

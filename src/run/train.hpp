@@ -67,7 +67,8 @@ struct TrainResult {
   std::int64_t staleness_max = 0;
   double utilisation = 0;      ///< share of the steps' time spent computing, mean of the workers
   std::vector<Shares> shares;  ///< per worker
-  std::string run_dir;         ///< "" when nothing was written
+  std::vector<std::int64_t> memory;  ///< per worker: bytes of its tensors and weights
+  std::string run_dir;               ///< "" when nothing was written
   bool interrupted = false;
   Plan plan;
   Trace trace;  ///< of the last config.trace_steps steps

@@ -236,6 +236,10 @@ class Simulator {
     }
     const double played = seconds / static_cast<double>(last - first);
     result_.step_seconds = std::max(played, busiest);
+    for (const WorkerTrace& trace : result_.trace.workers) {
+      const double each = trace.totals().compute / static_cast<double>(minibatches_);
+      result_.busy.push_back(result_.step_seconds > 0 ? each / result_.step_seconds : 0);
+    }
     if (seconds > 0) {
       result_.utilisation = compute / static_cast<double>(last - first) /
                             (result_.step_seconds * static_cast<double>(workers_.size()));

@@ -18,9 +18,10 @@ inline std::int64_t steady_minibatches(const Plan& plan) {
 
 struct Simulation {
   Trace trace;
-  double seconds = 0;       ///< of all minibatches
-  double step_seconds = 0;  ///< steady state: from one minibatch's last update to the next one's
-  double utilisation = 0;   ///< share of compute, mean of the workers, in the steady state
+  double seconds = 0;          ///< of all minibatches
+  double step_seconds = 0;     ///< steady state: from one minibatch's last update to the next one's
+  double utilisation = 0;      ///< share of compute, mean of the workers, in the steady state
+  std::vector<double> busy{};  ///< share of compute, by worker, of a step in the steady state
   std::int64_t bytes_per_step = 0;  ///< sent by all workers together
   std::int64_t messages_per_step = 0;
 };

@@ -1,0 +1,124 @@
+#include "cli/workers_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "cli/text.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr int kMostWorkers = 16;
+
+/// A run of consecutive blocks of which a worker has the same share of microbatches.
+struct Blocks {
+  int first = 0;
+  int last = 0;
+  int microbatches = 0;
+};
+
+std::string text_of(const Plan& plan, const Blocks& blocks) {
+  const auto name = [&](int block) {
+    return plan.network.blocks[static_cast<std::size_t>(block)].name;
+  };
+  std::string text = name(blocks.first);
+  if (blocks.last > blocks.first) text += " .. " + name(blocks.last);
+  const int all = std::max(1, plan.microbatches);
+  if (blocks.microbatches < all) text += fmt::format(" ({} of {})", blocks.microbatches, all);
+  return text;
+}
+
+/// Microbatches by block; runs may step over blocks that have no such task anywhere.
+std::string runs_of(const Plan& plan, const std::map<int, int>& count,
+                    const std::vector<bool>& exists) {
+  std::string text;
+  std::vector<Blocks> runs;
+  for (const auto& [block, microbatches] : count) {
+    int next = runs.empty() ? block : runs.back().last + 1;
+    while (next < block && !exists[static_cast<std::size_t>(next)]) ++next;
+    if (!runs.empty() && next == block && runs.back().microbatches == microbatches) {
+      runs.back().last = block;
+    } else {
+      runs.push_back({block, block, microbatches});
+    }
+  }
+  for (const Blocks& run : runs) text += (text.empty() ? "" : ", ") + text_of(plan, run);
+  return text;
+}
+
+std::vector<bool> blocks_with(const Plan& plan, TaskKind kind) {
+  std::vector<bool> with(plan.network.blocks.size(), false);
+  for (const Program& program : plan.programs) {
+    for (const Task& task : program.tasks) {
+      if (task.kind == kind) with[static_cast<std::size_t>(task.block)] = true;
+    }
+  }
+  return with;
+}
+
+}  // namespace
+
+std::string tasks_text(const Plan& plan, int worker) {
+  constexpr std::array<std::pair<TaskKind, const char*>, 3> passes{
+      {{TaskKind::forward, "F"},
+       {TaskKind::backward_data, "D"},
+       {TaskKind::backward_weights, "G"}}};
+  std::string text;
+  for (const auto& [kind, letter] : passes) {
+    std::map<int, int> count;
+    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      if (task.kind == kind) ++count[task.block];
+    }
+    if (count.empty()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", letter,
+                        runs_of(plan, count, blocks_with(plan, kind)));
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+std::string staleness_text(const Plan& plan, int worker) {
+  std::map<int, std::map<int, int>, std::greater<>> by_delay;
+  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (task.kind != TaskKind::forward && task.kind != TaskKind::backward_data) continue;
+    if (plan.network.blocks[static_cast<std::size_t>(task.block)].parameters == 0) continue;
+    by_delay[task.delay][task.block] = std::max(1, plan.microbatches);
+  }
+  if (by_delay.empty() || by_delay.begin()->first == 0) return "0";
+  std::vector<bool> learns;
+  for (const NetworkBlock& block : plan.network.blocks) learns.push_back(block.parameters > 0);
+  std::string text;
+  for (const auto& [delay, blocks] : by_delay) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", delay, runs_of(plan, blocks, learns));
+  }
+  return text;
+}
+
+std::string workers_table(const Plan& plan, const std::vector<WorkerFigures>& predicted,
+                          const std::vector<WorkerFigures>& measured) {
+  std::vector<Row> rows{{"worker", "tasks", "staleness", "busy", "memory"}};
+  if (!measured.empty()) {
+    rows.front() = {"worker", "tasks", "staleness", "busy", "predicted", "memory", "predicted"};
+  }
+  const auto share = [](double busy) { return fmt::format("{:.0f}%", 100 * busy); };
+  const int shown = std::min(plan.workers(), kMostWorkers);
+  for (int worker = 0; worker < shown; ++worker) {
+    const auto at = static_cast<std::size_t>(worker);
+    Row row{fmt::format("{}", worker), tasks_text(plan, worker), staleness_text(plan, worker)};
+    if (measured.empty()) {
+      row.insert(row.end(), {share(predicted[at].busy), with_bytes(predicted[at].memory)});
+    } else {
+      row.insert(row.end(), {share(measured[at].busy), share(predicted[at].busy),
+                             with_bytes(measured[at].memory), with_bytes(predicted[at].memory)});
+    }
+    rows.push_back(std::move(row));
+  }
+  std::string text = table(rows, 3);
+  if (shown < plan.workers()) text += fmt::format("and {} more workers\n", plan.workers() - shown);
+  return text;
+}
+
+}  // namespace plait

@@ -1,0 +1,26 @@
+// Who does what in a plan, one line per worker: before a run as predicted, after it as measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace plait {
+
+/// What is known of a worker beside its plan.
+struct WorkerFigures {
+  double busy = 0;  ///< share of the time
+  std::int64_t memory = 0;
+};
+
+/// `measured` empty: predictions only. Of many workers the first ones are shown.
+std::string workers_table(const Plan& plan, const std::vector<WorkerFigures>& predicted,
+                          const std::vector<WorkerFigures>& measured = {});
+
+/// "F conv1 .. pool2; D conv2 (3 of 8), conv1; G conv1": the compute tasks of a worker.
+std::string tasks_text(const Plan& plan, int worker);
+/// "2: conv1 .. pool2; 1: conv3", or "0": how old the weights are that this worker's blocks read.
+std::string staleness_text(const Plan& plan, int worker);
+
+}  // namespace plait
