@@ -70,7 +70,7 @@ constexpr std::array kFields{
     Field{"pipeline", &C::pipeline, kPipelines, "MODE",
           "layerpipe: sync, or async (weights some updates old)"},
     Field{"weights", &C::weights, kPipelines, "HOW",
-          "old weights of async pipelines: stash, rebuilt or ring"},
+          "of async pipelines: stash, rebuilt, predicted or ring"},
     Field{"in_flight", &C::in_flight, kPipelines, "N",
           "layerpipe: most microbatches on a worker; 0: the planner's choice", false},
     Field{"replicas", &C::replicas, kPipelines, "", "let pieces of layerpipe have several workers",

@@ -351,7 +351,7 @@ Verb plan_verb() {
                    .group = "Pipelines"},
                   {.name = "--weights",
                    .value = "HOW",
-                   .help = "old weights of async pipelines: stash, rebuilt or ring",
+                   .help = "weights of async pipelines: stash, rebuilt, predicted or ring",
                    .standard = "stash",
                    .group = "Pipelines"},
                   {.name = "--in-flight",

@@ -135,8 +135,9 @@ std::size_t estimated_size(const Plan& plan, const Value& value) {
   return static_cast<std::size_t>(elements) * sizeof(float);
 }
 
-/// Arrays of the size of a block's weights that old versions take.
-std::int64_t old_arrays(const Plan& plan, int versions) {
+/// Arrays of the size of a block's weights that old versions, or doing without them, take.
+std::int64_t old_arrays(const Plan& plan, int versions, int delay) {
+  if (plan.old_weights == OldWeights::predicted) return delay > 0 ? 2 : 0;
   if (versions <= 1) return 0;
   if (plan.old_weights == OldWeights::stash) return versions - 1;
   return plan.old_weights == OldWeights::rebuilt ? 2 : versions;
@@ -147,16 +148,19 @@ std::int64_t old_arrays(const Plan& plan, int versions) {
 std::int64_t permanent_bytes(const Plan& plan, int worker) {
   const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
   const std::vector<int> versions = weight_versions(plan, worker);
+  const std::vector<int> delays = staleness(plan);
   std::int64_t elements = 0;
   std::vector<bool> updated(plan.network.blocks.size(), false);
   for (const Task& task : tasks) {
     if (task.kind == TaskKind::update) updated[static_cast<std::size_t>(task.block)] = true;
   }
   for (std::size_t i = 0; i < versions.size(); ++i) {
-    if (versions[i] == 0) continue;
+    const bool collects = worker == 0;  // for checkpoints: all weights and optimizer arrays
+    if (versions[i] == 0 && !collects) continue;
     const NetworkBlock& block = plan.network.blocks[i];
-    std::int64_t arrays = 1 + old_arrays(plan, versions[i]);
-    if (updated[i]) arrays += 1 + plan.optimizer_states;
+    std::int64_t arrays = 1 + old_arrays(plan, versions[i], delays[i]);
+    if (updated[i]) arrays += 1;
+    if (updated[i] || collects) arrays += plan.optimizer_states;
     elements += block.parameters * arrays + block.state;
   }
   return elements * std::int64_t{sizeof(float)};

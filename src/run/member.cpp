@@ -157,15 +157,23 @@ void Member::restore() {
       fmt::format("resumed from {} (epoch {}, step {})", source, state.epoch, state.step));
 }
 
-/// From worker 0 to all: parameters lie alike on every worker.
+/// From worker 0 to all who need them: parameters lie alike on every worker.
 void Member::share_parameters() {
   Group& control = parts_.control;
   if (control.size() == 1) return;
-  for (std::size_t i = 0; i < worker_.parameters().size(); ++i) {
-    BlockMemory& block = worker_.parameters().block(i);
-    for (Tensor* tensor :
-         {&block.weights, &block.state, block.optimizer.data(), block.optimizer.data() + 1}) {
-      if (!tensor->empty()) control.broadcast(std::as_writable_bytes(tensor->floats()), 0);
+  for (int worker = 1; worker < control.size(); ++worker) {
+    if (!is_zero() && control.rank() != worker) continue;
+    const std::vector<BlockNeeds> needs = block_needs(parts_.plan, worker);
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      BlockMemory& block = worker_.parameters().block(i);
+      const auto pass = [&](Tensor& tensor, bool needed) {
+        if (!needed || tensor.empty()) return;
+        const auto bytes = std::as_writable_bytes(tensor.floats());
+        (is_zero() ? control.isend(bytes, worker, 4) : control.irecv(bytes, 0, 4)).wait();
+      };
+      pass(block.weights, needs[i].weights);
+      pass(block.state, needs[i].weights);
+      for (Tensor& tensor : block.optimizer) pass(tensor, needs[i].optimizer);
     }
   }
   control.broadcast(std::as_writable_bytes(std::span(&progress_, 1)), 0);

@@ -17,18 +17,21 @@ constexpr int kWeights = -1;  // instead of the index of an optimizer state
 
 }  // namespace
 
-ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states)
+ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states,
+                               const std::vector<BlockNeeds>& needs)
     : chain_(chain), optimizer_states_(optimizer_states), blocks_(chain.size()) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
+    const BlockNeeds need = needs.empty() ? BlockNeeds{} : needs[i];
     const Shape size{chain.block(i).weights_size()};
-    blocks_[i].weights = Tensor(size);
-    blocks_[i].gradient = Tensor(size);
-    blocks_[i].state = Tensor(Shape{chain.block(i).state_size()});
-    for (int k = 0; k < optimizer_states; ++k) {
+    if (need.weights) blocks_[i].weights = Tensor(size);
+    if (need.gradient) blocks_[i].gradient = Tensor(size);
+    if (need.weights) blocks_[i].state = Tensor(Shape{chain.block(i).state_size()});
+    for (int k = 0; need.optimizer && k < optimizer_states; ++k) {
       blocks_[i].optimizer[static_cast<std::size_t>(k)] = Tensor(size);
     }
   }
   for (const Entry& entry : entries()) {
+    if (!needs.empty() && !needs[entry.block].weights) continue;
     write(entry, kWeights, initial_value(entry.parameter->spec, seed, entry.name));
   }
 }
@@ -36,8 +39,10 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
 std::size_t ParameterStore::bytes() const {
   std::size_t total = 0;
   for (const BlockMemory& block : blocks_) {
-    total += block.weights.bytes() + block.gradient.bytes() + block.state.bytes();
-    total += static_cast<std::size_t>(optimizer_states_) * block.weights.bytes();
+    for (const Tensor* tensor : {&block.weights, &block.gradient, &block.state,
+                                 block.optimizer.data(), block.optimizer.data() + 1}) {
+      if (!tensor->empty()) total += tensor->bytes();
+    }
   }
   return total;
 }

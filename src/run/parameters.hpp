@@ -19,11 +19,20 @@ struct BlockMemory {
   std::array<Tensor, 2> optimizer;
 };
 
+/// What of a block a worker needs.
+struct BlockNeeds {
+  bool weights = true;  ///< and running statistics
+  bool gradient = true;
+  bool optimizer = true;
+};
+
 class ParameterStore {
  public:
   /// Initial values from (seed, parameter name). `optimizer_states`: arrays per weight, 0 to 2. The
-  /// chain must outlive the store.
-  ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states);
+  /// chain must outlive the store. `needs` per block: what is not needed is left empty, and then
+  /// the store is not whole: it can be neither exported nor hashed. Empty: everything.
+  ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states,
+                 const std::vector<BlockNeeds>& needs = {});
 
   BlockMemory& block(std::size_t i) { return blocks_[i]; }
   std::size_t size() const { return blocks_.size(); }

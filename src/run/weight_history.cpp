@@ -33,10 +33,11 @@ void note_change(std::span<const float> before, std::span<const float> after,
 WeightHistory::WeightHistory(const Plan& plan, int worker, ParameterStore& store)
     : store_(store), how_(plan.old_weights), blocks_(store.size()) {
   const std::vector<int> kept = weight_versions(plan, worker);
+  const std::vector<int> delay = staleness(plan);
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Versions& of = blocks_[i];
-    of.kept = std::max(1, kept[i]);
+    of.kept = how_ == OldWeights::predicted && kept[i] > 0 ? 1 + delay[i] : std::max(1, kept[i]);
     if (of.kept == 1) continue;
     const Shape shape{static_cast<std::int64_t>(store.block(i).weights.floats().size())};
     largest = std::max(largest, shape[0]);
@@ -45,6 +46,7 @@ WeightHistory::WeightHistory(const Plan& plan, int worker, ParameterStore& store
         for (int k = 1; k < of.kept; ++k) of.older.emplace_back(shape);
         break;
       case OldWeights::rebuilt:
+      case OldWeights::predicted:
         of.average = Tensor(shape);
         of.spare = Tensor(shape);
         break;
@@ -68,6 +70,7 @@ void WeightHistory::begin(std::int64_t first) {
 const float* WeightHistory::read(std::size_t block, std::int64_t minibatch, int delay) {
   Versions& of = blocks_[block];
   const float* newest = store_.block(block).weights.floats().data();
+  if (how_ == OldWeights::predicted) return predict(of, newest, minibatch - 1 - of.newest);
   const std::int64_t wanted = std::max(first_, minibatch - delay) - 1;
   if (wanted == of.newest) return newest;
   if (wanted > of.newest || of.newest - wanted >= of.kept) {
@@ -93,6 +96,15 @@ const float* WeightHistory::read(std::size_t block, std::int64_t minibatch, int 
   return result;
 }
 
+const float* WeightHistory::predict(const Versions& of, const float* newest, std::int64_t missing) {
+  if (missing <= 0 || of.average.empty()) return newest;
+  const std::span<const float> average = of.average.floats();
+  float* const result = rebuilt_.floats().data();
+  const auto updates = static_cast<float>(missing);
+  for (std::size_t i = 0; i < average.size(); ++i) result[i] = newest[i] + updates * average[i];
+  return result;
+}
+
 std::span<float> WeightHistory::next(std::size_t block) {
   Versions& of = blocks_[block];
   if (of.kept == 1) return store_.block(block).weights.floats();
@@ -106,7 +118,8 @@ void WeightHistory::made(std::size_t block) {
     // The new version takes the store's place; what was there is the one before it.
     Tensor& other = how_ == OldWeights::stash ? of.place(of.newest) : of.spare;
     std::swap(stored, other);
-    if (how_ == OldWeights::rebuilt) note_average(of, other.floats(), stored.floats());
+    if (how_ != OldWeights::stash && how_ != OldWeights::ring)
+      note_average(of, other.floats(), stored.floats());
     if (how_ == OldWeights::ring) {
       note_change(other.floats(), stored.floats(), of.place(of.newest + 1).as<std::uint32_t>());
     }

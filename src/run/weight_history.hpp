@@ -31,8 +31,8 @@ class WeightHistory {
     int kept = 1;
     std::int64_t newest = -1;
     std::vector<Tensor> older;  ///< stash: all but the newest. ring: what each update changed
-    Tensor average;             ///< rebuilt: of about the last kept - 1 updates
-    Tensor spare;               ///< rebuilt, ring: the next version while it is made
+    Tensor average;             ///< rebuilt, predicted: of about the last kept - 1 updates
+    Tensor spare;               ///< all but stash: the next version while it is made
 
     /// Place of a version, -1 and up, in `older`.
     Tensor& place(std::int64_t version) {
@@ -40,6 +40,7 @@ class WeightHistory {
     }
   };
 
+  const float* predict(const Versions& of, const float* newest, std::int64_t missing);
   void note_average(Versions& of, std::span<const float> before,
                     std::span<const float> after) const;
 

@@ -31,6 +31,24 @@ Samples share_of(const Program& program) {
   return share.of == 0 ? Samples{0, 0, 1} : share;
 }
 
+}  // namespace
+
+std::vector<BlockNeeds> block_needs(const Plan& plan, int worker) {
+  const bool collects = worker == 0;
+  std::vector<BlockNeeds> needs(plan.network.blocks.size(), {collects, false, collects});
+  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (task.block < 0) continue;
+    BlockNeeds& need = needs[static_cast<std::size_t>(task.block)];
+    need.weights = true;
+    const bool updates = task.kind == TaskKind::update;
+    need.optimizer = need.optimizer || updates;
+    need.gradient = need.gradient || updates || task.kind == TaskKind::backward_weights;
+  }
+  return needs;
+}
+
+namespace {
+
 /// Minibatches of which something loaded may still be used when the next one is loaded.
 int batches_in_flight(const Plan& plan, const Program& program) {
   using Place = std::pair<int, std::size_t>;  // offset, position
@@ -52,6 +70,14 @@ int batches_in_flight(const Plan& plan, const Program& program) {
   return std::max(1, last.first - first->first + (last.second > first->second ? 1 : 0));
 }
 
+std::vector<int> blocks_of(const Program& program) {
+  std::vector<int> blocks;
+  for (const Task& task : program.tasks) {
+    if (task.block >= 0) blocks.push_back(task.block);
+  }
+  return blocks;
+}
+
 int count_of(const Program& program, TaskKind kind) {
   return static_cast<int>(std::ranges::count(program.tasks, kind, &Task::kind));
 }
@@ -68,7 +94,8 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
                      .threads = options.threads,
                      .backend = options.backend,
                      .tail = options.tail}),
-      parameters_(chains_.home(), options.seed, optimizer_->state_count()),
+      parameters_(chains_.home(), options.seed, optimizer_->state_count(),
+                  block_needs(plan, options.rank)),
       history_(plan, options.rank, parameters_),
       share_(share_of(program_)),
       loads_directly_(count_of(program_, TaskKind::load) <= 1),
@@ -85,7 +112,7 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
       plan, options.rank,
       [&](const Value& value) { return loaded(value) ? 0 : chains_.bytes_of(value); },
       chains_.backward_reads());
-  memory_ = allocate_bytes(map_.bytes + chains_.scratch_bytes() + 64);
+  memory_ = allocate_bytes(map_.bytes + chains_.scratch_bytes(blocks_of(program_)) + 64);
   std::memset(memory_.get(), 0, map_.bytes);
   scratch_ = memory_.get() + (map_.bytes + 63) / 64 * 64;
   batches_.resize(static_cast<std::size_t>(batches_in_flight(plan, program_)));

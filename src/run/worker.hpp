@@ -73,6 +73,10 @@ struct NonFiniteLoss : std::runtime_error {
   std::string block;
 };
 
+/// Of every block: what the worker's tasks use. Worker 0 holds all weights and optimizer arrays,
+/// because it collects and saves them.
+std::vector<BlockNeeds> block_needs(const Plan& plan, int worker);
+
 class Worker {
  public:
   /// Every worker of the plan must be built at the same time (groups are split).

@@ -90,11 +90,11 @@ std::size_t WorkerChains::bytes_of(const Value& value) const {
   return most;
 }
 
-std::size_t WorkerChains::scratch_bytes() const {
+std::size_t WorkerChains::scratch_bytes(const std::vector<int>& blocks) const {
   std::size_t most = 0;
   for (const auto& [samples, chain] : chains_) {
-    for (std::size_t i = 0; i < chain->size(); ++i) {
-      most = std::max(most, chain->block(i).scratch_bytes());
+    for (const int block : blocks) {
+      most = std::max(most, chain->block(static_cast<std::size_t>(block)).scratch_bytes());
     }
   }
   return most;

@@ -34,7 +34,8 @@ class WorkerChains {
   std::vector<BackwardReads> backward_reads() const;
   /// Of the largest chain that sees `value`.
   std::size_t bytes_of(const Value& value) const;
-  std::size_t scratch_bytes() const;
+  /// Of the largest block among `blocks`.
+  std::size_t scratch_bytes(const std::vector<int>& blocks) const;
 
  private:
   std::vector<std::int64_t> minibatches_;

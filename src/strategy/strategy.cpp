@@ -40,12 +40,13 @@ PipelineRequest pipeline_request(const std::string& mode, const std::string& wei
   PipelineRequest request{.asynchronous = mode == "async",
                           .in_flight = static_cast<int>(in_flight),
                           .replicate = replicate};
-  for (const OldWeights how : {OldWeights::stash, OldWeights::rebuilt, OldWeights::ring}) {
+  for (const OldWeights how :
+       {OldWeights::stash, OldWeights::rebuilt, OldWeights::ring, OldWeights::predicted}) {
     request.weights = how;
     if (weights == name_of(how)) return request;
   }
-  user_error("--weights {} is not known{}; there are: stash, rebuilt, ring", weights,
-             did_you_mean(weights, {"stash", "rebuilt", "ring"}));
+  user_error("--weights {} is not known{}; there are: stash, rebuilt, predicted, ring", weights,
+             did_you_mean(weights, {"stash", "rebuilt", "predicted", "ring"}));
 }
 
 std::span<const Strategy> strategies() {

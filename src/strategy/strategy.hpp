@@ -19,7 +19,8 @@ struct PipelineRequest {
   bool replicate = true;  ///< stages may have several workers
 };
 
-/// From the words of flags: "sync" or "async"; "stash", "rebuilt" or "ring". UserError on others.
+/// From the words of flags: "sync" or "async"; "stash", "rebuilt", "predicted" or "ring". UserError
+/// on others.
 PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
                                  std::int64_t in_flight, bool replicate);
 

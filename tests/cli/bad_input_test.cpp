@@ -107,7 +107,7 @@ TEST_F(BadInput, FlagsOfPipelines) {
   refused("layerpipe", {"--memory-per-worker", "-1"}, "--memory-per-worker -1 is too small");
   refused("layerpipe", {"--memory-per-worker", "1"},
           "--memory-per-worker 1 is too small for lenet with --batch 16");
-  refused("gpipe", {"--memory-per-worker", "1"}, "the machine has 1.0 MB for each");
+  refused("gpipe", {"--memory-per-worker", "1"}, "the machine has 1.0 MiB for each");
   refused("gpipe", {"--microbatches", "3"},
           "--microbatches 3 do not divide --batch 16: the nearest number that does is 2");
   refused("1f1b", {"--workers", "99"}, "lenet has 6 blocks");

@@ -270,13 +270,13 @@ TEST_F(PlanVerb, RefusesPlansThatCannotBe) {
   refused({"--workers", "100", "--batch", "64", "--strategies", "data_parallel"},
           "use at most 64 workers or a --batch of at least 100");
   refused({"--workers", "2", "--batch", "4", "--microbatches", "3"}, "more than the plan can use");
-  refused({"--memory-per-worker", "1"}, "the machine has 1.0 MB for each");
+  refused({"--memory-per-worker", "1"}, "the machine has 1.0 MiB for each");
   refused({"--memory-per-worker", "1", "--workers", "2", "--strategies", "data_parallel"},
           "worker 0 needs about ");
   refused({"--wire", "fp8"}, "--wire fp8 is not known (did you mean 'fp32'?)");
   refused({"--microbatches", "0"}, "--microbatches 0 is out of range");
   refused({"--pipeline", "asnyc"}, "--pipeline asnyc is not known (did you mean 'async'?)");
-  refused({"--weights", "none"}, "--weights none is not known; there are: stash, rebuilt, ring");
+  refused({"--weights", "none"}, "--weights none is not known; there are: stash, rebuilt, predicted, ring");
   refused({"--in-flight", "-1"}, "--in-flight -1 is out of range");
   refused({"--strategies", "gpipe", "--microbatches", "3"}, "--microbatches 3 do not divide");
   refused({"--batch", "0"}, "--batch 0 is out of range");

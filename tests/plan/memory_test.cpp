@@ -284,10 +284,13 @@ std::int64_t permanent_floats(const Plan& plan, int worker) {
   for (int block = 0; block < plan.network.size(); ++block) {
     const NetworkBlock& of = plan.network.blocks[static_cast<std::size_t>(block)];
     const bool updates = has(TaskKind::update, block);
-    if (has(TaskKind::forward, block) || has(TaskKind::backward_data, block) || updates) {
+    const bool collects = worker == 0;
+    if (has(TaskKind::forward, block) || has(TaskKind::backward_data, block) || updates ||
+        collects) {
       floats += of.parameters + of.state;
     }
-    if (updates) floats += 2 * of.parameters;
+    if (updates) floats += of.parameters;
+    if (updates || collects) floats += of.parameters;  // momentum
   }
   return floats;
 }

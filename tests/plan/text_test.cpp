@@ -60,7 +60,7 @@ TEST(Show, AnAsynchronousPipeline) {
   depth      a minibatch takes 3 steps, one begins with every step
   staleness  2 for conv1, 0 for pool .. fc (3 blocks)
 
-worker 0; about 16.2 kB of memory
+worker 0; about 16.6 kB of memory
   load
   forward of conv1 .. pool (2 blocks), weights 2 updates old
   send of tensor 2 to worker 1

@@ -2,6 +2,7 @@
 // asynchronous ones against the delays their plan states.
 #include <fstream>
 
+#include "plan/versions.hpp"
 #include "run/plain_sgd.hpp"
 #include "run/training.hpp"
 
@@ -182,6 +183,44 @@ TEST_F(PipelineOracle, RebuiltWeightsAreNearTheStash) {
   EXPECT_NE(rebuilt.weights_hash, stash.weights_hash);
   EXPECT_NEAR(rebuilt.train_loss, stash.train_loss, 0.05 * stash.train_loss);
   EXPECT_EQ(run(config).weights_hash, rebuilt.weights_hash);
+}
+
+/// Updates that are missing on the worker when the block's forward and backward_data read.
+std::vector<std::pair<int, int>> missing_of(const Plan& plan) {
+  std::vector<std::pair<int, int>> missing(plan.network.blocks.size());
+  for (const Program& program : plan.programs) {
+    const auto& tasks = program.tasks;
+    for (int made = 0; made < static_cast<int>(tasks.size()); ++made) {
+      const Task& maker = tasks[static_cast<std::size_t>(made)];
+      const bool makes = maker.kind == TaskKind::update ||
+                         (maker.kind == TaskKind::receive && maker.role == Role::weights);
+      for (int i = 0; makes && i < static_cast<int>(tasks.size()); ++i) {
+        const Task& task = tasks[static_cast<std::size_t>(i)];
+        if (task.block != maker.block) continue;
+        auto& [forth, back] = missing[static_cast<std::size_t>(task.block)];
+        const int newest = newest_delay(task, i, maker, made);
+        if (task.kind == TaskKind::forward) forth = newest;
+        if (task.kind == TaskKind::backward_data) back = newest;
+      }
+    }
+  }
+  return missing;
+}
+
+TEST_F(PipelineOracle, PredictedWeightsAreTheFormula) {
+  for (const char* model : {"mlp:32-32-32-32-32-32", "resnet20"}) {
+    for (const int workers : {2, 4, 8}) {
+      TrainConfig config = config_of({.strategy = "layerpipe",
+                                      .model = model,
+                                      .workers = workers,
+                                      .microbatches = 1,
+                                      .pipeline = "async"});
+      config.weights = "predicted";
+      const Plan plan = plan_of(config);
+      PlainSgd plain(config, {.delay = staleness(plan), .missing = missing_of(plan)});
+      EXPECT_EQ(run(config).weights_hash, plain.run()) << model << ", " << workers;
+    }
+  }
 }
 
 TEST_F(PipelineOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {

@@ -18,6 +18,9 @@ namespace plait {
 
 struct PlainSgdOptions {
   std::vector<int> delay{};  ///< per block; empty: none
+  /// Per block: how many updates are missing when forward and backward_data read, where the weights
+  /// are predicted: newest + missing x moving average of the last `delay` updates. Empty: not.
+  std::vector<std::pair<int, int>> missing{};
   /// Per block: the gradients of microbatches k, k + n, k + 2 n ... are added first, the n sums
   /// then; empty: 1 everywhere.
   std::vector<int> sums{};
@@ -93,15 +96,42 @@ class PlainSgd {
     std::ranges::copy(weights, copy.floats().begin());
   }
 
+  /// Weights of block i that minibatch reads, `back`: on its way back.
+  const float* weights_of(std::size_t i, std::int64_t minibatch, bool back) {
+    if (options_.missing.empty()) {
+      return version(i, minibatch - options_.delay[i]).floats().data();
+    }
+    const auto [forth, returning] = options_.missing[i];
+    const std::int64_t newest = std::max<std::int64_t>(0, minibatch - (back ? returning : forth));
+    const Tensor& base = version(i, newest);
+    predicted_ = Tensor(base.shape());
+    std::vector<float> average(base.floats().size(), 0.0F);
+    for (std::int64_t m = 1; m <= newest; ++m) {
+      const auto count = std::clamp<std::int64_t>(m, 1, std::max(1, options_.delay[i]));
+      const float share = 1.0F / static_cast<float>(count);
+      const auto before = version(i, m - 1).floats();
+      const auto after = version(i, m).floats();
+      for (std::size_t j = 0; j < average.size(); ++j) {
+        average[j] += ((after[j] - before[j]) - average[j]) * share;
+      }
+    }
+    const auto updates = static_cast<float>(minibatch - newest);
+    for (std::size_t j = 0; j < average.size(); ++j) {
+      predicted_.floats()[j] = base.floats()[j] + updates * average[j];
+    }
+    return predicted_.floats().data();
+  }
+  const Tensor& version(std::size_t i, std::int64_t number) const {
+    return versions_[i][static_cast<std::size_t>(std::max<std::int64_t>(0, number))];
+  }
+
   BlockArgs args(std::size_t i, std::int64_t minibatch, const float* images, const float* diff) {
-    const auto version =
-        static_cast<std::size_t>(std::max<std::int64_t>(0, minibatch - options_.delay[i]));
     BlockState& of = blocks_[i];
     return {.src = i == 0 ? images : blocks_[i - 1].dst.floats().data(),
             .dst = of.dst.floats().data(),
             .diff_dst = i + 1 == blocks_.size() ? diff : blocks_[i + 1].diff_src.floats().data(),
             .diff_src = i == 0 ? nullptr : of.diff_src.floats().data(),
-            .weights = versions_[i][version].floats().data(),
+            .weights = weights_of(i, minibatch, diff != nullptr),
             .diff_weights = store_.block(i).gradient.floats().data(),
             .state = store_.block(i).state.floats().data(),
             .saved = of.saved.get(),
@@ -187,6 +217,7 @@ class PlainSgd {
   std::vector<BlockState> blocks_;
   std::vector<std::vector<Tensor>> versions_;  ///< per block, of this epoch
   std::shared_ptr<std::byte> scratch_;
+  Tensor predicted_;
 };
 
 }  // namespace plait
