@@ -2,6 +2,7 @@
 // asynchronous ones against the delays their plan states.
 #include <fstream>
 
+#include "base/error.hpp"
 #include "plan/versions.hpp"
 #include "run/plain_sgd.hpp"
 #include "run/training.hpp"
@@ -252,6 +253,32 @@ TEST_F(PipelineOracle, ResumesToTheSameBits) {
       config.steps = 0;
       config.resume = true;
       EXPECT_EQ(run(config).weights_hash, whole) << pipeline << ", " << weights;
+    }
+  }
+}
+
+TEST_F(PipelineOracle, AThrowingWorkerEndsTheJobWithItsNameTaskAndStep) {
+  for (const char* pipeline : {"sync", "async"}) {
+    const TrainConfig config = config_of({.strategy = "layerpipe",
+                                          .model = "resnet20",
+                                          .workers = 4,
+                                          .microbatches = 2,
+                                          .pipeline = pipeline});
+    TrainObserver silent;
+    TrainJob job = job_of(config, silent);
+    job.hook = [](int worker, const Task& task, std::int64_t minibatch) {
+      if (worker == 2 && task.kind == TaskKind::backward_data && minibatch == 2) {
+        throw std::runtime_error("out of order");
+      }
+    };
+    try {
+      train(job);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Failure& failure) {
+      const std::string line = failure.what();
+      EXPECT_EQ(line.find("worker 2 failed in backward_data of "), 0U) << line;
+      EXPECT_NE(line.find("(minibatch 3, step "), std::string::npos) << line;
+      EXPECT_NE(line.find("out of order"), std::string::npos) << line;
     }
   }
 }
