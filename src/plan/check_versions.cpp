@@ -2,48 +2,60 @@
 // by its own update or by one that was sent.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "plan/check_parts.hpp"
 #include "plan/version_tasks.hpp"
 #include "plan/versions.hpp"
 
 namespace plait::planning {
 
+namespace {
+
+/// Position of the task that makes versions of each block on this worker; -1: none.
+std::vector<int> find_makers(const Plan& plan, int worker, FaultList& faults) {
+  std::vector<int> maker(plan.network.blocks.size(), -1);
+  const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
+  for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
+    const Task& task = tasks[static_cast<std::size_t>(i)];
+    if (!makes_version(task)) continue;
+    int& made = maker[static_cast<std::size_t>(task.block)];
+    if (made >= 0) {
+      faults.add(worker, i, fmt::format("task {} makes the weights in the same step", made));
+    }
+    made = i;
+  }
+  return maker;
+}
+
+/// Empty where the task finds what it asks for. `maker` is -1 or a position.
+std::string missing_version(const Plan& plan, const std::vector<Task>& tasks, int reader, int maker,
+                            int owner) {
+  const Task& task = tasks[static_cast<std::size_t>(reader)];
+  if (maker < 0) {
+    if (owner < 0) return "";  // nobody trains it
+    return fmt::format("reads weights that worker {} updates and nobody sends here", owner);
+  }
+  const Task& made = tasks[static_cast<std::size_t>(maker)];
+  if (made.every != 1) return "";  // versions then are not those of single minibatches
+  const int newest = newest_delay(task, reader, made, maker);
+  if (task.delay >= newest) return "";
+  return fmt::format(
+      "asks for weights {} updates old, but when it runs {} (task {}) is {} updates behind",
+      task.delay, describe(plan, made), maker, newest);
+}
+
+}  // namespace
+
 void check_versions(const Plan& plan, FaultList& faults) {
   const std::vector<int> owner = owners(plan);
-  std::vector<int> maker(plan.network.blocks.size());
   for (int worker = 0; worker < plan.workers(); ++worker) {
+    const std::vector<int> maker = find_makers(plan, worker, faults);
     const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
-    std::ranges::fill(maker, -1);
-    for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
-      const Task& task = tasks[static_cast<std::size_t>(i)];
-      if (!makes_version(task)) continue;
-      int& made = maker[static_cast<std::size_t>(task.block)];
-      if (made >= 0) {
-        faults.add(worker, i, fmt::format("task {} makes the weights in the same step", made));
-      }
-      made = i;
-    }
     for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
       const Task& task = tasks[static_cast<std::size_t>(i)];
       if (!reads_version(plan, task)) continue;
       const auto block = static_cast<std::size_t>(task.block);
-      if (maker[block] < 0) {
-        if (owner[block] < 0) continue;  // nobody trains it
-        faults.add(worker, i,
-                   fmt::format("reads weights that worker {} updates and nobody sends here",
-                               owner[block]));
-        continue;
-      }
-      const Task& made = tasks[static_cast<std::size_t>(maker[block])];
-      if (made.every != 1) continue;  // versions then are not those of single minibatches
-      if (const int newest = newest_delay(task, i, made, maker[block]); task.delay < newest) {
-        faults.add(worker, i,
-                   fmt::format("asks for weights {} updates old, but when it runs {} (task {}) is "
-                               "{} updates behind",
-                               task.delay, describe(plan, made), maker[block], newest));
-      }
+      const std::string what = missing_version(plan, tasks, i, maker[block], owner[block]);
+      if (!what.empty()) faults.add(worker, i, what);
     }
   }
 }

@@ -11,7 +11,7 @@ namespace plait {
 /// that fits into the machine's memory is taken. Synchronous or not as the request says.
 /// UserError where there are more workers than pieces, where microbatches do not divide the batch,
 /// or where nothing fits into memory; each names the nearest value that works.
-Plan make_layerpipe_plan(const PlanRequest& request);
+Plan make_layerpipe_plan(const PlanRequest& given);
 
 /// All forwards, then all backwards; one update.
 Plan make_gpipe_plan(const PlanRequest& request);

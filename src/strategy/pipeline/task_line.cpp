@@ -88,6 +88,12 @@ double TaskLine::inner_bytes(const Network& network, int index, double left) con
 
 namespace {
 
+/// Of the microbatches, those that the busiest of the replicas gets.
+double largest_share(const TaskLine& line, int replicas) {
+  const int most = (line.microbatches() + replicas - 1) / replicas;
+  return static_cast<double>(most) / line.microbatches();
+}
+
 class Balance {
  public:
   Balance(const TaskLine& line, int workers, Cutting cutting, bool replicate)
@@ -128,22 +134,26 @@ class Balance {
   std::vector<Choice>& row(int n) { return best_[static_cast<std::size_t>(n)]; }
   const Cut& cut(std::size_t place) const { return line_.cuts()[places_[place]]; }
 
+  /// The last piece of n workers has so many replicas.
   void extend(int n, int replicas) {
-    const std::vector<Choice>& before = row(n - replicas);
-    std::vector<Choice>& now = row(n);
     for (std::size_t to = 1; to < places_.size(); ++to) {
-      if (replicas > 1 && !cut(to).at_border()) continue;
-      for (std::size_t from = to; from-- > 0;) {
-        const double work = work_of(from, to, replicas);
-        if (work >= (even() ? limit_ : now[to].seconds)) break;  // grows with the piece
-        if (before[from].seconds >= now[to].seconds) continue;
-        if (replicas > 1 && !cut(from).at_border()) continue;
-        const double piece = work + traffic(from, to, replicas);
-        if (even() && piece > limit_) continue;
-        const double seconds = even() ? before[from].seconds + replicas * piece * piece
-                                      : std::max(before[from].seconds, piece);
-        if (seconds < now[to].seconds) now[to] = {seconds, static_cast<int>(from), replicas};
-      }
+      if (replicas == 1 || cut(to).at_border()) end_at(to, n, replicas);
+    }
+  }
+
+  void end_at(std::size_t to, int n, int replicas) {
+    const std::vector<Choice>& before = row(n - replicas);
+    Choice& best = row(n)[to];
+    for (std::size_t from = to; from-- > 0;) {
+      const double work = work_of(from, to, replicas);
+      if (work >= (even() ? limit_ : best.seconds)) break;  // grows with the piece
+      if (before[from].seconds >= best.seconds) continue;
+      if (replicas > 1 && !cut(from).at_border()) continue;
+      const double piece = work + traffic(from, to, replicas);
+      if (even() && piece > limit_) continue;
+      const double seconds = even() ? before[from].seconds + replicas * piece * piece
+                                    : std::max(before[from].seconds, piece);
+      if (seconds < best.seconds) best = {seconds, static_cast<int>(from), replicas};
     }
   }
 
@@ -151,9 +161,7 @@ class Balance {
 
   double work_of(std::size_t from, std::size_t to, int replicas) const {
     const double all = line_.before(places_[to]) - line_.before(places_[from]);
-    const int m = line_.microbatches();
-    const int most = (m + replicas - 1) / replicas;
-    return all * most / m;
+    return all * largest_share(line_, replicas);
   }
 
   /// Half of what crosses each end, and the sum of the gradients: 2 (r - 1) / r of the weights.
@@ -203,8 +211,7 @@ double busiest(const TaskLine& line, const std::vector<Stage>& stages) {
   double most = 0;
   for (const Stage& stage : stages) {
     const double work = line.before(number(stage.end)) - line.before(number(stage.begin));
-    const int m = line.microbatches();
-    most = std::max(most, work * ((m + stage.replicas - 1) / stage.replicas) / m);
+    most = std::max(most, work * largest_share(line, stage.replicas));
   }
   return most;
 }

@@ -48,7 +48,7 @@ class TaskLine {
 
  private:
   void add(const Cut& cut, double seconds, double bytes, double weights);
-  double inner_bytes(const Network& network, int block, double left) const;
+  double inner_bytes(const Network& network, int index, double left) const;
 
   int microbatches_ = 1;
   double batch_ = 1;
