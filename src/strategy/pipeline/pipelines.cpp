@@ -237,11 +237,14 @@ Made straight_made(const PlanRequest& request, const Recipe& recipe, const Stage
     if (open) candidate.open = stage_limits(stages, workers, open);
     choice.offer(make(request, recipe, candidate));
     if (recipe.first_cut) break;
-    if (recipe.urgency == Urgency::in_turn) {  // sometimes a backward that is there should be taken
-      Recipe other = recipe;
-      other.urgency = Urgency::fused;
-      choice.offer(make(request, other, candidate));
-    }
+    if (recipe.urgency != Urgency::in_turn) continue;
+    Recipe other = recipe;
+    other.urgency = Urgency::fused;  // sometimes a backward that is there should be taken
+    choice.offer(make(request, other, candidate));
+    if (!recipe.replicate) continue;
+    for (int& limit : candidate.in_flight) ++limit;  // replicas of one microbatch wait for messages
+    choice.offer(make(request, recipe, candidate));
+    choice.offer(make(request, other, candidate));
   }
   return choice.take(*request.cost);
 }
