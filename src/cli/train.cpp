@@ -224,10 +224,29 @@ FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
   return flags;
 }
 
+/// Words that would be ignored are refused.
+void check_pipeline(const TrainConfig& config) {
+  const bool layerpipe = config.strategy == "layerpipe";
+  const bool late = config.strategy.starts_with("pipedream");
+  if (config.pipeline == "async" && !layerpipe && !late) {
+    user_error("--pipeline async is for --strategy layerpipe; {} has no asynchronous form",
+               config.strategy);
+  }
+  const bool reads_late = late || (layerpipe && config.pipeline == "async");
+  if (config.weights != "stash" && !reads_late) {
+    user_error(
+        "--weights {} needs weights that are read late: add --strategy layerpipe --pipeline "
+        "async",
+        config.weights);
+  }
+}
+
 int run_train(const Arguments& arguments, MpiWorld* mpi) {
   TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
   check_config(config);
   check_strategy(config.strategy);
+  pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas);
+  check_pipeline(config);
   if (mpi == nullptr) {
     const Machine machine = machine_of(config);
     config.workers = machine.workers();

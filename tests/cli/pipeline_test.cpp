@@ -158,6 +158,12 @@ TEST_F(PipelineCli, RefusesInOneLineWithTheNearestValueThatWorks) {
   EXPECT_THAT(
       refusal(lenet + Words{"--strategy", "layerpipe", "--workers", "2", "--clip-norm", "1"}),
       HasSubstr("--clip-norm"));
+  EXPECT_THAT(
+      refusal(lenet + Words{"--strategy", "gpipe", "--workers", "2", "--pipeline", "async"}),
+      HasSubstr("gpipe has no asynchronous form"));
+  EXPECT_THAT(
+      refusal(lenet + Words{"--strategy", "layerpipe", "--workers", "2", "--weights", "rebuilt"}),
+      HasSubstr("--pipeline async"));
   EXPECT_THAT(refusal(lenet + Words{"--pipeline", "asink", "--strategy", "layerpipe"}),
               HasSubstr("did you mean"));
   EXPECT_THAT(refusal(lenet + Words{"--weights", "stach", "--strategy", "layerpipe"}),
