@@ -71,6 +71,8 @@ constexpr std::array kFields{
           "layerpipe: sync, or async (weights some updates old)"},
     Field{"weights", &C::weights, kPipelines, "HOW",
           "of async pipelines: stash, rebuilt, predicted or ring"},
+    Field{"stale_lr", &C::stale_lr, kPipelines, "X",
+          "learning rate of a block / (1 + its staleness)^X; 0: the same for all"},
     Field{"in_flight", &C::in_flight, kPipelines, "N",
           "layerpipe: most microbatches on a worker; 0: the planner's choice", false},
     Field{"replicas", &C::replicas, kPipelines, "", "let pieces of layerpipe have several workers",

@@ -59,6 +59,7 @@ void check_config(const TrainConfig& config) {
   between("weight-decay", config.weight_decay, 0, 1e30);
   between("checkpoint-minutes", config.checkpoint_minutes, 0, 1e9);
   between("step-epochs", config.step_epochs, 1e-9, 1e9);
+  between("stale-lr", config.stale_lr, 0, 10);
   between("bucket-mb", config.bucket_mb, 1e-6, 1e6);
   between("stall-seconds", config.stall_seconds, 0, 1e9);
   if (config.wire != "fp32" && config.wire != "bf16") {

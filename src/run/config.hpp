@@ -25,6 +25,7 @@ struct TrainConfig {
   std::int64_t microbatches = 1;
   std::string pipeline = "sync";       ///< or async: weights some updates old
   std::string weights = "stash";       ///< of async: stash, rebuilt, predicted or ring
+  double stale_lr = 0;                 ///< rate of a block / (1 + its staleness)^this
   std::int64_t in_flight = 0;          ///< most microbatches on a worker; 0: the planner's choice
   bool replicas = true;                ///< stages may have several workers
   std::int64_t memory_per_worker = 0;  ///< MiB; 0: not limited

@@ -22,6 +22,7 @@ WorkerOptions worker_options(const MemberParts& parts, std::int64_t samples) {
           .optimizer = optimizer_spec(config),
           .weight_decay = config.weight_decay,
           .clip_norm = config.clip_norm,
+          .stale_lr = config.stale_lr,
           .tail = samples % config.batch};
 }
 

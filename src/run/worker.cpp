@@ -127,6 +127,9 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
     groups_.push_back(in ? std::move(group) : nullptr);
   }
   reductions_.resize(plan.buckets.size());
+  for (const int delay : staleness(plan)) {
+    rate_scale_.push_back(std::pow(1.0 + delay, -options.stale_lr));
+  }
   before_ = traffic();
 }
 
@@ -422,15 +425,16 @@ void Worker::update(const Moment& at) {
   BlockMemory& block = parameters_.block(index);
   for (Request& request : weight_sends_[index]) request.wait();
   weight_sends_[index].clear();
-  UpdateArgs args{.weights = block.weights.floats(),
-                  .result = history_.next(index),
-                  .gradient = block.gradient.floats(),
-                  .state = {},
-                  .learning_rate = links_.minibatch(at.minibatch).learning_rate,
-                  .weight_decay = options_.weight_decay,
-                  .gradient_scale = gradient_scale_,
-                  .step = at.minibatch + 1,
-                  .threads = options_.threads};
+  UpdateArgs args{
+      .weights = block.weights.floats(),
+      .result = history_.next(index),
+      .gradient = block.gradient.floats(),
+      .state = {},
+      .learning_rate = links_.minibatch(at.minibatch).learning_rate * rate_scale_[index],
+      .weight_decay = options_.weight_decay,
+      .gradient_scale = gradient_scale_,
+      .step = at.minibatch + 1,
+      .threads = options_.threads};
   for (int k = 0; k < optimizer_->state_count(); ++k) {
     args.state[static_cast<std::size_t>(k)] = block.optimizer[static_cast<std::size_t>(k)].floats();
   }

@@ -39,6 +39,7 @@ struct WorkerOptions {
   OptimizerSpec optimizer{};
   double weight_decay = 0;
   double clip_norm = 0;
+  double stale_lr = 0;    ///< as in TrainConfig
   std::int64_t tail = 0;  ///< as in WorkerChainsOptions
 };
 
@@ -187,6 +188,7 @@ class Worker {
   std::vector<OpenLoss> losses_;
   int loss_tasks_ = 0;
   float gradient_scale_ = 1;
+  std::vector<double> rate_scale_;  ///< of the learning rate, per block
   double trace_begin_ = 0;
   Traffic before_{};  ///< of the groups' making, which does not count
 };

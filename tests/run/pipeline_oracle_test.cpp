@@ -224,6 +224,18 @@ TEST_F(PipelineOracle, PredictedWeightsAreTheFormula) {
   }
 }
 
+TEST_F(PipelineOracle, LearningRatesFollowTheStaleness) {
+  TrainConfig config = config_of({.strategy = "layerpipe",
+                                  .model = "resnet20",
+                                  .workers = 4,
+                                  .microbatches = 1,
+                                  .pipeline = "async"});
+  const std::string plain = run(config).weights_hash;
+  config.stale_lr = 0.5;
+  EXPECT_EQ(run(config).weights_hash, oracle(config, plan_of(config)));
+  EXPECT_NE(run(config).weights_hash, plain);
+}
+
 TEST_F(PipelineOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {
   TrainConfig config = config_of({.strategy = "serial", .model = "mlp:32-32-32-32", .workers = 1});
   config.train_limit = 155;  // nine of 16 and one of 11

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "data/batch.hpp"
@@ -195,7 +196,7 @@ class PlainSgd {
                    .result = memory.weights.floats(),
                    .gradient = gradient,
                    .state = {},
-                   .learning_rate = rate,
+                   .learning_rate = rate * std::pow(1.0 + options_.delay[i], -config_.stale_lr),
                    .weight_decay = config_.weight_decay,
                    .gradient_scale = 1,
                    .step = update + 1,
