@@ -38,10 +38,15 @@ BatchOptions::Part part_of(const Program& program) {
   return part.parts == 0 ? BatchOptions::Part{0, 0, 1} : part;
 }
 
+/// Whether a worker with this program can evaluate: it has every block, and its running statistics
+/// move (replicas that take microbatches in turn move them on the first one only).
 bool has_forward_of_all(const Plan& plan, const Program& program) {
   std::vector<bool> has(plan.network.blocks.size(), false);
   for (const Task& task : program.tasks) {
-    if (task.kind == TaskKind::forward) has[static_cast<std::size_t>(task.block)] = true;
+    if (task.kind != TaskKind::forward) continue;
+    const auto block = static_cast<std::size_t>(task.block);
+    const bool current = !task.accumulate || plan.network.blocks[block].state == 0;
+    has[block] = has[block] || current;
   }
   return std::ranges::all_of(has, [](bool x) { return x; });
 }

@@ -156,6 +156,17 @@ TEST_F(PipelineOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
   }
 }
 
+TEST_F(PipelineOracle, ReplicasAreEvaluatedWithTheStatisticsThatMoved) {
+  const TrainResult one = run(config_of({.strategy = "serial", .model = "resnet20", .workers = 1}));
+  const TrainConfig config =
+      config_of({.strategy = "layerpipe", .model = "resnet20", .workers = 4});
+  ASSERT_GT(std::ranges::max(sums_of(plan_of(config))), 1) << "no replicas to see";
+  const TrainResult four = run(config);
+  EXPECT_EQ(four.weights_hash, one.weights_hash);  // one microbatch each: the same sums
+  EXPECT_EQ(four.test_loss, one.test_loss);
+  EXPECT_EQ(four.test_accuracy, one.test_accuracy);
+}
+
 TEST_F(PipelineOracle, ARingOfUpdatesHasTheBitsOfAStash) {
   for (const char* model : {"mlp:32-32-32-32-32-32", "vgg11", "resnet20"}) {
     for (const int workers : {2, 4}) {
