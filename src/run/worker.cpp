@@ -115,6 +115,13 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
   memory_ = allocate_bytes(map_.bytes + chains_.scratch_bytes(blocks_of(program_)) + 64);
   std::memset(memory_.get(), 0, map_.bytes);
   scratch_ = memory_.get() + (map_.bytes + 63) / 64 * 64;
+  for (const Slot& slot : map_.slots) {
+    std::vector<std::shared_ptr<std::byte>>& copies = places_.emplace_back();
+    for (int copy = 0; copy < slot.copies; ++copy) {
+      std::byte* at = memory_.get() + slot.offset + static_cast<std::size_t>(copy) * slot.bytes;
+      copies.emplace_back(memory_, at);
+    }
+  }
   batches_.resize(static_cast<std::size_t>(batches_in_flight(plan, program_)));
   const std::vector<int> tags = message_tags(plan, options.rank);
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
@@ -178,7 +185,7 @@ std::byte* Worker::memory(int slot, std::int64_t minibatch) const {
   if (slot < 0) return nullptr;
   const Slot& found = map_.slots[static_cast<std::size_t>(slot)];
   const auto copy = static_cast<std::size_t>(minibatch % found.copies);
-  return memory_.get() + found.offset + copy * found.bytes;
+  return places_[static_cast<std::size_t>(slot)][copy].get();
 }
 
 float* Worker::floats(int slot, std::int64_t minibatch) const {
@@ -329,8 +336,8 @@ void Worker::forward(const Moment& at) {
   const double begin = now_seconds();
   const Task& task = task_of(at);
   const auto index = static_cast<std::size_t>(task.block);
-  free_for_writing(bound_[at.task].dst);
-  free_for_writing(bound_[at.task].saved);
+  free_for_writing(at, bound_[at.task].dst);
+  free_for_writing(at, bound_[at.task].saved);
   BlockArgs args = args_with_weights(at);
   if (task.accumulate) args.state = nullptr;  // running statistics move once per minibatch
   chains_.at(at.samples).block(index).forward(args);
@@ -355,7 +362,7 @@ void Worker::compute_loss_of(const Moment& at) {
   const auto first =
       static_cast<std::size_t>(task_of(at).samples.first(at.whole) - share_.first(at.whole));
   const auto count = static_cast<std::size_t>(chain.dst_desc().physical_elements());
-  free_for_writing(bound.diff_dst);
+  free_for_writing(at, bound.diff_dst);
   const LossResult result =
       compute_loss(options_.loss,
                    {.logits = {floats(bound.dst, at.minibatch), count},
@@ -376,8 +383,8 @@ void Worker::backward_data(const Moment& at) {
   if (at.samples == 0) return;
   const double begin = now_seconds();
   const auto index = static_cast<std::size_t>(task_of(at).block);
-  free_for_writing(bound_[at.task].diff_src);
-  free_for_writing(bound_[at.task].pending);
+  free_for_writing(at, bound_[at.task].diff_src);
+  free_for_writing(at, bound_[at.task].pending);
   chains_.at(at.samples).block(index).backward_data(args_with_weights(at));
   compute_event(at, begin);
 }

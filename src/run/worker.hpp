@@ -139,8 +139,8 @@ class Worker {
   void receive_weights(const Moment& at);
 
   void send_copy(const Moment& at, std::span<const std::byte> bytes);
-  /// Waits until what was sent from there is taken.
-  void free_for_writing(int slot);
+  /// Where what was sent from there is not taken yet, the slot gets other memory.
+  void free_for_writing(const Moment& at, int slot);
   std::span<float> payload(const Bucket& bucket, int block);
   void compute_event(const Moment& at, double begin);
   void message_event(const Moment& at, double begin, std::size_t bytes);
@@ -159,6 +159,7 @@ class Worker {
   MemoryMap map_;
   std::vector<Bound> bound_;  ///< one per task
   std::shared_ptr<std::byte> memory_;
+  std::vector<std::vector<std::shared_ptr<std::byte>>> places_;  ///< by slot and copy
   std::byte* scratch_ = nullptr;
 
   std::vector<Batch> batches_;  ///< ring of the minibatches in flight
@@ -167,11 +168,19 @@ class Worker {
   std::int64_t newest_batch_ = -1;
 
   std::vector<std::unique_ptr<Group>> groups_;  ///< of the plan; null where this worker is not in
-  std::vector<std::optional<Reduction>> reductions_;  ///< per bucket
-  std::map<int, std::vector<Request>> sends_;         ///< by slot
-  std::vector<Request> receives_;                     ///< per task
-  bool overlaps_ = false;                             ///< steps do: what is sent is copied
-  /// Copies on their way: a worker that is ahead must not wait for one that takes them later.
+  std::vector<std::optional<Reduction>> reductions_;                    ///< per bucket
+  std::map<std::pair<int, std::int64_t>, std::vector<Request>> sends_;  ///< by slot and copy
+  /// Memory that others still read: its slot went on with another piece. A worker that is ahead
+  /// must not wait for one that takes its messages later.
+  struct Lent {
+    std::shared_ptr<std::byte> bytes;
+    std::size_t size = 0;
+    std::vector<Request> requests{};
+  };
+  std::deque<Lent> lent_;
+  std::vector<Request> receives_;  ///< per task
+  bool overlaps_ = false;          ///< steps do: weights are sent as copies
+  /// Copies of weights on their way.
   struct Copy {
     std::shared_ptr<std::byte> bytes;
     std::size_t size = 0;

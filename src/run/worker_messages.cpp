@@ -8,11 +8,31 @@
 
 namespace plait {
 
-void Worker::free_for_writing(int slot) {
-  const auto pending = sends_.find(slot);
+void Worker::free_for_writing(const Moment& at, int slot) {
+  if (sends_.empty() || slot < 0) return;
+  const Slot& of = map_.slots[static_cast<std::size_t>(slot)];
+  const std::int64_t copy = at.minibatch % of.copies;
+  const auto pending = sends_.find({slot, copy});
   if (pending == sends_.end()) return;
-  for (Request& request : pending->second) request.wait();
+  const auto taken = [](const Lent& lent) {
+    return std::ranges::all_of(lent.requests, &Request::done);
+  };
+  auto& place = places_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(copy)];
+  Lent lent{std::move(place), of.bytes, std::move(pending->second)};
   sends_.erase(pending);
+  if (taken(lent)) {
+    place = std::move(lent.bytes);
+    return;
+  }
+  const auto free = std::ranges::find_if(
+      lent_, [&](const Lent& one) { return one.size == of.bytes && taken(one); });
+  if (free == lent_.end()) {
+    place = allocate_bytes(of.bytes);
+    lent_.push_back(std::move(lent));
+  } else {
+    place = std::move(free->bytes);
+    *free = std::move(lent);
+  }
 }
 
 void Worker::post_receives(std::int64_t step, const MinibatchRange& range) {
@@ -97,12 +117,9 @@ void Worker::send(const Moment& at) {
   if (bytes == 0) return;
   const double begin = now_seconds();
   const Bound& bound = bound_[at.task];
-  const std::span<const std::byte> message(memory(bound.message, at.minibatch), bytes);
-  if (overlaps_) {
-    send_copy(at, message);
-  } else {
-    sends_[bound.message].push_back(links_.group.isend(message, task.peer, bound.tag));
-  }
+  const Slot& slot = map_.slots[static_cast<std::size_t>(bound.message)];
+  sends_[{bound.message, at.minibatch % slot.copies}].push_back(
+      links_.group.isend({memory(bound.message, at.minibatch), bytes}, task.peer, bound.tag));
   message_event(at, begin, bytes);
 }
 
