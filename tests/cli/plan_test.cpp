@@ -276,7 +276,8 @@ TEST_F(PlanVerb, RefusesPlansThatCannotBe) {
   refused({"--wire", "fp8"}, "--wire fp8 is not known (did you mean 'fp32'?)");
   refused({"--microbatches", "0"}, "--microbatches 0 is out of range");
   refused({"--pipeline", "asnyc"}, "--pipeline asnyc is not known (did you mean 'async'?)");
-  refused({"--weights", "none"}, "--weights none is not known; there are: stash, rebuilt, predicted, ring");
+  refused({"--weights", "none"},
+          "--weights none is not known; there are: stash, rebuilt, predicted, ring");
   refused({"--in-flight", "-1"}, "--in-flight -1 is out of range");
   refused({"--strategies", "gpipe", "--microbatches", "3"}, "--microbatches 3 do not divide");
   refused({"--batch", "0"}, "--batch 0 is out of range");
