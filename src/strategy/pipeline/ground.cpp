@@ -1,0 +1,63 @@
+#include "strategy/pipeline/ground.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "cost/analytic.hpp"
+
+namespace plait::pipeline {
+
+namespace {
+
+void check_chain(const PlanRequest& request) {
+  const Network& network = request.network;
+  for (int b = 0; b < network.size(); ++b) {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    if (block.src == b && block.dst == b + 1) continue;
+    user_error(
+        "block {} reads tensor {} instead of the result of the block before it: a pipeline is "
+        "cut where one tensor crosses; put the skip and what it spans into one block",
+        block.name, block.src);
+  }
+}
+
+void check_clip(const PlanRequest& request) {
+  if (!request.clip || request.machine.workers() == 1) return;
+  user_error(
+      "--clip-norm needs the gradients of the whole network on every worker, and a pipeline has "
+      "them on different ones: leave it away, or use --strategy data_parallel");
+}
+
+void check_microbatches(const PlanRequest& request) {
+  const std::int64_t batch = request.batch;
+  const std::int64_t parts = request.microbatches;
+  if (batch % parts == 0) return;
+  std::int64_t below = std::min(parts, batch);
+  while (batch % below != 0) --below;
+  std::int64_t above = parts;
+  while (above <= batch && batch % above != 0) ++above;
+  const bool nearer_above = above <= batch && above - parts < parts - below;
+  user_error("--microbatches {} do not divide --batch {}: the nearest number that does is {}",
+             parts, batch, nearer_above ? above : below);
+}
+
+}  // namespace
+
+Ground::Ground(const PlanRequest& given) : request_(given) {
+  if (request_.cost == nullptr) {
+    counted_ = make_analytic_cost(given.network);
+    request_.cost = counted_.get();
+  }
+  check_chain(request_);
+  check_clip(request_);
+  check_microbatches(request_);
+}
+
+void too_many_workers(const PlanRequest& request, int most, const char* of_what) {
+  user_error(
+      "--workers {} are more than a pipeline can use: {} has {} blocks to give {}; use at most {} "
+      "workers",
+      request.machine.workers(), request.network.name, request.network.size(), of_what, most);
+}
+
+}  // namespace plait::pipeline

@@ -1,0 +1,26 @@
+// Ground: a request that every pipeline can stand on.
+#pragma once
+
+#include <memory>
+
+#include "cost/cost_model.hpp"
+#include "strategy/strategy.hpp"
+
+namespace plait::pipeline {
+
+/// The request with costs (counted where none were given). UserError where the network is no chain,
+/// where gradients are clipped over several workers, or where microbatches do not divide the batch.
+class Ground {
+ public:
+  explicit Ground(const PlanRequest& given);
+  const PlanRequest& request() const { return request_; }
+
+ private:
+  PlanRequest request_;
+  std::unique_ptr<CostModel> counted_;
+};
+
+/// UserError that names the most workers this network can use.
+[[noreturn]] void too_many_workers(const PlanRequest& request, int most, const char* of_what);
+
+}  // namespace plait::pipeline

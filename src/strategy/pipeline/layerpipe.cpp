@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "strategy/pipeline/candidates.hpp"
+#include "strategy/pipeline/ground.hpp"
+#include "strategy/pipeline/pipelines.hpp"
+#include "strategy/pipeline/straight.hpp"
+#include "strategy/pipeline/task_line.hpp"
+
+namespace plait {
+
+namespace {
+
+using pipeline::Choice;
+using pipeline::Cutting;
+using pipeline::Ground;
+using pipeline::Recipe;
+using pipeline::Stage;
+using pipeline::TaskLine;
+using pipeline::Urgency;
+
+constexpr int kUnlimited = 1 << 20;
+
+/// limit(w) for every worker, at least 1 and at most all microbatches.
+template <class Limit>
+std::vector<int> limits(const PlanRequest& request, bool asynchronous, const Limit& limit) {
+  std::vector<int> result;
+  for (int w = 0; w < request.machine.workers(); ++w) {
+    const int most = asynchronous ? kUnlimited : request.microbatches;
+    result.push_back(std::clamp(static_cast<int>(limit(w)), 1, most));
+  }
+  return result;
+}
+
+/// The cuts LayerPipe tries, best balance first.
+std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request) {
+  const TaskLine line(request);
+  std::vector<std::vector<Stage>> tried;
+  for (const bool replicate : {false, true}) {
+    if (replicate && !request.pipeline.replicate) continue;
+    for (const Cutting cutting : {Cutting::inside_blocks, Cutting::at_borders}) {
+      std::vector<Stage> stages = balance(line, request.machine.workers(), cutting, replicate);
+      if (!stages.empty()) tried.push_back(std::move(stages));
+    }
+  }
+  const bool all_alike =
+      request.pipeline.replicate && request.microbatches >= request.machine.workers();
+  if (all_alike && request.machine.workers() > 1) {
+    tried.push_back({{.begin = {0, 0},
+                      .end = {request.network.size(), 0},
+                      .replicas = request.machine.workers()}});
+  }
+  if (tried.empty()) {
+    int most = 0;
+    for (const NetworkBlock& block : request.network.blocks) {
+      most += block.parameters > 0 ? 2 + request.microbatches : 1;
+    }
+    pipeline::too_many_workers(request, most, "whole or in three tasks");
+  }
+  return tried;
+}
+
+/// Limits of microbatches in flight, the thriftiest first.
+std::vector<std::vector<int>> layerpipe_limits(const PlanRequest& request) {
+  const bool asynchronous = request.pipeline.asynchronous;
+  if (request.pipeline.in_flight > 0) {
+    return {limits(request, asynchronous, [&](int) { return request.pipeline.in_flight; })};
+  }
+  std::vector<std::vector<int>> tried;
+  for (const double factor : {0.5, 1.0, 1.5, 2.0, 3.0}) {
+    tried.push_back(limits(request, asynchronous, [&](int worker) {
+      return std::ceil(factor * (request.machine.workers() - worker)) + (factor > 1 ? 1 : 0);
+    }));
+  }
+  if (!asynchronous) tried.push_back(limits(request, false, [](int) { return kUnlimited; }));
+  return tried;
+}
+
+std::vector<Urgency> layerpipe_urgencies(const PlanRequest& request) {
+  // Without a barrier forwards that come first would never end.
+  return {Urgency::backward_first,
+          request.pipeline.asynchronous ? Urgency::fused : Urgency::forward_first};
+}
+
+/// Plays that repeat only over several minibatches freeze differently from each of them.
+int samples_to_try(const PlanRequest& request) {
+  return request.pipeline.asynchronous && request.microbatches <= 4 ? 3 : 1;
+}
+
+/// What the pipelines with a fused backward come to: LayerPipe is never slower.
+void offer_fused(const PlanRequest& request, Recipe recipe, Choice& choice) {
+  recipe.urgency = Urgency::in_turn;
+  recipe.fused = true;
+  for (const bool replicate : {false, true}) {
+    recipe.replicate = replicate;
+    const int most = request.network.size() * (replicate ? request.microbatches : 1);
+    const bool possible =
+        (!replicate || request.pipeline.replicate) && request.machine.workers() <= most;
+    if (possible)
+      choice.offer(pipeline::make_straight(request, recipe, pipeline::one_forward_one_backward));
+  }
+}
+
+[[noreturn]] void refuse_memory(const PlanRequest& request, std::int64_t least) {
+  constexpr std::int64_t mib = 1 << 20;
+  const std::int64_t needed = (least + mib - 1) / mib;
+  user_error(
+      "--memory-per-worker {} is too small for {} with --batch {} in {} microbatches on {} "
+      "workers: the thriftiest plan needs {}; use --memory-per-worker {}, a smaller batch or more "
+      "workers",
+      request.machine.memory_per_worker / mib, request.network.name, request.batch,
+      request.microbatches, request.machine.workers(), needed, needed);
+}
+
+}  // namespace
+
+Plan make_layerpipe_plan(const PlanRequest& given) {
+  const Ground ground(given);
+  const PlanRequest& request = ground.request();
+  Recipe recipe{.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
+  Choice choice(request.machine.memory_per_worker);
+  for (const std::vector<Stage>& stages : layerpipe_stages(request)) {
+    for (const std::vector<int>& in_flight : layerpipe_limits(request)) {
+      for (const Urgency urgency : layerpipe_urgencies(request)) {
+        recipe.urgency = urgency;
+        for (int sample = 0; sample < samples_to_try(request); ++sample) {
+          choice.offer(pipeline::make_candidate(
+              request, recipe, {.stages = stages, .in_flight = in_flight, .sample = sample}));
+        }
+      }
+    }
+  }
+  offer_fused(request, recipe, choice);
+  if (choice.empty()) refuse_memory(request, choice.least_memory());
+  return choice.take(*request.cost).plan;
+}
+
+}  // namespace plait

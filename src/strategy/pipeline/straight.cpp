@@ -1,0 +1,67 @@
+#include "strategy/pipeline/straight.hpp"
+
+#include <algorithm>
+
+#include "strategy/pipeline/ground.hpp"
+#include "strategy/pipeline/task_line.hpp"
+
+namespace plait::pipeline {
+
+namespace {
+
+/// Cuts at borders only: the first one whose slowest stage is fastest, and the evenest of those.
+std::vector<std::vector<Stage>> straight_stages(const PlanRequest& request, bool replicate) {
+  const TaskLine line(request, true);
+  std::vector<std::vector<Stage>> tried;
+  for (const bool even : {false, true}) {
+    tried.push_back(balance(line, request.machine.workers(), Cutting::at_borders, replicate, even));
+  }
+  if (tried.front().empty()) {
+    const int most =
+        replicate ? request.network.size() * request.microbatches : request.network.size();
+    too_many_workers(request, most, "one or more to every worker");
+  }
+  return tried;
+}
+
+/// Of every worker.
+std::vector<int> stage_limits(const std::vector<Stage>& stages, int workers,
+                              const StageLimit& limit) {
+  std::vector<int> result;
+  for (const Stage& stage : stages) {
+    const int behind = workers - static_cast<int>(result.size());
+    for (int r = 0; r < stage.replicas; ++r) {
+      result.push_back(std::max(1, limit(behind, stage.replicas)));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+int one_forward_one_backward(int workers, int replicas) {
+  return (workers + replicas - 1) / replicas;
+}
+
+Made make_straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
+                   const StageLimit& open) {
+  const int workers = request.machine.workers();
+  Choice choice(0);
+  for (const std::vector<Stage>& stages : straight_stages(request, recipe.replicate)) {
+    Candidate candidate{.stages = stages, .in_flight = stage_limits(stages, workers, in_flight)};
+    if (open) candidate.open = stage_limits(stages, workers, open);
+    choice.offer(make_candidate(request, recipe, candidate));
+    if (recipe.first_cut) break;
+    if (recipe.urgency != Urgency::in_turn) continue;
+    Recipe other = recipe;
+    other.urgency = Urgency::fused;  // sometimes a backward that is there should be taken
+    choice.offer(make_candidate(request, other, candidate));
+    if (!recipe.replicate) continue;
+    for (int& limit : candidate.in_flight) ++limit;  // replicas of one microbatch wait for messages
+    choice.offer(make_candidate(request, recipe, candidate));
+    choice.offer(make_candidate(request, other, candidate));
+  }
+  return choice.take(*request.cost);
+}
+
+}  // namespace plait::pipeline
