@@ -38,7 +38,10 @@ double parse_quantity(std::string_view text, std::span<const Unit> units) {
   if (error != std::errc{}) return std::nan("");
   const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
   for (const Unit& unit : units) {
-    if (rest == unit.name) return number * unit.scale;
+    // 20 / 1e6 is the double nearest to 20e-6, 20 * 1e-6 is not.
+    if (rest == unit.name) {
+      return unit.scale < 1 ? number / std::round(1 / unit.scale) : number * unit.scale;
+    }
   }
   return std::nan("");
 }
