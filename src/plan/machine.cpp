@@ -14,6 +14,14 @@ namespace {
 struct Unit {
   std::string_view name;
   double scale = 1;
+
+  // 20 / 1e6 is the double nearest to 20e-6, 20 * 1e-6 is not.
+  double times(double number) const {
+    return scale < 1 ? number / std::round(1 / scale) : number * scale;
+  }
+  double count(double value) const {
+    return scale < 1 ? value * std::round(1 / scale) : value / scale;
+  }
 };
 
 constexpr std::array<Unit, 10> kRates{{{"bit/s", 1. / 8},
@@ -38,10 +46,7 @@ double parse_quantity(std::string_view text, std::span<const Unit> units) {
   if (error != std::errc{}) return std::nan("");
   const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
   for (const Unit& unit : units) {
-    // 20 / 1e6 is the double nearest to 20e-6, 20 * 1e-6 is not.
-    if (rest == unit.name) {
-      return unit.scale < 1 ? number / std::round(1 / unit.scale) : number * unit.scale;
-    }
+    if (rest == unit.name) return unit.times(number);
   }
   return std::nan("");
 }
@@ -52,7 +57,7 @@ std::string quantity_text(double value, std::span<const Unit> units) {
   std::string best;
   std::size_t shortest = 0;
   for (const Unit& unit : units) {
-    const double number = value / unit.scale;
+    const double number = unit.count(value);
     if (value != 0 && (number < 1 || number >= 1000)) continue;
     std::string text = fmt::format("{}{}", number, unit.name);
     if (parse_quantity(text, units) != value) continue;
