@@ -87,10 +87,14 @@ void measure_for_planning(const Request& request, ProfileFile& file) {
   const int beside = usable_cores() / request.config.threads;
   if (beside > 1) {
     tell("measuring {} workers at once ...\n", beside);
-    // Alone once more, so that both halves of the ratio come from the same minute.
-    const double together = measure(request, request.batch, beside).step_ms;
-    const double alone =
-        std::min(measure(request, request.batch).step_ms, file.points.front().step_ms);
+    // In turn, so that both halves of the ratio come from the same minute; the fastest of each,
+    // since whatever else runs on the machine only ever makes it slower.
+    double together = measure(request, request.batch, beside).step_ms;
+    double alone = measure(request, request.batch).step_ms;
+    for (int again = 0; again < 2; ++again) {
+      together = std::min(together, measure(request, request.batch, beside).step_ms);
+      alone = std::min(alone, measure(request, request.batch).step_ms);
+    }
     file.contention = {.workers = beside, .factor = std::max(1.0, together / alone)};
   }
   file.sum_bytes_per_second = measure_sum_rate(std::max(2, beside));
