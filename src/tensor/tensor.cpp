@@ -40,6 +40,7 @@ const char* name_of(Layout layout) {
     case Layout::plain: return "plain";
     case Layout::blocked8: return "blocked8";
     case Layout::blocked16: return "blocked16";
+    case Layout::panels: return "panels";
   }
   return "?";
 }
@@ -48,7 +49,21 @@ std::int64_t channel_block(Layout layout) {
   return layout == Layout::blocked8 ? 8 : layout == Layout::blocked16 ? 16 : 1;
 }
 
+std::int64_t panel_count(std::int64_t samples) {
+  constexpr std::int64_t kWidest = 64;
+  return (samples + kWidest - 1) / kWidest;
+}
+
+std::int64_t panel_width(std::int64_t samples) {
+  constexpr std::int64_t kStrip = 16;
+  const std::int64_t panels = panel_count(samples);
+  return round_up((samples + panels - 1) / panels, kStrip);
+}
+
 std::int64_t TensorDesc::physical_elements() const {
+  if (layout == Layout::panels) {
+    return panel_count(shape[0]) * shape[1] * panel_width(shape[0]);
+  }
   const std::int64_t elements = shape.elements();
   const std::int64_t block = channel_block(layout);
   return block == 1 ? elements : elements / shape[1] * round_up(shape[1], block);

@@ -17,12 +17,18 @@ std::size_t size_of(DType dtype);
 const char* name_of(DType dtype);
 
 /// How the elements of an activation lie in memory. `plain` is row-major in the order of the shape;
-/// the others hold for rank 4 (N, C, H, W) only. Blocked layouts pad C up to the block with zeros.
-enum class Layout { plain, blocked8, blocked16 };
+/// blocked ones hold for rank 4 (N, C, H, W) only and pad C up to the block with zeros; panels hold
+/// for rank 2 (N, features): samples innermost, [panels][features][panel width], the padding
+/// samples finite in activations and zero in gradients.
+enum class Layout { plain, blocked8, blocked16, panels };
 
 const char* name_of(Layout layout);
 /// Channels that lie together: 8, 16, or 1 where the layout is plain.
 std::int64_t channel_block(Layout layout);
+
+/// How many samples a panel holds: a multiple of 16 up to 64, all panels of a batch equally wide.
+std::int64_t panel_width(std::int64_t samples);
+std::int64_t panel_count(std::int64_t samples);
 
 struct TensorDesc {
   Shape shape;
