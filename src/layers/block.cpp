@@ -37,6 +37,7 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
   std::vector<TensorDesc> descs(spec.nodes.size() + 1);
   descs[0] = src;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].convert_to && options.backend != Backend::reference) match_panels(i, descs);
     if (std::holds_alternative<AddSpec>(steps_[i].spec) && !steps_[i].convert_to) {
       match_layouts(i, descs);
     }
@@ -45,12 +46,22 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
                          .srcs = {},
                          .relu = step.relu,
                          .residual = step.residual,
+                         .activation = step.activation,
                          .convert_to = step.convert_to,
                          .threads = options.threads,
                          .name = name_ + "." + step.name};
     for (int tensor : step.srcs) request.srcs.push_back(descs[static_cast<std::size_t>(tensor)]);
     layers_.push_back(make_layer(request, options.backend));
     descs[static_cast<std::size_t>(step.dst)] = layers_.back()->dst_desc();
+    const bool last = i + 1 == steps_.size();
+    if (last && options.plain_dst && layers_.back()->dst_desc().layout == Layout::panels) {
+      steps_.push_back({.name = step.name + ".layout",
+                        .spec = AddSpec{},
+                        .srcs = {step.dst},
+                        .dst = static_cast<int>(descs.size()),
+                        .convert_to = Layout::plain});
+      descs.emplace_back();
+    }
   }
   dst_desc_ = descs[static_cast<std::size_t>(steps_.back().dst)];
   memory_ = place_memory(steps_, layers_, descs, options.wants_diff_src);
@@ -89,15 +100,32 @@ void Block::match_layouts(std::size_t add, std::vector<TensorDesc>& descs) {
   const Layout second = descs[static_cast<std::size_t>(steps_[add].srcs[1])].layout;
   if (first == second) return;
   const std::size_t plain = first == Layout::plain ? 0 : 1;
+  convert(add, plain, plain == 0 ? second : first, descs);
+}
+
+void Block::match_panels(std::size_t i, std::vector<TensorDesc>& descs) {
+  const LayerSpec& spec = steps_[i].spec;
+  if (std::holds_alternative<ActivationSpec>(spec)) return;  // any layout will do
+  const Layout wanted =
+      std::holds_alternative<SparseLinearSpec>(spec) ? Layout::panels : Layout::plain;
+  for (std::size_t k = 0; k < steps_[i].srcs.size(); ++k) {
+    const Layout layout = descs[static_cast<std::size_t>(steps_[i].srcs[k])].layout;
+    const bool either = layout == Layout::panels || wanted == Layout::panels;
+    if (either && layout != wanted) return convert(i, k, wanted, descs);
+  }
+}
+
+void Block::convert(std::size_t i, std::size_t source, Layout layout,
+                    std::vector<TensorDesc>& descs) {
   const int converted = static_cast<int>(descs.size());
-  GraphStep convert{.name = steps_[add].name + ".layout",
-                    .spec = steps_[add].spec,
-                    .srcs = {steps_[add].srcs[plain]},
-                    .dst = converted,
-                    .convert_to = plain == 0 ? second : first};
+  GraphStep step{.name = steps_[i].name + ".layout",
+                 .spec = AddSpec{},
+                 .srcs = {steps_[i].srcs[source]},
+                 .dst = converted,
+                 .convert_to = layout};
   descs.emplace_back();
-  steps_[add].srcs[plain] = converted;
-  steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(add), std::move(convert));
+  steps_[i].srcs[source] = converted;
+  steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(i), std::move(step));
 }
 
 LayerArgs Block::layer_args(std::size_t i, const BlockArgs& args) const {
@@ -119,7 +147,9 @@ LayerArgs Block::layer_args(std::size_t i, const BlockArgs& args) const {
 }
 
 void Block::forward(const BlockArgs& args) {
-  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->forward(layer_args(i, args));
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (!steps_[i].forward_done) layers_[i]->forward(layer_args(i, args));
+  }
 }
 
 void Block::backward_data(const BlockArgs& args) {

@@ -16,6 +16,8 @@ struct BlockOptions {
   int threads = 1;
   /// False for the first block of a chain: nobody waits for the gradient of the images.
   bool wants_diff_src = true;
+  /// For the last block of a chain: the loss reads plain outputs.
+  bool plain_dst = false;
 };
 
 /// The memory of one task. forward: src, dst, weights, state, saved, scratch.
@@ -80,6 +82,10 @@ class Block {
   /// Puts a conversion before add step `add` where its two sources lie differently; the next step
   /// to build is then the conversion.
   void match_layouts(std::size_t add, std::vector<TensorDesc>& descs);
+  /// Puts a conversion before step `i` where its layer does not take the layout of its src.
+  void match_panels(std::size_t i, std::vector<TensorDesc>& descs);
+  /// The same for source `source` of step `i`, whatever it is.
+  void convert(std::size_t i, std::size_t source, Layout layout, std::vector<TensorDesc>& descs);
   LayerArgs layer_args(std::size_t step, const BlockArgs& args) const;
 
   std::string name_;

@@ -217,6 +217,32 @@ class Placement {
 
 }  // namespace
 
+namespace {
+
+bool ends_sparse(const LayerSpec& layer) {
+  const auto* activation = std::get_if<ActivationSpec>(&layer);
+  return activation != nullptr &&
+         (activation->kind == ActivationKind::relu || activation->kind == ActivationKind::tanh ||
+          activation->kind == ActivationKind::clip);
+}
+
+void fuse_activations(std::vector<GraphStep>& steps) {
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (!std::holds_alternative<SparseLinearSpec>(steps[i].spec)) continue;
+    const auto reads = [&](const GraphStep& step) {
+      return std::ranges::count(step.srcs, steps[i].dst);
+    };
+    GraphStep& next = steps[i + 1];
+    std::ptrdiff_t readers = 0;
+    for (const GraphStep& step : steps) readers += reads(step);
+    if (readers != 1 || reads(next) != 1 || !ends_sparse(next.spec)) continue;
+    steps[i].activation = std::get<ActivationSpec>(next.spec);
+    next.forward_done = true;
+  }
+}
+
+}  // namespace
+
 std::vector<GraphStep> fuse(const BlockSpec& block) {
   const std::vector<int> readers = reader_counts(block);
   const int count = static_cast<int>(block.nodes.size());
@@ -249,6 +275,7 @@ std::vector<GraphStep> fuse(const BlockSpec& block) {
     }
     steps.push_back(std::move(step));
   }
+  fuse_activations(steps);
   return steps;
 }
 

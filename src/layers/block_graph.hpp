@@ -20,11 +20,15 @@ struct GraphStep {
   int dst = 0;
   bool relu = false;      ///< a ReLU node was fused into this BatchNorm
   bool residual = false;  ///< an add node was fused into this convolution; srcs[1] is the skip
-  std::optional<Layout>
-      convert_to{};  ///< no node at all: brings srcs[0] into the layout of its partner
+  /// Done by a sparse linear as it writes its result. The activation keeps a step of its own, whose
+  /// forward has then nothing left to do: both backward tasks of the linear read its gradient.
+  std::optional<ActivationSpec> activation{};
+  bool forward_done = false;
+  std::optional<Layout> convert_to{};  ///< no node at all: brings srcs[0] into this layout
 };
 
-/// Fuses BatchNorm + ReLU and convolution + add where the first has no other reader.
+/// Fuses BatchNorm + ReLU, convolution + add and sparse linear + activation where the first has no
+/// other reader.
 std::vector<GraphStep> fuse(const BlockSpec& block);
 
 enum class Where {

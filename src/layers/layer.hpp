@@ -98,13 +98,14 @@ class Layer {
 };
 
 /// Everything a layer is built from. `srcs` are batch descs; `relu` asks a BatchNorm to end in
-/// ReLU; `residual` asks a convolution to add src[1] to its result; `convert_to` asks for nothing
-/// but a change of layout, whatever the spec.
+/// ReLU; `activation` asks a sparse linear to end in it; `residual` asks a convolution to add
+/// src[1] to its result; `convert_to` asks for nothing but a change of layout, whatever the spec.
 struct LayerRequest {
   LayerSpec spec;
   std::vector<TensorDesc> srcs;
   bool relu = false;
   bool residual = false;
+  std::optional<ActivationSpec> activation{};
   std::optional<Layout> convert_to{};
   int threads = 1;
   std::string name{};

@@ -78,6 +78,9 @@ std::vector<std::int64_t> weight_extents(const LayerSpec& layer, const Shape& sr
     return {conv->out_channels, src[0] / conv->groups, conv->kernel.height, conv->kernel.width};
   }
   if (const auto* linear = std::get_if<LinearSpec>(&layer)) return {linear->out_features, src[0]};
+  if (const auto* sparse = std::get_if<SparseLinearSpec>(&layer)) {
+    return {sparse->pattern->rows, 1 + sparse->pattern->size() / sparse->pattern->rows};
+  }
   return {};
 }
 

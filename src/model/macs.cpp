@@ -16,6 +16,7 @@ struct Macs {
     return dst.elements() * (src[0] / conv.groups) * conv.kernel.height * conv.kernel.width;
   }
   std::int64_t operator()(const LinearSpec&) const { return dst[0] * src[0]; }
+  std::int64_t operator()(const SparseLinearSpec& sparse) const { return sparse.pattern->size(); }
   template <class Other>
   std::int64_t operator()(const Other&) const {
     return 0;

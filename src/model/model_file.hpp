@@ -14,6 +14,9 @@
 //   [[block]]
 //   layers = [ {type = "flatten"}, {type = "linear", out = "classes"} ]
 //
+// A sparse layer names a Matrix Market file beside the model: {type = "sparse_linear", matrix =
+// "fc1.mtx"}; its elements stay sparse in training, and begin with the values of the file.
+//
 // kernel, stride, padding and dilation are a number or [height, width]; a pool's stride is its
 // kernel unless given. A layer may have a name and say where its input comes from, an earlier layer
 // or "input": {type = "add", from = ["conv2", "input"]}.
@@ -21,6 +24,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/spec.hpp"
 
@@ -33,8 +37,16 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const Shap
                       int classes);
 ModelSpec read_model_file(const std::string& path, const Shape& input, int classes);
 
-/// TOML text with parse_model(write_model(m), ...) == m for every model that passes check_model.
+/// TOML text with parse_model(write_model(m), ...) == m for every model that passes check_model,
+/// where its matrix_files lie beside it.
 std::string write_model(const ModelSpec& model);
+
+/// The matrices that a written model names: file names and texts.
+struct MatrixFile {
+  std::string name;
+  std::string text;
+};
+std::vector<MatrixFile> matrix_files(const ModelSpec& model);
 
 /// A file where the name ends in ".toml", otherwise a network of the zoo.
 ModelSpec load_model(const std::string& name_or_file, const Shape& input, int classes);

@@ -1,11 +1,14 @@
 #include "model/model_layers.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/nearest.hpp"
 #include "model/check.hpp"
+#include "model/matrix_market.hpp"
 
 namespace plait {
 
@@ -17,11 +20,13 @@ const std::map<std::string, Keys, std::less<>>& keys_by_type() {
   static const std::map<std::string, Keys, std::less<>> keys{
       {"convolution", {"out", "kernel", "stride", "padding", "dilation", "groups", "bias"}},
       {"linear", {"out", "bias"}},
+      {"sparse_linear", {"matrix", "bias", "initial_bias"}},
       {"batch_norm", {"epsilon", "momentum"}},
       {"relu", {}},
       {"tanh", {}},
       {"sigmoid", {}},
       {"gelu", {}},
+      {"clip", {"ceiling"}},
       {"max_pool", {"kernel", "stride", "padding"}},
       {"average_pool", {"kernel", "stride", "padding"}},
       {"global_average_pool", {}},
@@ -75,7 +80,23 @@ std::int64_t out_of(const TomlReader& reader, std::int64_t classes) {
   return reader.integer_of(*value, "out", {1, kMaxChannels});
 }
 
-LayerSpec read_spec(const TomlReader& reader, const std::string& type, std::int64_t classes) {
+/// The matrix lies beside the model's file.
+SparseLinearSpec read_sparse_linear(const TomlReader& reader, const std::string& file) {
+  const std::string name = reader.text("matrix", "");
+  if (name.empty()) {
+    user_error("{}'matrix' is missing: the name of a Matrix Market file",
+               reader.place(reader.line()));
+  }
+  const std::filesystem::path path = std::filesystem::path(file).parent_path() / name;
+  const SparseMatrix matrix = read_matrix_market(path.string());
+  return {.pattern = matrix.pattern,
+          .bias = reader.boolean("bias", true),
+          .values = matrix.values,
+          .initial_bias = reader.number("initial_bias", 0)};
+}
+
+LayerSpec read_spec(const TomlReader& reader, const std::string& type, const std::string& file,
+                    std::int64_t classes) {
   if (type == "convolution") {
     const ConvolutionSpec usual;
     return ConvolutionSpec{.out_channels = out_of(reader, classes),
@@ -90,6 +111,7 @@ LayerSpec read_spec(const TomlReader& reader, const std::string& type, std::int6
     return LinearSpec{.out_features = out_of(reader, classes),
                       .bias = reader.boolean("bias", true)};
   }
+  if (type == "sparse_linear") return read_sparse_linear(reader, file);
   if (type == "batch_norm") {
     const BatchNormSpec usual;
     return BatchNormSpec{.epsilon = reader.number("epsilon", usual.epsilon),
@@ -109,6 +131,9 @@ LayerSpec read_spec(const TomlReader& reader, const std::string& type, std::int6
   if (type == "tanh") return ActivationSpec{ActivationKind::tanh};
   if (type == "sigmoid") return ActivationSpec{ActivationKind::sigmoid};
   if (type == "gelu") return ActivationSpec{ActivationKind::gelu};
+  if (type == "clip") {
+    return ActivationSpec{ActivationKind::clip, reader.number("ceiling", ActivationSpec{}.ceiling)};
+  }
   if (type == "global_average_pool") return GlobalAveragePoolSpec{};
   if (type == "flatten") return FlattenSpec{};
   return AddSpec{};
@@ -158,6 +183,14 @@ struct WriteLayer {
   std::string operator()(const LinearSpec& linear) const {
     return fmt::format(", out = {}", linear.out_features) + show("bias", linear.bias, true);
   }
+  std::string operator()(const SparseLinearSpec& sparse) const {
+    return fmt::format(", matrix = \"{}\"", matrix_file_name(sparse)) +
+           show("bias", sparse.bias, true) + show("initial_bias", sparse.initial_bias, 0.0);
+  }
+  std::string operator()(const ActivationSpec& activation) const {
+    if (activation.kind != ActivationKind::clip) return "";
+    return show("ceiling", activation.ceiling, ActivationSpec{}.ceiling);
+  }
   std::string operator()(const BatchNormSpec& norm) const {
     const BatchNormSpec usual;
     return show("epsilon", norm.epsilon, usual.epsilon) +
@@ -188,10 +221,19 @@ FileLayer read_layer(const TomlValue& value, const std::string& file, const std:
   known.insert(known.end(), own.begin(), own.end());
   reader.only(known);
   FileLayer layer{
-      .layer = read_spec(reader, type, classes), .name = {}, .from = {}, .line = value.line};
+      .layer = read_spec(reader, type, file, classes), .name = {}, .from = {}, .line = value.line};
   if (reader.find("name") != nullptr) layer.name = reader.text("name", "");
   if (const TomlValue* from = reader.find("from")) layer.from = read_from(reader, *from);
   return layer;
+}
+
+std::string matrix_file_name(const SparseLinearSpec& sparse) {
+  Hash hash;
+  hash.add(pattern_hash(*sparse.pattern));
+  if (sparse.values != nullptr) {
+    hash.add(sparse.values->data(), sparse.values->size() * sizeof(float));
+  }
+  return hash.hex() + ".mtx";
 }
 
 std::string write_layer(const LayerSpec& layer) {

@@ -21,6 +21,9 @@ struct FileLayer {
 FileLayer read_layer(const TomlValue& value, const std::string& file, const std::string& block,
                      std::int64_t classes);
 
+/// What a written model calls the matrix of the layer, by its contents.
+std::string matrix_file_name(const SparseLinearSpec& sparse);
+
 /// The inverse without name and from: `type = "convolution", out = 16`.
 std::string write_layer(const LayerSpec& layer);
 

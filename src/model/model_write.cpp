@@ -2,7 +2,10 @@
 // not the default.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "model/default_names.hpp"
+#include "model/matrix_market.hpp"
 #include "model/model_file.hpp"
 #include "model/model_layers.hpp"
 
@@ -60,6 +63,21 @@ std::string write_model(const ModelSpec& model) {
                                  fmt::join(model.input.dims(), ", "));
   for (const BlockSpec& block : model.blocks) text += write_block(block);
   return text;
+}
+
+std::vector<MatrixFile> matrix_files(const ModelSpec& model) {
+  std::map<std::string, std::string> texts;  // layers that are equal share a file
+  for (const BlockSpec& block : model.blocks) {
+    for (const Node& node : block.nodes) {
+      const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer);
+      if (sparse == nullptr) continue;
+      std::string& text = texts[matrix_file_name(*sparse)];
+      if (text.empty()) text = write_matrix_market({sparse->pattern, sparse->values});
+    }
+  }
+  std::vector<MatrixFile> files;
+  for (auto& [name, text] : texts) files.push_back({name, std::move(text)});
+  return files;
 }
 
 }  // namespace plait

@@ -36,12 +36,37 @@ struct Parameters {
     }
     return list;
   }
+  std::vector<ParameterSpec> operator()(const SparseLinearSpec& sparse) const {
+    const SparsePattern& pattern = *sparse.pattern;
+    if (sparse.piece != nullptr) return of_piece(sparse);
+    std::vector<ParameterSpec> list{
+        {.name = "weight",
+         .shape = {pattern.size()},
+         .init = sparse.values == nullptr ? Init::he_normal : Init::given,
+         .fan_in = std::max<std::int64_t>(1, pattern.size() / pattern.rows),
+         .values = sparse.values,
+         .pattern = sparse.pattern}};
+    if (sparse.bias) {
+      list.push_back({.name = "bias",
+                      .shape = {pattern.rows},
+                      .value = static_cast<float>(sparse.initial_bias)});
+    }
+    return list;
+  }
+  static std::vector<ParameterSpec> of_piece(const SparseLinearSpec& sparse) {
+    std::vector<ParameterSpec> list{
+        {.name = "weight", .shape = {sparse.pattern->size()}, .part = sparse.piece->weight}};
+    if (sparse.bias) {
+      list.push_back({.name = "bias", .shape = {sparse.pattern->rows}, .part = sparse.piece->bias});
+    }
+    return list;
+  }
   std::vector<ParameterSpec> operator()(const BatchNormSpec&) const {
     const Shape channels{src[0]};
-    return {{.name = "weight", .shape = channels, .init = Init::ones},
+    return {{.name = "weight", .shape = channels, .value = 1},
             {.name = "bias", .shape = channels},
             {.name = "running_mean", .shape = channels, .trainable = false},
-            {.name = "running_var", .shape = channels, .init = Init::ones, .trainable = false}};
+            {.name = "running_var", .shape = channels, .trainable = false, .value = 1}};
   }
   template <class Other>
   std::vector<ParameterSpec> operator()(const Other&) const {
@@ -99,8 +124,8 @@ Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
       for (float& x : floats) x = rng.uniform(-bound, bound);
       break;
     }
-    case Init::zeros: break;
-    case Init::ones: std::ranges::fill(floats, 1.0F); break;
+    case Init::constant: std::ranges::fill(floats, parameter.value); break;
+    case Init::given: std::ranges::copy(*parameter.values, floats.begin()); break;
   }
   return value;
 }

@@ -13,18 +13,38 @@ namespace plait {
 enum class Init {
   he_normal,       ///< normal, std = sqrt(2 / fan_in)
   fan_in_uniform,  ///< uniform in +-1 / sqrt(fan_in)
-  zeros,
-  ones
+  constant,        ///< `value`
+  given            ///< `values`
 };
+
+struct ParameterPart;
 
 /// `trainable` is false for BatchNorm's running statistics, which a step updates without a
 /// gradient.
 struct ParameterSpec {
   std::string name;
   Shape shape;
-  Init init = Init::zeros;
+  Init init = Init::constant;
   std::int64_t fan_in = 1;
   bool trainable = true;
+  float value = 0;
+  std::shared_ptr<const std::vector<float>> values{};
+  /// Of a sparse weight: where its elements belong.
+  std::shared_ptr<const SparsePattern> pattern{};
+  /// Where only some elements of a parameter of the model are here; null: all.
+  std::shared_ptr<const ParameterPart> part{};
+};
+
+/// Element i of the part is element positions[i] of the whole.
+struct ParameterPart {
+  std::string name;  ///< full name of the whole
+  ParameterSpec whole;
+  std::vector<std::int64_t> positions;
+};
+
+struct LinearPiece {
+  std::shared_ptr<const ParameterPart> weight;
+  std::shared_ptr<const ParameterPart> bias;  ///< null where the piece has none
 };
 
 /// In fixed order: weight, bias; BatchNorm: weight, bias, running_mean, running_var.

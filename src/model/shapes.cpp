@@ -53,8 +53,25 @@ struct Infer {
     if (linear.out_features < 1) user_error("{}: linear needs positive out_features", where);
     return {linear.out_features};
   }
+  Shape operator()(const SparseLinearSpec& sparse) const {
+    if (srcs[0].rank() != 1) {
+      user_error(
+          "{}: sparse_linear needs flat features but its input is {}; put a flatten in front",
+          where, srcs[0]);
+    }
+    if (srcs[0][0] != sparse.pattern->columns) {
+      user_error("{}: a matrix of {} x {} does not fit its input of {} features", where,
+                 sparse.pattern->rows, sparse.pattern->columns, srcs[0][0]);
+    }
+    return {sparse.pattern->rows};
+  }
   Shape operator()(const BatchNormSpec&) const { return srcs[0]; }
-  Shape operator()(const ActivationSpec&) const { return srcs[0]; }
+  Shape operator()(const ActivationSpec& activation) const {
+    if (!(activation.ceiling > 0 && activation.ceiling <= 1e30)) {
+      user_error("{}: the ceiling {} of clip is not above 0", where, activation.ceiling);
+    }
+    return srcs[0];
+  }
   Shape operator()(const PoolSpec& pool) const {
     const Shape& src = srcs[0];
     require_image(src, "pooling", where);

@@ -7,6 +7,7 @@ namespace {
 struct KindName {
   std::string_view operator()(const ConvolutionSpec&) const { return "convolution"; }
   std::string_view operator()(const LinearSpec&) const { return "linear"; }
+  std::string_view operator()(const SparseLinearSpec&) const { return "sparse_linear"; }
   std::string_view operator()(const BatchNormSpec&) const { return "batch_norm"; }
   std::string_view operator()(const ActivationSpec& activation) const {
     switch (activation.kind) {
@@ -14,6 +15,7 @@ struct KindName {
       case ActivationKind::tanh: return "tanh";
       case ActivationKind::sigmoid: return "sigmoid";
       case ActivationKind::gelu: return "gelu";
+      case ActivationKind::clip: return "clip";
     }
     return "activation";
   }
@@ -27,6 +29,14 @@ struct KindName {
 };
 
 }  // namespace
+
+bool SparseLinearSpec::operator==(const SparseLinearSpec& other) const {
+  const auto equal = [](const auto& a, const auto& b) {
+    return a == b || (a != nullptr && b != nullptr && *a == *b);
+  };
+  return equal(pattern, other.pattern) && equal(values, other.values) && bias == other.bias &&
+         initial_bias == other.initial_bias && piece == other.piece && adds == other.adds;
+}
 
 std::string_view kind_name(const LayerSpec& layer) { return std::visit(KindName{}, layer); }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "tensor/shape.hpp"
+#include "tensor/sparse_pattern.hpp"
 
 namespace plait {
 
@@ -36,6 +38,23 @@ struct LinearSpec {
   bool operator==(const LinearSpec&) const = default;
 };
 
+/// Where the parameters of a piece of a linear layer belong (parameters.hpp).
+struct LinearPiece;
+
+/// Linear with the elements of `pattern` (out_features x in_features) only, in training too. The
+/// weight is a flat array in the pattern's order.
+struct SparseLinearSpec {
+  std::shared_ptr<const SparsePattern> pattern;
+  bool bias = true;
+  /// How the weight begins; null: random.
+  std::shared_ptr<const std::vector<float>> values{};
+  double initial_bias = 0;
+  /// Of a piece of a layer cut by rows; null: a layer of its own. Equal pieces share this object.
+  std::shared_ptr<const LinearPiece> piece{};
+  bool adds = false;  ///< adds to what is there instead of beginning anew
+  bool operator==(const SparseLinearSpec& other) const;
+};
+
 /// Over channels, statistics over batch and space. running <- (1 - momentum) running + momentum
 /// batch, with the unbiased variance, as in PyTorch.
 struct BatchNormSpec {
@@ -44,10 +63,12 @@ struct BatchNormSpec {
   bool operator==(const BatchNormSpec&) const = default;
 };
 
-enum class ActivationKind { relu, tanh, sigmoid, gelu };  // gelu: the exact one, with erf
+/// gelu: the exact one, with erf. clip: to [0, ceiling], the GraphChallenge's.
+enum class ActivationKind { relu, tanh, sigmoid, gelu, clip };
 
 struct ActivationSpec {
   ActivationKind kind = ActivationKind::relu;
+  double ceiling = 32;  ///< of clip
   bool operator==(const ActivationSpec&) const = default;
 };
 
@@ -83,8 +104,9 @@ struct AddSpec {
   bool operator==(const AddSpec&) const = default;
 };
 
-using LayerSpec = std::variant<ConvolutionSpec, LinearSpec, BatchNormSpec, ActivationSpec, PoolSpec,
-                               GlobalAveragePoolSpec, DropoutSpec, FlattenSpec, AddSpec>;
+using LayerSpec =
+    std::variant<ConvolutionSpec, LinearSpec, SparseLinearSpec, BatchNormSpec, ActivationSpec,
+                 PoolSpec, GlobalAveragePoolSpec, DropoutSpec, FlattenSpec, AddSpec>;
 
 /// "convolution", "linear", "relu", ...: the words of model files and messages.
 std::string_view kind_name(const LayerSpec& layer);

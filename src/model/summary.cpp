@@ -44,6 +44,10 @@ struct LayerText {
   std::string operator()(const LinearSpec& linear) const {
     return fmt::format("linear {}", linear.out_features);
   }
+  std::string operator()(const SparseLinearSpec& sparse) const {
+    return fmt::format("sparse {} ({:.3g} % there)", sparse.pattern->rows,
+                       100 * (1 - sparse.pattern->sparsity()));
+  }
   std::string operator()(const BatchNormSpec&) const { return "bn"; }
   std::string operator()(const PoolSpec& pool) const {
     return fmt::format("{} {}", pool.kind == PoolKind::max ? "max_pool" : "average_pool",

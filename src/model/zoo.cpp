@@ -60,7 +60,7 @@ std::vector<std::int64_t> parse_widths(const std::string& name) {
     list += (list.empty() ? "" : ", ") + entry.name;
   }
   const std::string shown = name.size() > 60 ? name.substr(0, 60) + "..." : name;
-  user_error("unknown model '{}'{}; known are {}, and .toml files", shown,
+  user_error("unknown model '{}'{}; known are {}, graphchallenge:FOLDER and .toml files", shown,
              did_you_mean(shown, names), list);
 }
 
@@ -70,6 +70,8 @@ ModelSpec build(const zoo::Task& task) {
   if (name == "mlp") return zoo::mlp(task, {512, 256});
   if (name.starts_with("mlp:")) return zoo::mlp(task, parse_widths(name));
   if (name == "lenet") return zoo::lenet(task);
+  if (name.starts_with("graphchallenge:")) return zoo::graphchallenge(task, name.substr(15));
+  if (name.starts_with("radixnet:")) return zoo::radixnet(task, name.substr(9));
   if (const auto depth = number_after(name, "vgg");
       depth && among(*depth, std::array{11, 13, 16, 19})) {
     return zoo::vgg(task, *depth);
@@ -96,6 +98,7 @@ std::vector<ZooEntry> zoo_names() {
       {"linear", "softmax regression"},
       {"mlp", "two hidden layers, 512 and 256, with ReLU"},
       {"mlp:512-256-128", "any hidden widths, with ReLU"},
+      {"radixnet:1024x12", "sparse: 12 layers of 1024 neurons, 32 inputs each (GraphChallenge)"},
       {"lenet", "two 5x5 convolutions and two linear layers, for 28x28 or 32x32"},
       {"vgg11", "VGG with BatchNorm, 8 convolutions; a small head below 64 pixels"},
       {"vgg13", "VGG with BatchNorm, 10 convolutions"},

@@ -18,6 +18,10 @@ struct Task {
 /// Hidden layers with ReLU; no widths: softmax regression.
 ModelSpec mlp(const Task& task, const std::vector<std::int64_t>& widths);
 ModelSpec lenet(const Task& task);
+/// Sparse layers as in the GraphChallenge, `size` as in "1024x120".
+ModelSpec radixnet(const Task& task, const std::string& size);
+/// The official network in a folder of TSV files, with its weights and a dense head.
+ModelSpec graphchallenge(const Task& task, const std::string& folder);
 /// 11, 13, 16 or 19.
 ModelSpec vgg(const Task& task, int depth);
 /// 6n+2: BasicBlocks of widths 16, 32, 64; projections (option B) where the shape changes.

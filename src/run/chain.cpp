@@ -17,12 +17,19 @@ Chain::Chain(Network network, const ChainOptions& options)
   tensors_.resize(network_.tensors.size());
   tensors_.front() = batch_desc(network_.input, options.batch);
   for (const NetworkBlock& block : network_.blocks) {
-    const TensorDesc& src = tensor_desc(block.src);
-    if (src.shape.rank() == 0) fail("block '{}' comes before the block it reads from", block.name);
-    blocks_.push_back(std::make_unique<Block>(block.spec, src,
-                                              BlockOptions{.backend = options.backend,
-                                                           .threads = options.threads,
-                                                           .wants_diff_src = block.src != 0}));
+    TensorDesc& src = tensors_[static_cast<std::size_t>(block.src)];
+    if (src.shape.rank() == 0) {
+      if (!network_.cut) fail("block '{}' comes before the block it reads from", block.name);
+      // Rows of others, which only messages write.
+      src = batch_desc({network_.tensors[static_cast<std::size_t>(block.src)]}, options.batch,
+                       rows_layout());
+    }
+    blocks_.push_back(
+        std::make_unique<Block>(block.spec, src,
+                                BlockOptions{.backend = options.backend,
+                                             .threads = options.threads,
+                                             .wants_diff_src = block.src != 0,
+                                             .plain_dst = block.dst == network_.logits()}));
     tensors_[static_cast<std::size_t>(block.dst)] = blocks_.back()->dst_desc();
   }
   if (dst_desc().shape.rank() != 2) {
@@ -30,6 +37,10 @@ Chain::Chain(Network network, const ChainOptions& options)
         "model '{}' ends with shape {}, but the loss needs flat outputs; end it with flatten",
         network_.name, dst_desc().shape);
   }
+}
+
+std::size_t Chain::rows_bytes(std::int64_t rows) const {
+  return batch_desc({rows}, options_.batch, rows_layout()).bytes();
 }
 
 }  // namespace plait

@@ -31,10 +31,15 @@ class Chain {
   const TensorDesc& tensor_desc(int tensor) const {
     return tensors_[static_cast<std::size_t>(tensor)];
   }
+  /// Of so many rows (features) of a tensor in panels.
+  std::size_t rows_bytes(std::int64_t rows) const;
   const TensorDesc& src_desc() const { return tensors_.front(); }
   const TensorDesc& dst_desc() const { return tensor_desc(network_.logits()); }
 
  private:
+  Layout rows_layout() const {
+    return options_.backend == Backend::reference ? Layout::plain : Layout::panels;
+  }
   Network network_;
   ChainOptions options_;
   std::vector<TensorDesc> tensors_;

@@ -8,6 +8,7 @@
 #include "base/hash.hpp"
 #include "base/nearest.hpp"
 #include "model/shapes.hpp"
+#include "run/sparse_indices.hpp"
 
 namespace plait {
 
@@ -30,10 +31,12 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
       blocks_[i].optimizer[static_cast<std::size_t>(k)] = Tensor(size);
     }
   }
-  for (const Entry& entry : entries()) {
-    if (!needs.empty() && !needs[entry.block].weights) continue;
-    write(entry, kWeights, initial_value(entry.parameter->spec, seed, entry.name));
-  }
+  std::vector<Entry> here = entries();
+  std::erase_if(here,
+                [&](const Entry& entry) { return !needs.empty() && !needs[entry.block].weights; });
+  fill(here, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
+    return initial_value(spec, seed, name);
+  });
 }
 
 std::size_t ParameterStore::bytes() const {
@@ -80,20 +83,76 @@ void ParameterStore::write(const Entry& entry, int optimizer_state, const Tensor
                       to.floats().data() + entry.parameter->offset);
 }
 
+const std::string& ParameterStore::Entry::full_name() const {
+  const auto& part = parameter->spec.part;
+  return part == nullptr ? name : part->name;
+}
+
+const ParameterSpec& ParameterStore::Entry::whole() const {
+  const auto& part = parameter->spec.part;
+  return part == nullptr ? parameter->spec : part->whole;
+}
+
+std::vector<ParameterStore::Whole> ParameterStore::wholes(int optimizer_state) const {
+  std::vector<Whole> all;
+  std::map<std::string_view, std::size_t> known;
+  for (const Entry& entry : entries()) {
+    if (optimizer_state >= 0 && !entry.parameter->spec.trainable) continue;
+    Tensor plain = read(entry, blocks_[entry.block], optimizer_state);
+    const auto& part = entry.parameter->spec.part;
+    if (part == nullptr) {
+      all.push_back({&entry.parameter->spec, {entry.name, std::move(plain)}});
+      continue;
+    }
+    const auto [found, is_new] = known.try_emplace(part->name, all.size());
+    if (is_new) all.push_back({&part->whole, {part->name, Tensor(part->whole.shape)}});
+    const std::span<float> whole = all[found->second].tensor.tensor.floats();
+    const std::span<const float> values = plain.floats();
+    for (std::size_t i = 0; i < part->positions.size(); ++i) {
+      whole[static_cast<std::size_t>(part->positions[i])] = values[i];
+    }
+  }
+  return all;
+}
+
+void ParameterStore::fill(const std::vector<Entry>& entries, int optimizer_state,
+                          const WholeValue& value) {
+  std::map<std::string_view, Tensor> wholes;
+  for (const Entry& entry : entries) {
+    const auto& part = entry.parameter->spec.part;
+    if (part == nullptr) {
+      write(entry, optimizer_state, value(entry.name, entry.parameter->spec));
+      continue;
+    }
+    const auto [found, is_new] = wholes.try_emplace(part->name);
+    if (is_new) found->second = value(part->name, part->whole);
+    Tensor plain(entry.parameter->spec.shape);
+    for (std::size_t i = 0; i < part->positions.size(); ++i) {
+      plain.floats()[i] = found->second.floats()[static_cast<std::size_t>(part->positions[i])];
+    }
+    write(entry, optimizer_state, plain);
+  }
+}
+
 std::vector<NamedTensor> ParameterStore::export_weights() const {
   std::vector<NamedTensor> tensors;
-  for (const Entry& entry : entries()) {
-    tensors.push_back({entry.name, read(entry, blocks_[entry.block], kWeights)});
+  for (Whole& whole : wholes(kWeights)) {
+    const std::string name = whole.tensor.name;
+    tensors.push_back(std::move(whole.tensor));
+    if (whole.spec->pattern == nullptr) continue;
+    for (NamedTensor& indices : index_tensors(name, *whole.spec->pattern)) {
+      tensors.push_back(std::move(indices));
+    }
   }
   return tensors;
 }
 
 std::vector<NamedTensor> ParameterStore::export_optimizer() const {
   std::vector<NamedTensor> tensors;
-  for (const Entry& entry : entries()) {
-    for (int k = 0; k < optimizer_states_ && entry.parameter->spec.trainable; ++k) {
+  for (int k = 0; k < optimizer_states_; ++k) {
+    for (Whole& whole : wholes(k)) {
       tensors.push_back(
-          {fmt::format("{}.{}", entry.name, k), read(entry, blocks_[entry.block], k)});
+          {fmt::format("{}.{}", whole.tensor.name, k), std::move(whole.tensor.tensor)});
     }
   }
   return tensors;
@@ -125,6 +184,22 @@ class Incoming {
     by_name_.erase(found);
     return tensor;
   }
+  /// The values of a parameter; the places of a sparse one must be the model's.
+  const Tensor& take_weight(const std::string& name, const ParameterSpec& spec) {
+    const Tensor& values = take(name, spec.shape);
+    if (spec.pattern == nullptr) return values;
+    for (const NamedTensor& wanted : index_tensors(name, *spec.pattern)) {
+      const auto found = by_name_.find(wanted.name);
+      if (found == by_name_.end()) continue;  // values alone, by some other tool
+      if (!same_indices(*found->second, wanted.tensor)) {
+        user_error(
+            "{}: '{}' has its elements elsewhere than the model; is the file of another one?",
+            source_, wanted.name);
+      }
+      by_name_.erase(found);
+    }
+    return values;
+  }
 
   void finish() const {
     if (by_name_.empty()) return;
@@ -144,30 +219,30 @@ class Incoming {
 void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
                                     const std::string& source) {
   Incoming incoming(tensors, source);
-  for (const Entry& entry : entries()) {
-    write(entry, kWeights, incoming.take(entry.name, entry.parameter->spec.shape));
-  }
+  fill(entries(), kWeights, [&](const std::string& name, const ParameterSpec& spec) {
+    return incoming.take_weight(name, spec);
+  });
   incoming.finish();
 }
 
 void ParameterStore::import_optimizer(const std::vector<NamedTensor>& tensors,
                                       const std::string& source) {
   Incoming incoming(tensors, source);
-  for (const Entry& entry : entries()) {
-    for (int k = 0; k < optimizer_states_ && entry.parameter->spec.trainable; ++k) {
-      write(entry, k,
-            incoming.take(fmt::format("{}.{}", entry.name, k), entry.parameter->spec.shape));
-    }
+  std::vector<Entry> trained = entries();
+  std::erase_if(trained, [](const Entry& entry) { return !entry.parameter->spec.trainable; });
+  for (int k = 0; k < optimizer_states_; ++k) {
+    fill(trained, k, [&](const std::string& name, const ParameterSpec& spec) {
+      return incoming.take(fmt::format("{}.{}", name, k), spec.shape);
+    });
   }
   incoming.finish();
 }
 
 std::string ParameterStore::hash() const {
   Hash hash;
-  for (const Entry& entry : entries()) {
-    const Tensor plain = read(entry, blocks_[entry.block], kWeights);
-    hash.add(entry.name);
-    hash.add(plain.data(), plain.bytes());
+  for (const Whole& whole : wholes(kWeights)) {
+    hash.add(whole.tensor.name);
+    hash.add(whole.tensor.tensor.data(), whole.tensor.tensor.bytes());
   }
   return hash.hex();
 }
@@ -188,7 +263,7 @@ void check_weights(const ModelSpec& model, const std::vector<NamedTensor>& tenso
   const std::vector<Shape> borders = border_shapes(model);
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
-      incoming.take(model.blocks[i].name + "." + parameter.name, parameter.shape);
+      incoming.take_weight(model.blocks[i].name + "." + parameter.name, parameter);
     }
   }
   incoming.finish();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,10 +58,21 @@ class ParameterStore {
     std::size_t block;
     const BlockParameter* parameter;
     std::string name;
+    const std::string& full_name() const;
+    const ParameterSpec& whole() const;
   };
   std::vector<Entry> entries() const;
   Tensor read(const Entry& entry, const BlockMemory& memory, int optimizer_state) const;
   void write(const Entry& entry, int optimizer_state, const Tensor& plain);
+  /// Every parameter of the model, pieces put together, with its whole's spec.
+  struct Whole {
+    const ParameterSpec* spec;
+    NamedTensor tensor;
+  };
+  std::vector<Whole> wholes(int optimizer_state) const;
+  using WholeValue = std::function<Tensor(const std::string& name, const ParameterSpec& spec)>;
+  /// Asks for each whole once, and writes it, or the parts of it that are here.
+  void fill(const std::vector<Entry>& entries, int optimizer_state, const WholeValue& value);
 
   const Chain& chain_;
   int optimizer_states_;

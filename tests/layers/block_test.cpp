@@ -137,7 +137,7 @@ class BlockGraph : public testing::TestWithParam<std::tuple<BlockSpec, Backend, 
     std::uint64_t stream = 10;
     for (const BlockParameter& parameter : rig_.block.parameters()) {
       Floats values = random_floats(count(parameter.spec.shape), stream++);
-      const bool positive = parameter.spec.init == Init::ones;
+      const bool positive = parameter.spec.value == 1;
       for (float& x : values) x = positive ? 1.0F + 0.3F * x : 0.3F * x;
       rig_.set_parameter(parameter, values);
     }

@@ -150,7 +150,7 @@ class Rig {
     const std::vector<ParameterSlot> slots = layer_->parameter_slots();
     for (std::size_t i = 0; i < slots.size(); ++i) {
       Floats values = random_floats(count(slots[i].spec.shape), stream + i);
-      const bool positive = slots[i].spec.init == Init::ones;
+      const bool positive = slots[i].spec.value == 1;
       for (float& x : values) x = positive ? 1.0F + 0.5F * x : 0.5F * x;
       set_parameter(i, values);
     }

@@ -51,7 +51,7 @@ TEST(InitialValue, HasTheRightSpread) {
       {.name = "w", .shape = {100'000}, .init = Init::fan_in_uniform, .fan_in = 25}, 1, "w");
   EXPECT_NEAR(std::ranges::max(uniform.floats()), 0.2, 1e-4);  // 1 / sqrt(25)
   EXPECT_NEAR(std::ranges::min(uniform.floats()), -0.2, 1e-4);
-  const Tensor ones = initial_value({.name = "w", .shape = {3}, .init = Init::ones}, 1, "w");
+  const Tensor ones = initial_value({.name = "w", .shape = {3}, .value = 1}, 1, "w");
   EXPECT_EQ(ones.floats()[2], 1);
 }
 

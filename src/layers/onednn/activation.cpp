@@ -25,6 +25,7 @@ Algorithms algorithms_of(ActivationKind kind) {
     case ActivationKind::sigmoid:
       return {algorithm::eltwise_logistic, algorithm::eltwise_logistic_use_dst_for_bwd};
     case ActivationKind::gelu: return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
+    case ActivationKind::clip: break;  // simd/clip
   }
   return {};
 }
@@ -37,7 +38,9 @@ class Activation final : public Layer {
         by_dst_(kind_ != ActivationKind::gelu),
         threads_(request.threads) {
     const Algorithms algorithms = algorithms_of(kind_);
-    const Md md = to_md(desc_);
+    // oneDNN knows no panels; elementwise they are a row of numbers.
+    const Md md =
+        desc_.layout == Layout::panels ? plain_md({desc_.physical_elements()}) : to_md(desc_);
     const auto forward_kind = dnnl::prop_kind::forward_training;
     // The pair must name one algorithm; use_dst variants compute the same forward.
     const Forward::primitive_desc forward({forward_kind, algorithms.backward, md, 0.0F, 0.0F},

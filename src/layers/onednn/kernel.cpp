@@ -14,6 +14,7 @@ Tag tag_of(const TensorDesc& desc) {
     case Layout::plain: return Tag::abcd;
     case Layout::blocked8: return Tag::aBcd8b;
     case Layout::blocked16: return Tag::aBcd16b;
+    case Layout::panels: break;  // sparse layers' own
   }
   return Tag::abcd;
 }

@@ -1,6 +1,8 @@
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/batch_norm_layer.hpp"
+#include "layers/simd/clip.hpp"
 #include "layers/simd/max_pool.hpp"
+#include "layers/sparse/layers.hpp"
 
 namespace plait::onednn {
 
@@ -12,8 +14,12 @@ struct Make {
   using Result = std::unique_ptr<Layer>;
   Result operator()(const ConvolutionSpec&) const { return make_convolution(request); }
   Result operator()(const LinearSpec&) const { return make_linear(request); }
+  Result operator()(const SparseLinearSpec&) const { return sparse::make_linear(request); }
   Result operator()(const BatchNormSpec&) const { return simd::make_batch_norm(request); }
-  Result operator()(const ActivationSpec&) const { return make_activation(request); }
+  Result operator()(const ActivationSpec& activation) const {
+    return activation.kind == ActivationKind::clip ? simd::make_clip(request)
+                                                   : make_activation(request);
+  }
   Result operator()(const PoolSpec&) const {
     Result ours = simd::make_max_pool(request);
     return ours != nullptr ? std::move(ours) : make_pool(request);
@@ -27,7 +33,11 @@ struct Make {
 }  // namespace
 
 std::unique_ptr<Layer> make_layer(const LayerRequest& request) {
-  if (request.convert_to) return make_conversion(request);
+  if (request.convert_to) {
+    const bool panels =
+        request.srcs[0].layout == Layout::panels || *request.convert_to == Layout::panels;
+    return panels ? sparse::make_conversion(request) : make_conversion(request);
+  }
   return std::visit(Make{request}, request.spec);
 }
 

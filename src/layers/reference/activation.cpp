@@ -1,4 +1,5 @@
-// Elementwise activations. relu, tanh and sigmoid find their derivative from dst, gelu from src:
+// Elementwise activations. relu, tanh, sigmoid and clip find their derivative from dst, gelu from
+// src:
 //   gelu(x) = x P(x),  gelu'(x) = P(x) + x p(x),  P(x) = (1 + erf(x / sqrt 2)) / 2,  p = P'.
 #include <cmath>
 #include <numbers>
@@ -18,7 +19,9 @@ double normal_density(double x) {
 class Activation final : public PlainLayer {
  public:
   explicit Activation(const LayerRequest& request)
-      : PlainLayer(request), kind_(std::get<ActivationSpec>(request.spec).kind) {}
+      : PlainLayer(request),
+        kind_(std::get<ActivationSpec>(request.spec).kind),
+        ceiling_(std::get<ActivationSpec>(request.spec).ceiling) {}
 
   LayerTraits traits() const override {
     const bool from_src = kind_ == ActivationKind::gelu;
@@ -48,6 +51,7 @@ class Activation final : public PlainLayer {
       case ActivationKind::tanh: return std::tanh(x);
       case ActivationKind::sigmoid: return 1.0 / (1.0 + std::exp(-x));
       case ActivationKind::gelu: return x * normal_cdf(x);
+      case ActivationKind::clip: return x < 0 ? 0 : x > ceiling_ ? ceiling_ : x;
     }
     return x;
   }
@@ -59,11 +63,13 @@ class Activation final : public PlainLayer {
       case ActivationKind::tanh: return 1.0 - from * from;
       case ActivationKind::sigmoid: return from * (1.0 - from);
       case ActivationKind::gelu: return normal_cdf(from) + from * normal_density(from);
+      case ActivationKind::clip: return from > 0 && from < ceiling_ ? 1 : 0;
     }
     return 1;
   }
 
   ActivationKind kind_;
+  double ceiling_;
 };
 
 }  // namespace

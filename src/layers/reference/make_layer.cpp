@@ -12,6 +12,9 @@ struct Make {
     return make_convolution(request);
   }
   std::unique_ptr<Layer> operator()(const LinearSpec&) const { return make_linear(request); }
+  std::unique_ptr<Layer> operator()(const SparseLinearSpec&) const {
+    return make_sparse_linear(request);
+  }
   std::unique_ptr<Layer> operator()(const BatchNormSpec&) const { return make_batch_norm(request); }
   std::unique_ptr<Layer> operator()(const ActivationSpec&) const {
     return make_activation(request);

@@ -22,6 +22,7 @@ class PlainLayer : public Layer {
 
 std::unique_ptr<Layer> make_convolution(const LayerRequest& request);
 std::unique_ptr<Layer> make_linear(const LayerRequest& request);
+std::unique_ptr<Layer> make_sparse_linear(const LayerRequest& request);
 std::unique_ptr<Layer> make_batch_norm(const LayerRequest& request);
 std::unique_ptr<Layer> make_activation(const LayerRequest& request);
 std::unique_ptr<Layer> make_max_pool(const LayerRequest& request);

@@ -1,0 +1,90 @@
+// Sparse linear: dst[n,o] = f(bias[o] + sum over the pattern of weight[k] src[n,column[k]]).
+#include "layers/reference/plain_layer.hpp"
+
+namespace plait::reference {
+
+namespace {
+
+class SparseLinear final : public PlainLayer {
+ public:
+  explicit SparseLinear(const LayerRequest& request)
+      : PlainLayer(request), spec_(std::get<SparseLinearSpec>(request.spec)) {
+    if (!request.activation) return;
+    LayerRequest activation = request;
+    activation.spec = *request.activation;
+    activation.srcs = {dst_};
+    activation_ = make_activation(activation);
+  }
+
+  LayerTraits traits() const override { return {.weights_reads_src = true}; }
+
+  void forward(const LayerArgs& args) override {
+    for (std::int64_t n = 0; n < src_.shape[0]; ++n) {
+      const float* src = args.src[0] + n * src_.shape[1];
+      std::int64_t k = 0;
+      for (std::int64_t o = 0; o < dst_.shape[1]; ++o) {
+        double sum = spec_.adds   ? args.dst[n * dst_.shape[1] + o]
+                     : spec_.bias ? args.weights[slots_[1].offset + o]
+                                  : 0.0F;
+        for (const std::int32_t i : spec_.pattern->row(o)) {
+          sum += static_cast<double>(args.weights[k++]) * src[i];
+        }
+        args.dst[n * dst_.shape[1] + o] = static_cast<float>(sum);
+      }
+    }
+    if (activation_ == nullptr) return;
+    LayerArgs in_place = args;
+    in_place.src[0] = args.dst;
+    activation_->forward(in_place);
+  }
+
+  void backward_data(const LayerArgs& args) override {
+    std::vector<double> sums(static_cast<std::size_t>(src_.shape[1]));
+    for (std::int64_t n = 0; n < src_.shape[0]; ++n) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      const float* diff_dst = args.diff_dst + n * dst_.shape[1];
+      std::int64_t k = 0;
+      for (std::int64_t o = 0; o < dst_.shape[1]; ++o) {
+        for (const std::int32_t i : spec_.pattern->row(o)) {
+          sums[static_cast<std::size_t>(i)] += static_cast<double>(args.weights[k++]) * diff_dst[o];
+        }
+      }
+      for (std::int64_t i = 0; i < src_.shape[1]; ++i) {
+        args.diff_src[n * src_.shape[1] + i] =
+            static_cast<float>(sums[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
+
+  void backward_weights(const LayerArgs& args) override {
+    const std::int64_t batch = src_.shape[0];
+    const std::int64_t in = src_.shape[1];
+    const std::int64_t out = dst_.shape[1];
+    std::int64_t k = 0;
+    for (std::int64_t o = 0; o < out; ++o) {
+      for (const std::int32_t i : spec_.pattern->row(o)) {
+        double sum = 0;
+        for (std::int64_t n = 0; n < batch; ++n) {
+          sum += static_cast<double>(args.diff_dst[n * out + o]) * args.src[0][n * in + i];
+        }
+        args.diff_weights[k++] = static_cast<float>(sum);
+      }
+      if (!spec_.bias) continue;
+      double sum = 0;
+      for (std::int64_t n = 0; n < batch; ++n) sum += args.diff_dst[n * out + o];
+      args.diff_weights[slots_[1].offset + o] = static_cast<float>(sum);
+    }
+  }
+
+ private:
+  SparseLinearSpec spec_;
+  std::unique_ptr<Layer> activation_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_sparse_linear(const LayerRequest& request) {
+  return std::make_unique<SparseLinear>(request);
+}
+
+}  // namespace plait::reference

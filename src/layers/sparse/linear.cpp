@@ -1,0 +1,117 @@
+// Sparse linear: dst = f(bias + W src) with samples innermost. f is fused forward only: its
+// gradient is the next step's, where both backward tasks find it.
+#include "layers/sparse/layers.hpp"
+#include "layers/sparse/sparse_kernels.hpp"
+
+namespace plait::sparse {
+
+namespace {
+
+Activation fused(const std::optional<ActivationSpec>& spec) {
+  if (!spec) return {};
+  const auto ceiling = static_cast<float>(spec->ceiling);
+  switch (spec->kind) {
+    case plait::ActivationKind::relu: return {ActivationKind::relu};
+    case plait::ActivationKind::tanh: return {ActivationKind::tanh};
+    case plait::ActivationKind::clip: return {ActivationKind::clip, ceiling};
+    default: return {};
+  }
+}
+
+class Linear final : public Layer {
+ public:
+  explicit Linear(const LayerRequest& request)
+      : spec_(std::get<SparseLinearSpec>(request.spec)),
+        kernels_(*spec_.pattern),
+        panels_(panels_for(request.srcs[0].shape[0])),
+        activation_(fused(request.activation)),
+        threads_(request.threads),
+        dst_desc_{.shape = {request.srcs[0].shape[0], spec_.pattern->rows},
+                  .layout = Layout::panels} {
+    place_parameters(layer_parameters(request.spec, request.srcs[0].shape.without_front()));
+  }
+
+  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  LayerTraits traits() const override { return {.weights_reads_src = true}; }
+
+  void forward(const LayerArgs& args) override {
+    if (spec_.adds) {
+      kernels_.forward_add(panels_, args.weights, args.src[0], args.dst, activation_, threads_);
+    } else {
+      kernels_.forward(panels_, args.weights, bias_of(args.weights), args.src[0], args.dst,
+                       activation_, threads_);
+    }
+  }
+  void backward_data(const LayerArgs& args) override {
+    kernels_.backward_data(panels_, args.weights, args.diff_dst, args.diff_src, false, threads_);
+  }
+  void backward_weights(const LayerArgs& args) override {
+    kernels_.backward_weights(panels_, args.src[0], args.diff_dst, args.diff_weights,
+                              bias_of(args.diff_weights), threads_);
+  }
+
+  void pack_parameter(std::size_t index, const float* plain, float* physical) const override {
+    if (index != 0) return Layer::pack_parameter(index, plain, physical);
+    kernels_.pack(plain, physical);
+  }
+  void unpack_parameter(std::size_t index, const float* physical, float* plain) const override {
+    if (index != 0) return Layer::unpack_parameter(index, physical, plain);
+    kernels_.unpack(physical, plain);
+  }
+
+ private:
+  template <class T>
+  T* bias_of(T* parameters) const {
+    return spec_.bias ? parameters + slots_[1].offset : nullptr;
+  }
+
+  SparseLinearSpec spec_;
+  SparseKernels kernels_;
+  Panels panels_;
+  Activation activation_;
+  int threads_;
+  TensorDesc dst_desc_;
+};
+
+class Conversion final : public Layer {
+ public:
+  explicit Conversion(const LayerRequest& request)
+      : panels_(panels_for(request.srcs[0].shape[0])),
+        features_(request.srcs[0].shape[1]),
+        threads_(request.threads),
+        dst_desc_{.shape = request.srcs[0].shape, .layout = *request.convert_to} {}
+
+  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  LayerTraits traits() const override { return {}; }
+  void forward(const LayerArgs& args) override { convert(dst_desc_.layout, args.src[0], args.dst); }
+  void backward_data(const LayerArgs& args) override {
+    convert(dst_desc_.layout == Layout::panels ? Layout::plain : Layout::panels, args.diff_dst,
+            args.diff_src);
+  }
+
+ private:
+  void convert(Layout to, const float* src, float* dst) const {
+    if (to == Layout::panels) {
+      to_panels(panels_, features_, src, dst, threads_);
+    } else {
+      from_panels(panels_, features_, src, dst, threads_);
+    }
+  }
+
+  Panels panels_;
+  std::int64_t features_;
+  int threads_;
+  TensorDesc dst_desc_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_linear(const LayerRequest& request) {
+  return std::make_unique<Linear>(request);
+}
+
+std::unique_ptr<Layer> make_conversion(const LayerRequest& request) {
+  return std::make_unique<Conversion>(request);
+}
+
+}  // namespace plait::sparse

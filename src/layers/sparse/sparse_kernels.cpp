@@ -1,0 +1,95 @@
+#include "layers/sparse/sparse_kernels.hpp"
+
+#include <omp.h>
+
+#include "layers/sparse/kernels.hpp"
+
+namespace plait::sparse {
+
+namespace {
+
+/// Calls run(range) on every thread, with its share of all tiles of so many panels.
+template <class Run>
+void shared(const Tiles& tiles, std::int64_t panels, int threads, const Run& run) {
+  if (threads == 1) return run(share_of(tiles, panels, 0, 1));  // a team of one is not free
+#pragma omp parallel num_threads(threads)
+  run(share_of(tiles, panels, omp_get_thread_num(), omp_get_num_threads()));
+}
+
+}  // namespace
+
+SparseKernels::SparseKernels(const SparsePattern& pattern)
+    : rows_(pattern.rows), columns_(pattern.columns), layout_(pattern) {}
+
+void SparseKernels::pack(const float* plain, float* physical) const {
+  for (const std::int32_t origin : layout_.origin) *physical++ = plain[origin];
+}
+
+void SparseKernels::unpack(const float* physical, float* plain) const {
+  for (const std::int32_t origin : layout_.origin) plain[origin] = *physical++;
+}
+
+void SparseKernels::forward(const Panels& panels, const float* weights, const float* bias,
+                            const float* src, float* dst, const Activation& activation,
+                            int threads) const {
+  const ProductArgs args{.panels = panels,
+                         .src_features = columns_,
+                         .dst_features = rows_,
+                         .weights = weights,
+                         .src = src,
+                         .dst = dst,
+                         .bias = bias,
+                         .add = false,
+                         .activation = activation};
+  shared(layout_.forward, panels.count, threads,
+         [&](const TileRange& range) { multiply(layout_, args, range); });
+}
+
+void SparseKernels::forward_add(const Panels& panels, const float* weights, const float* src,
+                                float* dst, const Activation& activation, int threads) const {
+  const ProductArgs args{.panels = panels,
+                         .src_features = columns_,
+                         .dst_features = rows_,
+                         .weights = weights,
+                         .src = src,
+                         .dst = dst,
+                         .bias = nullptr,
+                         .add = true,
+                         .activation = activation};
+  shared(layout_.forward, panels.count, threads,
+         [&](const TileRange& range) { multiply(layout_, args, range); });
+}
+
+void SparseKernels::backward_data(const Panels& panels, const float* weights, const float* delta,
+                                  float* diff_src, bool add, int threads) const {
+  const ProductArgs args{.panels = panels,
+                         .src_features = rows_,
+                         .dst_features = columns_,
+                         .weights = weights,
+                         .src = delta,
+                         .dst = diff_src,
+                         .bias = nullptr,
+                         .add = add,
+                         .activation = {}};
+  shared(layout_.backward_data, panels.count, threads,
+         [&](const TileRange& range) { multiply_transposed(layout_, args, range); });
+}
+
+void SparseKernels::backward_weights(const Panels& panels, const float* src, const float* delta,
+                                     float* diff_weights, float* diff_bias, int threads) const {
+  const GradientArgs args{.panels = panels,
+                          .src_features = columns_,
+                          .dst_features = rows_,
+                          .src = src,
+                          .delta = delta,
+                          .diff_weights = diff_weights,
+                          .diff_bias = diff_bias};
+  const auto end_of = [&](const TilePosition& position) {
+    return position.panel > 0 ? std::ssize(layout_.gradient.tile) : position.tile;
+  };
+  shared(layout_.gradient, 1, threads, [&](const TileRange& range) {
+    sum_gradient(layout_, args, end_of(range.begin), end_of(range.end));
+  });
+}
+
+}  // namespace plait::sparse
