@@ -25,5 +25,6 @@ function(plait_install)
                 ${PROJECT_BINARY_DIR}/plait-config-version.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/PlaitDependencies.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/Finddnnl.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/Findzoltan.cmake
           DESTINATION ${package_dir})
 endfunction()

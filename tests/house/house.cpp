@@ -30,7 +30,8 @@ const std::vector<ThirdParty>& third_parties() {
       {"openssl/", {"data/"}},
       {"zlib.h", {"data/"}},
       {"xxhash.h", {"base/"}},
-      {"mpi.h", {"transport/mpi/"}},
+      {"mpi.h", {"transport/mpi/", "partition/zoltan/"}},
+      {"zoltan", {"partition/zoltan/"}},
       {"hwloc.h", {"run/"}},
   };
   return table;

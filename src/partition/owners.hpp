@@ -1,0 +1,29 @@
+// From vertices back to rows, and the news of how far we are.
+#pragma once
+
+#include <functional>
+
+#include "partition/chain.hpp"
+
+namespace plait {
+
+/// Our random streams are Purpose::shuffle with this number or a little more.
+inline constexpr std::uint64_t kPartitionStream = std::uint64_t{1} << 40;
+
+Partition to_partition(const Chain& chain, bool own_input);
+
+class Progress {
+ public:
+  Progress(const std::function<void(int, int)>& tell, int all) : tell_(tell), all_(all) {}
+  void step() {
+    ++done_;
+    if (tell_) tell_(done_, all_);
+  }
+
+ private:
+  const std::function<void(int, int)>& tell_;
+  int done_ = 0;
+  int all_;
+};
+
+}  // namespace plait
