@@ -67,6 +67,8 @@ constexpr std::array kFields{
     Field{"pin", &C::pin, kMachine, "HOW", "threads to cores: auto, cores or none", false},
     Field{"microbatches", &C::microbatches, kMachine, "N",
           "pieces a worker's share of a batch is computed in"},
+    Field{"partition", &C::partition, kMachine, "HOW",
+          "sparse_rows: FILE of plait partition, or merged, zoltan, block, random"},
     Field{"pipeline", &C::pipeline, kPipelines, "MODE",
           "layerpipe: sync, or async (weights some updates old)"},
     Field{"weights", &C::weights, kPipelines, "HOW",

@@ -3,7 +3,9 @@
 
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "model/graphchallenge.hpp"
 #include "model/model_file.hpp"
+#include "model/radixnet.hpp"
 #include "model/summary.hpp"
 #include "model/zoo.hpp"
 
@@ -33,6 +35,8 @@ int run_models(const Arguments& arguments) {
 
 Shape usual_input(const std::string& model) {
   if (model.ends_with(".toml")) return {};
+  if (model.starts_with("radixnet:")) return {parse_radixnet(model.substr(9)).neurons};
+  if (model.starts_with("graphchallenge:")) return {graphchallenge_neurons(model.substr(15))};
   for (const std::string_view colour : {"vgg", "resnet", "preresnet"}) {
     if (model.starts_with(colour)) return {3, 32, 32};
   }

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "cli/numbers.hpp"
+#include "cli/partition_file.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
@@ -163,6 +164,7 @@ class Comparison {
     pipeline_ = pipeline_request(
         arguments.text("--pipeline", "sync"), arguments.text("--weights", "stash"),
         arguments.integer("--in-flight", 0, {0, 1 << 20}), !arguments.on("--no-replicas"));
+    partition_ = arguments.text("--partition", "merged");
     const Machine one{.inside = kUsualInside, .between = kUsualBetween};
     serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
     const std::vector<std::string> names = wanted_strategies(arguments);
@@ -264,7 +266,8 @@ class Comparison {
                                 .batch = subject_.batch,
                                 .microbatches = microbatches_,
                                 .wire_bytes = wire_bytes_,
-                                .pipeline = pipeline_});
+                                .pipeline = pipeline_,
+                                .partition = row_partitioner(partition_, 1)});
   }
 
   Outcome play(Plan plan) const {
@@ -287,6 +290,7 @@ class Comparison {
   int microbatches_ = 1;
   int wire_bytes_ = 4;
   PipelineRequest pipeline_{};
+  std::string partition_;
   double serial_seconds_ = 0;
   std::vector<Outcome> outcomes_;
   std::vector<std::string> refused_;
@@ -344,6 +348,10 @@ Verb plan_verb() {
                    .value = "LIST",
                    .help = "all, or names with commas",
                    .standard = "all"},
+                  {.name = "--partition",
+                   .value = "HOW",
+                   .help = "sparse_rows: FILE of plait partition, or merged, zoltan, block, random",
+                   .standard = "merged"},
                   {.name = "--pipeline",
                    .value = "MODE",
                    .help = "layerpipe: sync, or async (weights some updates old)",

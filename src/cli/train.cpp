@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json.hpp"
+#include "cli/partition_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
@@ -135,7 +136,8 @@ Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& m
                          .wire_bytes = config.wire == "bf16" ? 2 : 4,
                          .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
                          .pipeline = pipeline_request(config.pipeline, config.weights,
-                                                      config.in_flight, config.replicas)});
+                                                      config.in_flight, config.replicas),
+                         .partition = row_partitioner(config.partition, config.seed)});
   plan.machine = machine;
   return plan;
 }

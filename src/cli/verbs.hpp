@@ -13,6 +13,7 @@ Verb train_verb(MpiWorld* mpi);
 Verb plan_verb();
 Verb eval_verb();
 Verb profile_verb();
+Verb partition_verb();
 Verb data_verb();
 Verb models_verb();
 

@@ -31,8 +31,9 @@ class CostModel {
   virtual std::string source() const = 0;
 };
 
-/// Seconds a load or compute task takes on a worker whose node has `busy` working workers; 0 for
-/// communication. Of `clip`: as if the worker updated the whole network.
+/// Seconds a load or compute task takes (of a piece: its share of what the whole block takes) on a
+/// worker whose node has `busy` working workers; 0 for communication. Of `clip`: as if the worker
+/// updated the whole network.
 double task_seconds(const CostModel& cost, const Plan& plan, const Task& task, int busy);
 
 /// Of `clip`: the norm of the gradients that this worker updates.

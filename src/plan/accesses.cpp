@@ -21,6 +21,7 @@ class Collector {
     read(Role::tensor, block.src);
     if (block.parameters > 0) read(Role::weights, task_.block);
     if (block.state > 0 && !task_.accumulate) read_and_write(Role::state, task_.block);
+    if (block.adds) read(Role::tensor, block.dst);
     write(Role::tensor, block.dst);
     write(Role::saved, task_.block);
   }
@@ -99,8 +100,11 @@ void accesses_into(const Plan& plan, const Task& task, const std::vector<Backwar
       break;
     case TaskKind::send:
       collect.read(task.role, is_of_tensor(task.role) ? task.tensor : task.block);
+      if (packs(task)) collect.write(Role::packed, packed_index(task));
       break;
     case TaskKind::receive:
+      if (packs(task)) collect.write(Role::packed, packed_index(task));
+      if (packs(task) && task.accumulate) collect.read(task.role, task.tensor);
       collect.write(task.role, is_of_tensor(task.role) ? task.tensor : task.block);
       break;
     case TaskKind::reduce_start:

@@ -62,6 +62,30 @@ void check_head(const Plan& plan, FaultList& faults) {
   }
 }
 
+/// The owner's tensor has the rows of the list; the other side's is as long as the list.
+std::string wrong_list(const Plan& plan, const Task& task) {
+  if (!in_range(task.list, plan.row_lists.size()) || !is_of_tensor(task.role)) {
+    return fmt::format("there is no row list {} of a tensor, only {}", task.list,
+                       plan.row_lists.size());
+  }
+  const std::vector<std::int32_t>& rows = plan.row_lists[static_cast<std::size_t>(task.list)];
+  const std::int64_t elements = plan.network.tensors[static_cast<std::size_t>(task.tensor)];
+  const bool ascending =
+      std::ranges::adjacent_find(rows, std::ranges::greater_equal{}) == rows.end();
+  if (rows.empty() || !ascending || rows.front() < 0) {
+    return fmt::format("row list {} does not ascend from 0", task.list);
+  }
+  if (packs(task) && rows.back() >= elements) {
+    return fmt::format("row list {} has row {}, but tensor {} only {}", task.list, rows.back(),
+                       task.tensor, elements);
+  }
+  if (!packs(task) && static_cast<std::int64_t>(rows.size()) != elements) {
+    return fmt::format("row list {} has {} rows, but tensor {} has {}", task.list, rows.size(),
+                       task.tensor, elements);
+  }
+  return "";
+}
+
 /// Empty where the task is as it should be.
 std::string wrong_number(const Plan& plan, int worker, const Task& task) {
   switch (task.kind) {
@@ -85,6 +109,9 @@ std::string wrong_number(const Plan& plan, int worker, const Task& task) {
       }
       if (!is_of_tensor(task.role) && !in_range(task.block, plan.network.blocks.size())) {
         return fmt::format("there is no block {}, only {}", task.block, plan.network.size());
+      }
+      if (task.list >= 0) {
+        if (const std::string what = wrong_list(plan, task); !what.empty()) return what;
       }
       if (!in_range(task.peer, plan.programs.size()) || task.peer == worker) {
         return fmt::format("the peer must be another one of the {} workers", plan.workers());

@@ -15,7 +15,7 @@ namespace {
 struct ChannelKey {
   int from = 0;
   int to = 0;
-  int index = 0;  ///< of a tensor or a block
+  int index = 0;  ///< channel_index()
   Role role = Role::tensor;
   Samples samples{};
   bool operator==(const ChannelKey&) const = default;
@@ -62,7 +62,7 @@ class MessageCheck {
     const bool sends = task.kind == TaskKind::send;
     const ChannelKey key{.from = sends ? here.worker : task.peer,
                          .to = sends ? task.peer : here.worker,
-                         .index = is_of_tensor(task.role) ? task.tensor : task.block,
+                         .index = channel_index(task),
                          .role = task.role,
                          .samples = task.samples};
     const auto [found, is_new] =

@@ -23,6 +23,7 @@ std::string text_of(const Plan& plan, const Value& value) {
     case Role::tensor: return fmt::format("tensor {}", value.index);
     case Role::diff: return fmt::format("the gradient of tensor {}", value.index);
     case Role::targets: return "the targets";
+    case Role::packed: return fmt::format("the rows of list {}", value.index / 2);
     case Role::partial:
     case Role::gradient:
       return fmt::format("the gradient of {}",
@@ -48,7 +49,11 @@ class ValueCheck {
         const Moment moment{tasks[i].offset, static_cast<int>(i)};
         for (const Access& access : list_) {
           if (access.writes != writes || !is_made(access.value.role)) continue;
-          writes ? write(access.value, moment) : read(access.value, moment);
+          if (writes) {
+            write(access.value, moment, reads_too(access.value));
+          } else {
+            read(access.value, moment);
+          }
         }
       }
     }
@@ -56,10 +61,16 @@ class ValueCheck {
   }
 
  private:
-  void write(const Value& value, const Moment& moment) {
+  /// A task that reads what it writes adds to it.
+  bool reads_too(const Value& value) const {
+    return std::ranges::any_of(
+        list_, [&](const Access& access) { return !access.writes && access.value == value; });
+  }
+
+  void write(const Value& value, const Moment& moment, bool adds) {
     bool is_new = false;
     ValueUse& use = table_.use(table_.intern(value, is_new));
-    if (!is_new && use.writer != moment.position && has_one_writer(value.role)) {
+    if (!is_new && !adds && use.writer != moment.position && has_one_writer(value.role)) {
       faults_.add(worker_, moment.position,
                   fmt::format("writes {}, which {} (task {}) has written for the same minibatch",
                               text_of(plan_, value),

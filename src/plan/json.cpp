@@ -55,6 +55,7 @@ Json task_json(const Task& task) {
   put("peer", task.peer, usual.peer);
   put("group", task.group, usual.group);
   put("bucket", task.bucket, usual.bucket);
+  put("list", task.list, usual.list);
   if (takes_samples(task.kind) && task.samples != usual.samples) {
     json["samples"] = {task.samples.begin, task.samples.end, task.samples.of};
   }
@@ -99,6 +100,7 @@ std::string to_json(const Plan& plan, int indent) {
                   {"depth", plan.depth()},
                   {"groups", plan.groups},
                   {"buckets", std::move(buckets)},
+                  {"row_lists", plan.row_lists},
                   {"workers", std::move(workers)}};
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

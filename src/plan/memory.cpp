@@ -25,6 +25,11 @@ auto order_of(const Value& value) {
                     value.samples.of);
 }
 
+/// A packed value is used by its own task only, and until that task ends.
+Moment last_of(const Task& task, std::size_t position) {
+  return {task.offset, static_cast<int>(position)};
+}
+
 /// Walks the program twice: a value may be read before the program's text writes it (in a pipeline
 /// the writer can stand further down, with a smaller offset).
 void collect_uses(const Plan& plan, int worker, const std::vector<BackwardReads>& reads,
@@ -34,9 +39,11 @@ void collect_uses(const Plan& plan, int worker, const std::vector<BackwardReads>
   for (const bool writes : {true, false}) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       accesses_into(plan, tasks[i], reads, list);
-      const bool received = tasks[i].kind == TaskKind::receive;
-      const Moment moment{tasks[i].offset, received ? -1 : static_cast<int>(i)};
       for (const Access& access : list) {
+        // Where rows are packed, it is the packed ones that travel.
+        const bool travels = !packs(tasks[i]) || access.value.role == Role::packed;
+        const bool received = tasks[i].kind == TaskKind::receive && travels;
+        const Moment moment{tasks[i].offset, received ? -1 : static_cast<int>(i)};
         if (access.writes != writes || is_permanent(access.value.role)) continue;
         int number = writes ? -1 : table.find(access.value);
         bool is_new = false;
@@ -44,8 +51,9 @@ void collect_uses(const Plan& plan, int worker, const std::vector<BackwardReads>
         ValueUse& use = table.use(number);
         use.first = is_new ? moment : std::min(use.first, moment);
         use.last = is_new ? moment : std::max(use.last, moment);
+        if (access.value.role == Role::packed) use.last = std::max(use.last, last_of(tasks[i], i));
         use.received = use.received || received;
-        use.sent = use.sent || tasks[i].kind == TaskKind::send;
+        use.sent = use.sent || (tasks[i].kind == TaskKind::send && travels);
       }
     }
   }
@@ -128,6 +136,9 @@ std::size_t estimated_size(const Plan& plan, const Value& value) {
       break;
     }
     case Role::partial: elements = plan.network.blocks.at(index).parameters; break;
+    case Role::packed:
+      elements = static_cast<std::int64_t>(plan.row_lists.at(index / 2).size()) * samples;
+      break;
     case Role::weights:
     case Role::gradient:
     case Role::state: break;

@@ -20,7 +20,12 @@ struct NetworkBlock {
   std::int64_t macs = 0;        ///< forward, one sample
   /// Elements per sample that forward leaves for backward beside src and dst.
   std::int64_t inner_elements = 0;
-  BlockSpec spec{};  ///< without nodes when only its costs are known (published profiles)
+  BlockSpec spec{};   ///< without nodes when only its costs are known (published profiles)
+  bool adds = false;  ///< forward adds to dst what others have written there
+  /// Of a piece of a block (Network::cut): the block of the model, and the piece's share of its
+  /// work.
+  int whole = -1;
+  double share = 1;
 };
 
 struct Network {
@@ -28,6 +33,7 @@ struct Network {
   std::vector<NetworkBlock> blocks;
   std::vector<std::int64_t> tensors;  ///< elements per sample; tensor 0 is the input
   Shape input{};
+  bool cut = false;  ///< its blocks are pieces of the model's (ParameterPart names them)
 
   int size() const { return static_cast<int>(blocks.size()); }
   std::int64_t parameters() const;

@@ -36,11 +36,19 @@ std::int64_t shard_size(std::int64_t n, int members, int member) {
   return begin(member + 1) - begin(member);
 }
 
+/// "12 rows of " on the side that picks them.
+std::string rows_text(const Plan& plan, const Task& task) {
+  if (!packs(task) || task.list >= static_cast<int>(plan.row_lists.size())) return "";
+  return fmt::format("{} rows of ", plan.row_lists[static_cast<std::size_t>(task.list)].size());
+}
+
 /// "tensor 5", "the gradient of tensor 5", "what forward leaves of conv1", "the weights of conv1".
 std::string message_text(const Plan& plan, const Task& task) {
   switch (task.role) {
-    case Role::tensor: return fmt::format("tensor {}", task.tensor);
-    case Role::diff: return fmt::format("the gradient of tensor {}", task.tensor);
+    case Role::tensor:
+    case Role::diff:
+      return fmt::format("{}{}tensor {}", rows_text(plan, task),
+                         task.role == Role::diff ? "the gradient of " : "", task.tensor);
     case Role::saved: return "what forward leaves of " + block_text(plan, task.block);
     case Role::pending: return "what backward_data leaves of " + block_text(plan, task.block);
     default: return fmt::format("the {} of {}", name_of(task.role), block_text(plan, task.block));
@@ -49,6 +57,9 @@ std::string message_text(const Plan& plan, const Task& task) {
 
 /// Per sample; of weights, all.
 std::int64_t message_elements(const Plan& plan, const Task& task) {
+  if (task.list >= 0) {
+    return static_cast<std::int64_t>(plan.row_lists.at(static_cast<std::size_t>(task.list)).size());
+  }
   if (is_of_tensor(task.role))
     return plan.network.tensors.at(static_cast<std::size_t>(task.tensor));
   const NetworkBlock& block = plan.network.blocks.at(static_cast<std::size_t>(task.block));

@@ -50,7 +50,8 @@ struct Plan {
   OldWeights old_weights = OldWeights::stash;
   std::vector<std::vector<int>> groups{};  ///< workers, ascending
   std::vector<Bucket> buckets{};
-  std::vector<Program> programs{};  ///< one per worker
+  std::vector<std::vector<std::int32_t>> row_lists{};  ///< rows of tensors that travel, ascending
+  std::vector<Program> programs{};                     ///< one per worker
 
   int workers() const { return static_cast<int>(programs.size()); }
   /// The largest offset.

@@ -28,6 +28,7 @@ std::string_view name_of(Role role) {
     case Role::saved: return "saved";
     case Role::pending: return "pending";
     case Role::partial: return "partial";
+    case Role::packed: return "packed";
     case Role::weights: return "weights";
     case Role::gradient: return "gradient";
     case Role::state: return "state";

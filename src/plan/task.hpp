@@ -15,6 +15,7 @@ enum class Role : std::uint8_t {
   saved,    ///< index: block; forward .. its last backward
   pending,  ///< index: block; backward_data .. backward_weights
   partial,  ///< index: block; gradient of one microbatch before it is added
+  packed,   ///< index: packed_index(); rows of a tensor on their way
   weights,  ///< index: block; lives as long as the run, like the next two
   gradient,
   state,
@@ -67,13 +68,18 @@ struct Task {
   TaskKind kind = TaskKind::load;
   Role role = Role::tensor;  ///< send, receive: tensor, diff, saved, pending or weights
   /// Not the first microbatch: backward adds to the gradient, forward leaves the running statistics
-  /// alone, so that they move once per minibatch.
+  /// alone, so that they move once per minibatch. Of a receive with a list: it adds.
   bool accumulate = false;
   int block = -1;
   int tensor = -1;
   int peer = -1;
   int group = -1;   ///< index of Plan::groups
   int bucket = -1;  ///< index of Plan::buckets
+  /// Index of Plan::row_lists: a message carries some rows of a tensor. The owner's side picks
+  /// them: a send of a tensor takes the rows of `tensor`, its receive fills all of another one; a
+  /// send of a diff is all of that one, its receive puts it into the rows of the owner's diff, or
+  /// adds it there (`accumulate`).
+  int list = -1;
   Samples samples{};
   /// forward and backward_data of minibatch m read the weights that the update of minibatch
   /// m - 1 - delay left: 0 is plain SGD.
@@ -85,5 +91,21 @@ struct Task {
 
   bool runs_at(std::int64_t step) const { return step % every == phase; }
 };
+
+/// What tells a message from others between the same two workers, beside role and samples.
+constexpr int channel_index(const Task& task) {
+  if (task.list >= 0) return -1 - task.list;
+  return is_of_tensor(task.role) ? task.tensor : task.block;
+}
+
+/// Whether this side of a message picks rows, and so needs memory to pack them.
+constexpr bool packs(const Task& task) {
+  return task.list >= 0 && ((task.kind == TaskKind::send && task.role == Role::tensor) ||
+                            (task.kind == TaskKind::receive && task.role == Role::diff));
+}
+/// Index of the `packed` value of such a task.
+constexpr int packed_index(const Task& task) {
+  return 2 * task.list + (task.kind == TaskKind::receive ? 1 : 0);
+}
 
 }  // namespace plait

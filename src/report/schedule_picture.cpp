@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <set>
 
@@ -12,6 +11,7 @@
 #include "report/schedule_picture_bars.hpp"
 #include "report/schedule_picture_style.hpp"
 #include "report/schedule_picture_text.hpp"
+#include "report/write_file.hpp"
 
 namespace plait {
 
@@ -299,12 +299,7 @@ std::string schedule_picture(const Plan& plan, const Trace& trace, const Picture
 
 void write_schedule_picture(const std::string& path, const Plan& plan, const Trace& trace,
                             const PictureOptions& options) {
-  const std::string picture = schedule_picture(plan, trace, options);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) user_error("{}: cannot be written; does its folder exist?", path);
-  file << picture;
-  file.close();
-  if (!file) fail("{}: could not be written to its end; is the disk full?", path);
+  write_file(path, schedule_picture(plan, trace, options));
 }
 
 }  // namespace plait

@@ -23,6 +23,7 @@ struct TrainConfig {
   std::int64_t threads = 0;           ///< per worker; 0: the machine's cores / workers
   std::string pin = "auto";
   std::int64_t microbatches = 1;
+  std::string partition = "merged";    ///< of sparse_rows: a method, or a file of one
   std::string pipeline = "sync";       ///< or async: weights some updates old
   std::string weights = "stash";       ///< of async: stash, rebuilt, predicted or ring
   double stale_lr = 0;                 ///< rate of a block / (1 + its staleness)^this

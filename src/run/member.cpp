@@ -89,7 +89,6 @@ Member::Member(const MemberParts& parts)
                           .next_batch = [this](Batch& batch) { prefetch_->next(batch); },
                           .minibatch = [this](std::int64_t number) { return minibatch(number); },
                           .hook = parts.job.hook}),
-      evaluator_(worker_.home(), parts.setup.data.test, loss_spec(config_)),
       everybody_has_all_(std::ranges::all_of(
           parts.plan.programs,
           [&](const Program& program) { return has_forward_of_all(parts.plan, program); })),
@@ -99,6 +98,14 @@ Member::Member(const MemberParts& parts)
       word_of_zero_(parts.control, [this] { return decide(); }),
       losses_(parts.plan, parts.control) {
   check_schedule(schedule_);
+  if (is_zero() || everybody_has_all_) {
+    if (parts.plan.network.cut) {
+      whole_.emplace(parts.setup.model,
+                     ChainOptions{.batch = config_.batch, .threads = threads_per_worker(config_)});
+    }
+    evaluator_.emplace(whole_ ? *whole_ : worker_.home(), parts.setup.data.test,
+                       loss_spec(config_));
+  }
 }
 
 Minibatch Member::minibatch(std::int64_t number) const {
@@ -139,6 +146,8 @@ void Member::start() {
   epoch_watch_ = saved_watch_ = reported_ = Stopwatch();
 }
 
+std::string Member::model_hash() const { return network_hash(make_network(parts_.setup.model)); }
+
 void Member::restore() {
   TrainObserver& observer = parts_.job.observer;
   const auto checkpoint = parts_.folder->resume_point();
@@ -150,8 +159,7 @@ void Member::restore() {
   const std::string source = parts_.folder->latest_checkpoint_path();
   const RunState& state = checkpoint->state;
   const auto model = state.extra.find("model_hash");
-  if (state.seed != config_.seed ||
-      (model != state.extra.end() && model->second != network_hash(parts_.plan.network))) {
+  if (state.seed != config_.seed || (model != state.extra.end() && model->second != model_hash())) {
     user_error("{} is of another {}; bring it back, or begin a new run", source,
                state.seed != config_.seed ? "seed" : "model than " + config_.model);
   }
@@ -310,7 +318,7 @@ std::string Member::headline() const {
                       machine.nodes > 1 ? fmt::format(" on {} nodes", machine.nodes) : "", who);
   }
   return fmt::format("{} ({} parameters) on {} ({} train, {} test), batch {}, {} step(s), {}",
-                     config_.model, parts_.plan.network.parameters(), config_.data,
+                     config_.model, parameter_count(parts_.setup.model), config_.data,
                      parts_.setup.data.train->size(), parts_.setup.data.test->size(), config_.batch,
                      total_steps_, who);
 }
@@ -324,10 +332,15 @@ void Member::evaluate() {
   const std::int64_t rank = parts_.control.rank();
   EvaluationSums sums;
   if (rank < workers) {
-    sums = evaluator_.run(worker_.parameters(),
-                          {.first = size * rank / workers,
-                           .last = size * (rank + 1) / workers,
-                           .tick = [&] { parts_.status.set(WorkerState::unhurried); }});
+    std::optional<ParameterStore> whole;
+    if (whole_) {
+      whole.emplace(*whole_, config_.seed, 0);
+      whole->import_weights(worker_.parameters().export_weights(), "the workers");
+    }
+    sums = evaluator_->run(whole ? *whole : worker_.parameters(),
+                           {.first = size * rank / workers,
+                            .last = size * (rank + 1) / workers,
+                            .tick = [&] { parts_.status.set(WorkerState::unhurried); }});
   }
   std::vector<EvaluationSums> all(static_cast<std::size_t>(parts_.control.size()));
   parts_.control.all_gather(std::as_bytes(std::span(&sums, 1)),
@@ -398,7 +411,7 @@ void Member::save(std::optional<double> metric) {
       write_progress(progress_, config_.batch, checkpoint.state);
       checkpoint.state.seed = config_.seed;
       checkpoint.state.metric = metric;
-      checkpoint.state.extra["model_hash"] = network_hash(parts_.plan.network);
+      checkpoint.state.extra["model_hash"] = model_hash();
       checkpoint.state.config = parts_.job.config_text;
       parts_.folder->save(checkpoint);
     }

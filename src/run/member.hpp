@@ -37,6 +37,7 @@ class Member {
   Minibatch minibatch(std::int64_t number) const;
   void start();
   void restore();
+  std::string model_hash() const;
   void share_parameters();
   void collect_parameters();
   void play_to(std::int64_t last);
@@ -61,7 +62,8 @@ class Member {
   ScheduleSpec schedule_;
   std::optional<Prefetch> prefetch_;
   Worker worker_;
-  Evaluator evaluator_;
+  std::optional<Chain> whole_;  ///< the model, where the plan's network is cut; on worker 0
+  std::optional<Evaluator> evaluator_;
   bool everybody_has_all_ = true;  ///< every worker holds every block
   std::vector<int> owners_;
   std::vector<int> state_owners_;

@@ -8,8 +8,8 @@ namespace plait {
 namespace {
 
 auto channel_of(const Task& task) {
-  return std::tuple(task.role, is_of_tensor(task.role) ? task.tensor : task.block,
-                    task.samples.begin, task.samples.end, task.samples.of);
+  return std::tuple(task.role, channel_index(task), task.samples.begin, task.samples.end,
+                    task.samples.of);
 }
 
 }  // namespace

@@ -160,7 +160,12 @@ Worker::Bound Worker::bind(const Task& task) const {
   Bound bound;
   if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
     const int index = is_of_tensor(task.role) ? task.tensor : task.block;
-    if (!is_permanent(task.role)) bound.message = slot(task.role, index);
+    if (packs(task)) {
+      bound.message = slot(Role::packed, packed_index(task));
+      bound.rows = slot(task.role, index);
+    } else if (!is_permanent(task.role)) {
+      bound.message = slot(task.role, index);
+    }
     return bound;
   }
   if (task.block >= 0) {

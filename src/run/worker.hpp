@@ -100,6 +100,7 @@ class Worker {
   struct Bound {
     int src = -1, dst = -1, diff_src = -1, diff_dst = -1;  ///< slots
     int saved = -1, pending = -1, partial = -1, message = -1;
+    int rows = -1;  ///< the tensor whose rows are packed
     int tag = 0;
   };
   /// Where and when a task is played.
@@ -120,6 +121,9 @@ class Worker {
   /// Arguments with the weights this task reads, brought into the layout of its number of samples.
   BlockArgs args_with_weights(const Moment& at);
   std::size_t message_bytes(const Moment& at) const;
+  /// Of a task that packs: from its tensor to the message, and back.
+  void pack(const Moment& at);
+  void unpack(const Moment& at);
 
   void perform(const Moment& at);
   void load(const Moment& at);

@@ -26,7 +26,7 @@ bool needs_chain(TaskKind kind) {
 }  // namespace
 
 WorkerChains::WorkerChains(const Plan& plan, const WorkerChainsOptions& options)
-    : minibatches_{plan.batch}, home_(home_samples(plan)) {
+    : row_lists_(plan.row_lists), minibatches_{plan.batch}, home_(home_samples(plan)) {
   if (options.tail > 0) minibatches_.push_back(options.tail);
   const auto build = [&](std::int64_t samples) {
     auto& chain = chains_[samples];
@@ -78,6 +78,11 @@ std::size_t WorkerChains::bytes_of(const Value& value) const {
     switch (value.role) {
       case Role::tensor:
       case Role::diff: most = std::max(most, chain.tensor_desc(value.index).bytes()); break;
+      case Role::packed: {
+        const auto rows = static_cast<std::int64_t>(row_lists_[index / 2].size());
+        most = std::max(most, chain.rows_bytes(rows));
+        break;
+      }
       case Role::saved: most = std::max(most, chain.block(index).saved_bytes()); break;
       case Role::pending: most = std::max(most, chain.block(index).pending_bytes()); break;
       case Role::partial:

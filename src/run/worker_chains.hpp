@@ -38,6 +38,7 @@ class WorkerChains {
   std::size_t scratch_bytes(const std::vector<int>& blocks) const;
 
  private:
+  const std::vector<std::vector<std::int32_t>>& row_lists_;
   std::vector<std::int64_t> minibatches_;
   std::int64_t home_ = 0;
   std::map<std::int64_t, std::unique_ptr<Chain>> chains_;

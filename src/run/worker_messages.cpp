@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "run/row_packing.hpp"
 #include "run/worker.hpp"
 
 namespace plait {
@@ -54,9 +55,30 @@ void Worker::post_receives(std::int64_t step, const MinibatchRange& range) {
 std::size_t Worker::message_bytes(const Moment& at) const {
   const Task& task = task_of(at);
   if (at.samples == 0) return 0;
+  if (task.list >= 0) {
+    const auto& rows = plan_.row_lists[static_cast<std::size_t>(task.list)];
+    return chains_.at(at.samples).rows_bytes(static_cast<std::int64_t>(rows.size()));
+  }
   if (is_of_tensor(task.role)) return chains_.at(at.samples).tensor_desc(task.tensor).bytes();
   const Block& block = chains_.at(at.samples).block(static_cast<std::size_t>(task.block));
   return task.role == Role::saved ? block.saved_bytes() : block.pending_bytes();
+}
+
+void Worker::pack(const Moment& at) {
+  const Task& task = task_of(at);
+  const Bound& bound = bound_[at.task];
+  free_for_writing(at, bound.message);
+  pack_rows(chains_.at(at.samples).tensor_desc(task.tensor), floats(bound.rows, at.minibatch),
+            plan_.row_lists[static_cast<std::size_t>(task.list)],
+            floats(bound.message, at.minibatch));
+}
+
+void Worker::unpack(const Moment& at) {
+  const Task& task = task_of(at);
+  const Bound& bound = bound_[at.task];
+  unpack_rows(chains_.at(at.samples).tensor_desc(task.tensor), floats(bound.message, at.minibatch),
+              plan_.row_lists[static_cast<std::size_t>(task.list)], task.accumulate,
+              floats(bound.rows, at.minibatch));
 }
 
 void Worker::send_copy(const Moment& at, std::span<const std::byte> bytes) {
@@ -108,6 +130,7 @@ void Worker::receive(const Moment& at) {
   if (message_bytes(at) == 0) return;
   waiting(at, [&] { receives_[at.task].wait(); });
   receives_[at.task] = Request();
+  if (packs(task_of(at))) unpack(at);
 }
 
 void Worker::send(const Moment& at) {
@@ -117,6 +140,7 @@ void Worker::send(const Moment& at) {
   if (bytes == 0) return;
   const double begin = now_seconds();
   const Bound& bound = bound_[at.task];
+  if (packs(task)) pack(at);
   const Slot& slot = map_.slots[static_cast<std::size_t>(bound.message)];
   sends_[{bound.message, at.minibatch % slot.copies}].push_back(
       links_.group.isend({memory(bound.message, at.minibatch), bytes}, task.peer, bound.tag));

@@ -98,9 +98,8 @@ class Compiler {
   int channel(int worker, const Task& task) {
     const bool sends = task.kind == TaskKind::send;
     const ChannelKey key{{sends ? worker : task.peer, sends ? task.peer : worker,
-                          is_of_tensor(task.role) ? task.tensor : task.block,
-                          static_cast<int>(task.role), task.samples.begin, task.samples.end,
-                          task.samples.of}};
+                          channel_index(task), static_cast<int>(task.role), task.samples.begin,
+                          task.samples.end, task.samples.of}};
     return channels_.try_emplace(key, static_cast<int>(channels_.size())).first->second;
   }
 

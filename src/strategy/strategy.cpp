@@ -9,6 +9,7 @@
 #include "strategy/data_parallel/data_parallel.hpp"
 #include "strategy/pipeline/pipelines.hpp"
 #include "strategy/serial/serial.hpp"
+#include "strategy/sparse_rows/sparse_rows.hpp"
 
 namespace plait {
 
@@ -50,7 +51,7 @@ PipelineRequest pipeline_request(const std::string& mode, const std::string& wei
 }
 
 std::span<const Strategy> strategies() {
-  static const std::array<Strategy, 10> all{{
+  static const std::array<Strategy, 11> all{{
       {.name = "serial", .about = "one worker, plain SGD", .make = make_serial_plan},
       {.name = "data_parallel",
        .about = "every worker a share of the samples; gradients summed while backward runs",
@@ -79,6 +80,9 @@ std::span<const Strategy> strategies() {
       {.name = "zb-h2",
        .about = "the same with twice the microbatches in flight",
        .make = make_zb_h2_plan},
+      {.name = "sparse_rows",
+       .about = "every worker some rows of every (sparse) linear layer",
+       .make = make_sparse_rows_plan},
   }};
   return all;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -24,6 +25,12 @@ struct PipelineRequest {
 PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
                                  std::int64_t in_flight, bool replicate);
 
+/// Per linear layer of the network, per row: a worker.
+using RowOwners = std::vector<std::vector<std::int32_t>>;
+/// Who shall own the rows of these layers, each of which reads the one before it.
+using RowPartitioner = std::function<RowOwners(
+    const std::vector<std::shared_ptr<const SparsePattern>>& layers, int workers)>;
+
 struct PlanRequest {
   const Network& network;
   const Machine& machine;
@@ -35,6 +42,7 @@ struct PlanRequest {
   int wire_bytes = 4;
   std::int64_t bucket_bytes = 8 << 20;
   PipelineRequest pipeline{};
+  RowPartitioner partition{};  ///< for strategies that cut rows; empty: equal runs of rows
 };
 
 struct Strategy {

@@ -1,0 +1,18 @@
+// Partitions of sparse networks as .safetensors files, and where a plan gets its partition from.
+#pragma once
+
+#include <string>
+
+#include "partition/partition.hpp"
+#include "strategy/strategy.hpp"
+
+namespace plait {
+
+void write_partition(const std::string& path, const PartitionRecord& record);
+/// UserError with the file's name for a damaged one, and for one that is no partition.
+PartitionRecord read_partition(const std::string& path);
+
+/// `how` is a method, or the file of a partition of the very network for the very workers.
+RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed);
+
+}  // namespace plait

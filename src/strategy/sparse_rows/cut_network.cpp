@@ -1,0 +1,220 @@
+#include "strategy/sparse_rows/cut_network.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace plait::sparse_rows {
+
+namespace {
+
+/// Rows of one layer by owner, and the place of every row among its owner's.
+struct Ownership {
+  std::vector<std::vector<std::int32_t>> rows;
+  std::vector<std::int32_t> place;
+
+  Ownership() = default;
+  Ownership(const std::vector<std::int32_t>& owners, int workers)
+      : rows(static_cast<std::size_t>(workers)), place(owners.size()) {
+    for (std::size_t row = 0; row < owners.size(); ++row) {
+      auto& own = rows[static_cast<std::size_t>(owners[row])];
+      place[row] = static_cast<std::int32_t>(own.size());
+      own.push_back(static_cast<std::int32_t>(row));
+    }
+  }
+};
+
+/// The elements of some rows whose columns belong to one owner.
+struct Piece {
+  SparsePattern pattern{};
+  std::vector<std::int64_t> positions{};  ///< in the whole weight
+  std::vector<std::int32_t> columns{};    ///< of the whole, ascending; only of neighbours' pieces
+};
+
+class Cutter {
+ public:
+  Cutter(const Network& network, const std::vector<RowLayer>& layers, const RowOwners& owners,
+         int workers)
+      : whole_(network), layers_(layers), owners_(owners), workers_(workers) {
+    cut_.network = {.name = network.name,
+                    .blocks = {},
+                    .tensors = {network.tensors.front()},
+                    .input = network.input,
+                    .cut = true};
+  }
+
+  CutNetwork run() {
+    for (std::size_t k = 0; k < layers_.size(); ++k) cut_layer(k);
+    const int sums = cut_.parts.back().front().out;
+    BlockSpec spec{.name = "logits", .nodes = {}};
+    spec.then("flatten", FlattenSpec{});  // the loss reads plain rows
+    cut_.logits = add_block({.name = "logits",
+                             .src = sums,
+                             .dst = add_tensor(whole_.tensors.back()),
+                             .spec = std::move(spec),
+                             .whole = layers_.back().block,
+                             .share = 0});
+    return std::move(cut_);
+  }
+
+ private:
+  int add_tensor(std::int64_t elements) {
+    cut_.network.tensors.push_back(elements);
+    return static_cast<int>(cut_.network.tensors.size()) - 1;
+  }
+  int add_block(NetworkBlock block) {
+    cut_.network.blocks.push_back(std::move(block));
+    return cut_.network.size() - 1;
+  }
+
+  void cut_layer(std::size_t k) {
+    const Ownership own(owners_[k], workers_);
+    std::vector<Part>& parts = cut_.parts.emplace_back(static_cast<std::size_t>(workers_));
+    for (int worker = 0; worker < workers_; ++worker) {
+      const auto& rows = own.rows[static_cast<std::size_t>(worker)];
+      if (!rows.empty()) parts[static_cast<std::size_t>(worker)] = cut_rows(k, worker, rows);
+    }
+    before_ = own;
+  }
+
+  Part cut_rows(std::size_t k, int worker, const std::vector<std::int32_t>& rows) {
+    const RowLayer& layer = layers_[k];
+    const std::string& name = whole_.blocks[static_cast<std::size_t>(layer.block)].name;
+    const auto elements = static_cast<std::int64_t>(rows.size());
+    std::map<int, Piece> pieces = split(k, worker, rows);
+    Part part{.rows = add_tensor(elements)};
+    const int src = k == 0 ? 0 : cut_.parts[k - 1][static_cast<std::size_t>(worker)].out;
+    part.local = add_piece(layer, fmt::format("{}@{}", name, worker), std::move(pieces[worker]),
+                           {.src = src, .dst = part.rows}, &rows);
+    for (auto& [owner, piece] : pieces) {
+      if (owner == worker) continue;
+      Halo halo{.owner = owner,
+                .tensor = add_tensor(static_cast<std::int64_t>(piece.columns.size())),
+                .list = static_cast<int>(cut_.row_lists.size())};
+      cut_.row_lists.push_back(places(piece.columns));
+      halo.block = add_piece(layer, fmt::format("{}@{}<{}", name, worker, owner), std::move(piece),
+                             {.src = halo.tensor, .dst = part.rows}, nullptr);
+      part.halos.push_back(halo);
+    }
+    part.out = part.rows;
+    if (layer.activation) {
+      part.out = add_tensor(elements);
+      BlockSpec spec{.name = fmt::format("{}.{}@{}", name, layer.activation->name, worker),
+                     .nodes = {}};
+      spec.then(layer.activation->name, layer.activation->layer);
+      part.activation = add_block({.name = spec.name,
+                                   .src = part.rows,
+                                   .dst = part.out,
+                                   .spec = spec,
+                                   .whole = layer.block,
+                                   .share = 0});
+    }
+    return part;
+  }
+
+  std::vector<std::int32_t> places(const std::vector<std::int32_t>& rows) const {
+    std::vector<std::int32_t> result;
+    result.reserve(rows.size());
+    for (const std::int32_t row : rows) {
+      result.push_back(before_.place[static_cast<std::size_t>(row)]);
+    }
+    return result;
+  }
+
+  /// By owner of the columns; the first layer's input belongs to everybody.
+  std::map<int, Piece> split(std::size_t k, int worker, const std::vector<std::int32_t>& rows) {
+    const SparsePattern& pattern = *layers_[k].pattern;
+    std::map<int, Piece> pieces;
+    pieces[worker];  // also where it has no elements: it begins the sums
+    const auto owner_of = [&](std::int32_t column) {
+      return k == 0 ? worker : owners_[k - 1][static_cast<std::size_t>(column)];
+    };
+    for (const std::int32_t row : rows) {
+      for (const std::int32_t column : pattern.row(row)) {
+        if (const int owner = owner_of(column); owner != worker) {
+          pieces[owner].columns.push_back(column);
+        }
+      }
+    }
+    std::vector<std::int32_t> place = k == 0 ? std::vector<std::int32_t>{} : before_.place;
+    for (auto& [owner, piece] : pieces) {
+      std::ranges::sort(piece.columns);
+      piece.columns.erase(std::ranges::unique(piece.columns).begin(), piece.columns.end());
+      for (std::size_t i = 0; i < piece.columns.size(); ++i) {
+        place[static_cast<std::size_t>(piece.columns[i])] = static_cast<std::int32_t>(i);
+      }
+      piece.pattern.rows = static_cast<std::int64_t>(rows.size());
+      piece.pattern.columns = static_cast<std::int64_t>(piece.columns.size());
+    }
+    pieces[worker].pattern.columns =
+        k == 0 ? pattern.columns
+               : static_cast<std::int64_t>(before_.rows[static_cast<std::size_t>(worker)].size());
+    for (const std::int32_t row : rows) {
+      std::int64_t position = pattern.row_begin[static_cast<std::size_t>(row)];
+      for (const std::int32_t column : pattern.row(row)) {
+        Piece& piece = pieces[owner_of(column)];
+        piece.pattern.column.push_back(k == 0 ? column : place[static_cast<std::size_t>(column)]);
+        piece.positions.push_back(position++);
+      }
+      for (auto& [owner, piece] : pieces) piece.pattern.row_begin.push_back(piece.pattern.size());
+    }
+    return pieces;
+  }
+
+  struct Ends {
+    int src = 0;
+    int dst = 0;
+  };
+  /// `bias_rows`: rows whose bias begins the sums; null: the piece adds to them.
+  int add_piece(const RowLayer& layer, const std::string& name, Piece piece, const Ends& ends,
+                const std::vector<std::int32_t>* bias_rows) {
+    auto names = std::make_shared<LinearPiece>();
+    const bool bias = layer.bias && bias_rows != nullptr;
+    names->weight = std::make_shared<const ParameterPart>(
+        ParameterPart{.name = layer.name + ".weight",
+                      .whole = layer.weight_spec,
+                      .positions = std::move(piece.positions)});
+    if (bias) {
+      names->bias = std::make_shared<const ParameterPart>(
+          ParameterPart{.name = layer.name + ".bias",
+                        .whole = layer.bias_spec,
+                        .positions = {bias_rows->begin(), bias_rows->end()}});
+    }
+    const std::int64_t size = piece.pattern.size();
+    const std::int64_t rows = piece.pattern.rows;
+    BlockSpec spec{.name = name, .nodes = {}};
+    if (layer.flatten) spec.then("flatten", FlattenSpec{});
+    spec.then(
+        layer.linear.name.empty() ? "linear" : layer.linear.name,
+        SparseLinearSpec{.pattern = std::make_shared<const SparsePattern>(std::move(piece.pattern)),
+                         .bias = bias,
+                         .piece = std::move(names),
+                         .adds = bias_rows == nullptr});
+    return add_block(
+        {.name = name,
+         .src = ends.src,
+         .dst = ends.dst,
+         .parameters = size + (bias ? rows : 0),
+         .macs = size,
+         .spec = std::move(spec),
+         .adds = bias_rows == nullptr,
+         .whole = layer.block,
+         .share = static_cast<double>(size) /
+                  static_cast<double>(std::max<std::int64_t>(1, layer.pattern->size()))});
+  }
+
+  const Network& whole_;
+  const std::vector<RowLayer>& layers_;
+  const RowOwners& owners_;
+  int workers_;
+  CutNetwork cut_;
+  Ownership before_;
+};
+
+}  // namespace
+
+CutNetwork cut_network(const Network& network, const std::vector<RowLayer>& layers,
+                       const RowOwners& owners, int workers) {
+  return Cutter(network, layers, owners, workers).run();
+}
+
+}  // namespace plait::sparse_rows

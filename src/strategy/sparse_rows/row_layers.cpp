@@ -1,0 +1,87 @@
+#include "strategy/sparse_rows/row_layers.hpp"
+
+#include "base/error.hpp"
+#include "model/shapes.hpp"
+
+namespace plait::sparse_rows {
+
+namespace {
+
+std::shared_ptr<const SparsePattern> all_elements(std::int64_t rows, std::int64_t columns) {
+  SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
+  pattern.column.reserve(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      pattern.column.push_back(static_cast<std::int32_t>(column));
+    }
+    pattern.row_begin.push_back(pattern.size());
+  }
+  return std::make_shared<const SparsePattern>(std::move(pattern));
+}
+
+[[noreturn]] void refuse(const NetworkBlock& block) {
+  user_error(
+      "--strategy sparse_rows cuts linear and sparse_linear layers, each followed by at most one "
+      "activation; block '{}' is something else: use layerpipe or data_parallel",
+      block.name);
+}
+
+bool is_linear(const Node& node) {
+  return std::holds_alternative<LinearSpec>(node.layer) ||
+         std::holds_alternative<SparseLinearSpec>(node.layer);
+}
+
+RowLayer read(const NetworkBlock& block, int index, const Shape& src) {
+  RowLayer layer{
+      .block = index, .linear = {}, .pattern = {}, .weight_spec = {}, .bias_spec = {}, .name = {}};
+  std::size_t at = 0;
+  const std::vector<Node>& nodes = block.spec.nodes;
+  const auto chained = [&](std::size_t i) {
+    return nodes[i].inputs == std::vector<int>{static_cast<int>(i) - 1};
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!chained(i)) refuse(block);
+  }
+  if (at < nodes.size() && std::holds_alternative<FlattenSpec>(nodes[at].layer)) {
+    layer.flatten = true;
+    ++at;
+  }
+  if (at == nodes.size() || !is_linear(nodes[at])) refuse(block);
+  layer.linear = nodes[at++];
+  if (at < nodes.size() && std::holds_alternative<ActivationSpec>(nodes[at].layer)) {
+    layer.activation = nodes[at++];
+  }
+  if (at != nodes.size()) refuse(block);
+
+  const Shape flat{src.elements()};
+  const std::vector<ParameterSpec> parameters = layer_parameters(layer.linear.layer, flat);
+  layer.weight_spec = parameters[0];
+  layer.bias = parameters.size() > 1;
+  if (layer.bias) layer.bias_spec = parameters[1];
+  if (const auto* sparse = std::get_if<SparseLinearSpec>(&layer.linear.layer)) {
+    layer.pattern = sparse->pattern;
+  } else {
+    layer.pattern =
+        all_elements(std::get<LinearSpec>(layer.linear.layer).out_features, flat.elements());
+  }
+  layer.name =
+      layer.linear.name.empty() ? block.name : fmt::format("{}.{}", block.name, layer.linear.name);
+  return layer;
+}
+
+}  // namespace
+
+std::vector<RowLayer> row_layers(const Network& network) {
+  std::vector<RowLayer> layers;
+  Shape src = network.input;
+  for (int b = 0; b < network.size(); ++b) {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    if (block.spec.nodes.empty() || block.src != b || block.dst != b + 1) refuse(block);
+    if (b > 0 && src.rank() != 1) refuse(block);
+    layers.push_back(read(block, b, src));
+    src = node_shapes(block.spec, src).back();
+  }
+  return layers;
+}
+
+}  // namespace plait::sparse_rows

@@ -1,0 +1,31 @@
+// The linear layers of a network as rows that can be given to workers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/parameters.hpp"
+#include "plan/network.hpp"
+
+namespace plait::sparse_rows {
+
+/// A block that is (flatten,) linear or sparse linear (, activation).
+struct RowLayer {
+  int block = 0;
+  bool flatten = false;
+  Node linear;
+  std::optional<Node> activation{};
+  std::shared_ptr<const SparsePattern> pattern;  ///< dense layers have all elements
+  bool bias = true;
+  ParameterSpec weight_spec;
+  ParameterSpec bias_spec;
+  std::string name;  ///< full name of the linear node
+
+  std::int64_t rows() const { return pattern->rows; }
+};
+
+/// UserError that names the first block which is something else.
+std::vector<RowLayer> row_layers(const Network& network);
+
+}  // namespace plait::sparse_rows

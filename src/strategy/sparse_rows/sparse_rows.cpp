@@ -1,0 +1,191 @@
+#include "strategy/sparse_rows/sparse_rows.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "strategy/sparse_rows/cut_network.hpp"
+#include "strategy/steps.hpp"
+
+namespace plait {
+
+namespace {
+
+using sparse_rows::CutNetwork;
+using sparse_rows::Halo;
+using sparse_rows::Part;
+using sparse_rows::RowLayer;
+
+void check(const PlanRequest& request, const std::vector<RowLayer>& layers) {
+  const int workers = request.machine.workers();
+  for (std::size_t k = 0; k + 1 < layers.size(); ++k) {
+    if (workers <= layers[k].rows()) continue;
+    user_error("--workers {} are more than layer '{}' has rows: use at most {}", workers,
+               layers[k].name, layers[k].rows());
+  }
+  if (request.microbatches != 1) {
+    user_error("--strategy sparse_rows does not cut minibatches: leave --microbatches {} away",
+               request.microbatches);
+  }
+  if (request.clip && workers > 1) {
+    user_error(
+        "--clip-norm needs the gradients of the whole network on every worker, and sparse_rows has "
+        "them on different ones: leave it away, or use --strategy data_parallel");
+  }
+}
+
+std::vector<std::int32_t> equal_runs(std::int64_t rows, int workers) {
+  std::vector<std::int32_t> owners;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    owners.push_back(static_cast<std::int32_t>(row * workers / rows));
+  }
+  return owners;
+}
+
+/// Everybody owns something of all layers but the last: blocks without sources are not foreseen.
+void check_owners(const std::vector<std::int32_t>& owners, const RowLayer& layer, int workers) {
+  std::vector<bool> has(static_cast<std::size_t>(workers), false);
+  bool good = static_cast<std::int64_t>(owners.size()) == layer.rows();
+  for (const std::int32_t owner : owners) {
+    good = good && owner >= 0 && owner < workers;
+    if (good) has[static_cast<std::size_t>(owner)] = true;
+  }
+  if (good && std::ranges::all_of(has, [](bool x) { return x; })) return;
+  user_error(
+      "the partition gives layer '{}' ({} rows) to others than the {} workers, or leaves one out",
+      layer.name, layer.rows(), workers);
+}
+
+RowOwners owners_of(const PlanRequest& request, const std::vector<RowLayer>& layers) {
+  const int workers = request.machine.workers();
+  RowOwners owners;
+  if (request.partition && layers.size() > 1) {
+    owners = request.partition(row_patterns(request.network), workers);
+    if (owners.size() + 1 != layers.size()) {
+      user_error("the partition has {} layers but the network {} to cut", owners.size(),
+                 layers.size() - 1);
+    }
+  }
+  for (std::size_t k = 0; k + 1 < layers.size(); ++k) {
+    if (k == owners.size()) owners.push_back(equal_runs(layers[k].rows(), workers));
+    check_owners(owners[k], layers[k], workers);
+  }
+  owners.emplace_back(static_cast<std::size_t>(layers.back().rows()), 0);
+  return owners;
+}
+
+/// The program of one worker.
+class Programmer {
+ public:
+  Programmer(const CutNetwork& cut, int worker, std::vector<Task>& tasks)
+      : cut_(cut), worker_(worker), tasks_(tasks) {}
+
+  void run() {
+    tasks_.push_back({.kind = TaskKind::load});
+    for (std::size_t k = 0; k < cut_.parts.size(); ++k) forward(k);
+    if (worker_ == 0) {
+      compute(TaskKind::forward, cut_.logits);
+      tasks_.push_back({.kind = TaskKind::loss});
+      compute(TaskKind::backward_data, cut_.logits);
+    }
+    for (std::size_t k = cut_.parts.size(); k-- > 0;) backward(k);
+    for (const std::vector<Part>& layer : cut_.parts) {
+      const Part& part = layer[static_cast<std::size_t>(worker_)];
+      if (part.local >= 0) compute(TaskKind::update, part.local);
+      for (const Halo& halo : part.halos) compute(TaskKind::update, halo.block);
+    }
+  }
+
+ private:
+  const Part& part(std::size_t layer) const {
+    return cut_.parts[layer][static_cast<std::size_t>(worker_)];
+  }
+  void compute(TaskKind kind, int block) { tasks_.push_back({.kind = kind, .block = block}); }
+
+  struct Message {
+    TaskKind kind;
+    Role role;
+    int tensor;
+    int peer;
+    int list;
+    bool adds = false;
+  };
+  void pass(const Message& message) {
+    tasks_.push_back({.kind = message.kind,
+                      .role = message.role,
+                      .accumulate = message.adds,
+                      .tensor = message.tensor,
+                      .peer = message.peer,
+                      .list = message.list});
+  }
+
+  /// visit(reader, halo) for all who read this worker's rows in the layer.
+  template <class Visit>
+  void each_reader(std::size_t layer, const Visit& visit) const {
+    for (std::size_t reader = 0; reader < cut_.parts[layer].size(); ++reader) {
+      for (const Halo& halo : cut_.parts[layer][reader].halos) {
+        if (halo.owner == worker_) visit(static_cast<int>(reader), halo);
+      }
+    }
+  }
+
+  void forward(std::size_t k) {
+    each_reader(k, [&](int reader, const Halo& halo) {
+      pass({TaskKind::send, Role::tensor, part(k - 1).out, reader, halo.list});
+    });
+    if (part(k).local < 0) return;
+    compute(TaskKind::forward, part(k).local);
+    for (const Halo& halo : part(k).halos) {
+      pass({TaskKind::receive, Role::tensor, halo.tensor, halo.owner, halo.list});
+      compute(TaskKind::forward, halo.block);
+    }
+    if (part(k).activation >= 0) compute(TaskKind::forward, part(k).activation);
+  }
+
+  void backward(std::size_t k) {
+    const bool has_rows = part(k).local >= 0;
+    if (has_rows) {
+      if (part(k).activation >= 0) compute(TaskKind::backward_data, part(k).activation);
+      for (const Halo& halo : part(k).halos) {
+        compute(TaskKind::backward_data, halo.block);
+        pass({TaskKind::send, Role::diff, halo.tensor, halo.owner, halo.list});
+      }
+      compute(TaskKind::backward_data, part(k).local);
+      compute(TaskKind::backward_weights, part(k).local);
+      for (const Halo& halo : part(k).halos) compute(TaskKind::backward_weights, halo.block);
+    }
+    bool adds = has_rows;
+    each_reader(k, [&](int reader, const Halo& halo) {
+      pass({TaskKind::receive, Role::diff, part(k - 1).out, reader, halo.list, adds});
+      adds = true;
+    });
+  }
+
+  const CutNetwork& cut_;
+  int worker_;
+  std::vector<Task>& tasks_;
+};
+
+}  // namespace
+
+std::vector<std::shared_ptr<const SparsePattern>> row_patterns(const Network& network) {
+  std::vector<std::shared_ptr<const SparsePattern>> patterns;
+  for (const RowLayer& layer : sparse_rows::row_layers(network)) patterns.push_back(layer.pattern);
+  patterns.pop_back();
+  return patterns;
+}
+
+Plan make_sparse_rows_plan(const PlanRequest& request) {
+  const std::vector<RowLayer> layers = sparse_rows::row_layers(request.network);
+  check(request, layers);
+  CutNetwork cut = sparse_rows::cut_network(request.network, layers, owners_of(request, layers),
+                                            request.machine.workers());
+  Plan plan = empty_plan("sparse_rows", request);
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    Programmer(cut, worker, plan.programs[static_cast<std::size_t>(worker)].tasks).run();
+  }
+  plan.network = std::move(cut.network);
+  plan.row_lists = std::move(cut.row_lists);
+  return plan;
+}
+
+}  // namespace plait
