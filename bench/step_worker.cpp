@@ -24,9 +24,9 @@
 #include "cost/measured.hpp"
 #include "layers/onednn/gemm_peak.hpp"
 #include "model/macs.hpp"
+#include "model/model_file.hpp"
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
-#include "model/zoo.hpp"
 #include "run/cores.hpp"
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"
@@ -298,7 +298,7 @@ Subject subject_of(const std::vector<std::string>& words) {
   const auto word = [&](std::size_t i, const std::string& otherwise) {
     return i < words.size() ? words[i] : otherwise;
   };
-  Subject subject{.model = make_model(words[0], parse_shape(words[1]), kClasses),
+  Subject subject{.model = load_model(words[0], parse_shape(words[1]), kClasses),
                   .network = {},
                   .batch = std::stoll(words[2]),
                   .threads = std::stoi(words[3]),

@@ -75,7 +75,7 @@ Found find(const Request& request, PartitionMethod method) {
   Found found{.record = {.partition = make_partition(request.layers, options),
                          .method = method,
                          .seed = options.seed,
-                         .network = layers_hash(request.layers)},
+                         .network = partitioned_hash(request.layers)},
               .measure = {}};
   found.seconds = watch.seconds();
   found.measure = measure_partition(request.layers, found.record.partition);

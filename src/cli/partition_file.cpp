@@ -38,6 +38,19 @@ std::vector<std::int32_t> to_owners(const SafetensorsFile& file, const std::stri
   return {values.begin(), values.end()};
 }
 
+/// The first layer with its rows only.
+std::vector<std::shared_ptr<const SparsePattern>> without_input(
+    std::vector<std::shared_ptr<const SparsePattern>> layers) {
+  if (layers.empty()) return layers;
+  const std::int64_t rows = layers.front()->rows;
+  layers.front() = std::make_shared<const SparsePattern>(
+      SparsePattern{.rows = rows,
+                    .columns = 0,
+                    .row_begin = std::vector<std::int64_t>(static_cast<std::size_t>(rows) + 1, 0),
+                    .column = {}});
+  return layers;
+}
+
 bool is_method(const std::string& how) {
   return std::ranges::any_of(std::array{PartitionMethod::merged, PartitionMethod::zoltan,
                                         PartitionMethod::block, PartitionMethod::random},
@@ -45,6 +58,10 @@ bool is_method(const std::string& how) {
 }
 
 }  // namespace
+
+std::string partitioned_hash(const std::vector<std::shared_ptr<const SparsePattern>>& layers) {
+  return layers_hash(without_input(layers));
+}
 
 void write_partition(const std::string& path, const PartitionRecord& record) {
   std::vector<NamedTensor> tensors;
@@ -95,7 +112,7 @@ RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed) {
           .owners;
     }
     PartitionRecord record = read_partition(how);
-    check_record(record, layers, how);
+    check_record(record, without_input(layers), how);
     if (record.partition.parts != workers) {
       user_error("{}: has {} parts but there are {} workers; use --workers {}", how,
                  record.partition.parts, workers, record.partition.parts);

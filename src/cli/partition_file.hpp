@@ -8,6 +8,10 @@
 
 namespace plait {
 
+/// Hash of the layers, whatever feeds the first of them: every worker has the whole input, so a
+/// partition serves any data.
+std::string partitioned_hash(const std::vector<std::shared_ptr<const SparsePattern>>& layers);
+
 void write_partition(const std::string& path, const PartitionRecord& record);
 /// UserError with the file's name for a damaged one, and for one that is no partition.
 PartitionRecord read_partition(const std::string& path);

@@ -28,8 +28,8 @@ Verb program(MpiWorld* mpi) {
                        "plait plan --model vgg16 --batch 128 --workers 1,2,4,8",
                        "plait profile --model vgg16 --batch 64"},
           .options = {{.name = "--version", .value = "", .help = "print the version"}},
-          .verbs = {train_verb(mpi), plan_verb(), profile_verb(), partition_verb(), eval_verb(),
-                    data_verb(), models_verb()}};
+          .verbs = {train_verb(mpi), plan_verb(), profile_verb(), partition_verb(), prune_verb(),
+                    eval_verb(), infer_verb(), data_verb(), models_verb()}};
 }
 
 int perform(const Command& command) {

@@ -12,8 +12,10 @@ namespace plait {
 Verb train_verb(MpiWorld* mpi);
 Verb plan_verb();
 Verb eval_verb();
+Verb infer_verb();
 Verb profile_verb();
 Verb partition_verb();
+Verb prune_verb();
 Verb data_verb();
 Verb models_verb();
 

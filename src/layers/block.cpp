@@ -49,7 +49,8 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
                          .activation = step.activation,
                          .convert_to = step.convert_to,
                          .threads = options.threads,
-                         .name = name_ + "." + step.name};
+                         .name = name_ + "." + step.name,
+                         .kernels = options.kernels};
     for (int tensor : step.srcs) request.srcs.push_back(descs[static_cast<std::size_t>(tensor)]);
     layers_.push_back(make_layer(request, options.backend));
     descs[static_cast<std::size_t>(step.dst)] = layers_.back()->dst_desc();
@@ -144,6 +145,12 @@ LayerArgs Block::layer_args(std::size_t i, const BlockArgs& args) const {
   layer.training = args.training;
   layer.randomness = args.randomness;
   return layer;
+}
+
+bool Block::layout_follows_batch() const {
+  return std::ranges::any_of(parameters_, [&](const BlockParameter& parameter) {
+    return layers_[parameter.step]->layout_follows_batch();
+  });
 }
 
 void Block::forward(const BlockArgs& args) {

@@ -18,6 +18,7 @@ struct BlockOptions {
   bool wants_diff_src = true;
   /// For the last block of a chain: the loss reads plain outputs.
   bool plain_dst = false;
+  std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 
 /// The memory of one task. forward: src, dst, weights, state, saved, scratch.
@@ -70,6 +71,9 @@ class Block {
   bool has_backward_weights() const { return has_backward_weights_; }
   bool backward_reads_src() const { return memory_.reads_src; }
   bool backward_reads_dst() const { return memory_.reads_dst; }
+
+  /// As in Layer, of any of its layers with parameters.
+  bool layout_follows_batch() const;
 
   void forward(const BlockArgs& args);
   void backward_data(const BlockArgs& args);

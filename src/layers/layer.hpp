@@ -18,6 +18,10 @@
 
 namespace plait {
 
+namespace sparse {
+class KernelCache;
+}
+
 /// What random layers (dropout) draw from: sample n of a task is `first_sample + n` of the
 /// minibatch of `step`, so that cutting a minibatch does not change the numbers.
 struct Randomness {
@@ -81,6 +85,8 @@ class Layer {
   /// diff_weights <- diff_dst, src.
   virtual void backward_weights(const LayerArgs&) {}
 
+  /// Whether parameters may lie differently for another number of samples.
+  virtual bool layout_follows_batch() const { return true; }
   /// Where each parameter lies; plain unless a layer overrides these four together.
   virtual std::vector<ParameterSlot> parameter_slots() const { return slots_; }
   /// Plain <-> physical layout of parameter `index`.
@@ -109,6 +115,8 @@ struct LayerRequest {
   std::optional<Layout> convert_to{};
   int threads = 1;
   std::string name{};
+  /// Where sparse layers share what they make of their patterns; null: each for itself.
+  std::shared_ptr<sparse::KernelCache> kernels{};
 };
 
 /// `reference` is the plain-loop twin of every layer: slow, obvious, plain layouts only.

@@ -35,7 +35,8 @@ bool SparseLinearSpec::operator==(const SparseLinearSpec& other) const {
     return a == b || (a != nullptr && b != nullptr && *a == *b);
   };
   return equal(pattern, other.pattern) && equal(values, other.values) && bias == other.bias &&
-         initial_bias == other.initial_bias && piece == other.piece && adds == other.adds;
+         initial_bias == other.initial_bias && piece == other.piece && adds == other.adds &&
+         ends_in == other.ends_in;
 }
 
 std::string_view kind_name(const LayerSpec& layer) { return std::visit(KindName{}, layer); }

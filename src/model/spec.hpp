@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,23 +39,6 @@ struct LinearSpec {
   bool operator==(const LinearSpec&) const = default;
 };
 
-/// Where the parameters of a piece of a linear layer belong (parameters.hpp).
-struct LinearPiece;
-
-/// Linear with the elements of `pattern` (out_features x in_features) only, in training too. The
-/// weight is a flat array in the pattern's order.
-struct SparseLinearSpec {
-  std::shared_ptr<const SparsePattern> pattern;
-  bool bias = true;
-  /// How the weight begins; null: random.
-  std::shared_ptr<const std::vector<float>> values{};
-  double initial_bias = 0;
-  /// Of a piece of a layer cut by rows; null: a layer of its own. Equal pieces share this object.
-  std::shared_ptr<const LinearPiece> piece{};
-  bool adds = false;  ///< adds to what is there instead of beginning anew
-  bool operator==(const SparseLinearSpec& other) const;
-};
-
 /// Over channels, statistics over batch and space. running <- (1 - momentum) running + momentum
 /// batch, with the unbiased variance, as in PyTorch.
 struct BatchNormSpec {
@@ -70,6 +54,25 @@ struct ActivationSpec {
   ActivationKind kind = ActivationKind::relu;
   double ceiling = 32;  ///< of clip
   bool operator==(const ActivationSpec&) const = default;
+};
+
+/// Where the parameters of a piece of a linear layer belong (parameters.hpp).
+struct LinearPiece;
+
+/// Linear with the elements of `pattern` (out_features x in_features) only, in training too. The
+/// weight is a flat array in the pattern's order.
+struct SparseLinearSpec {
+  std::shared_ptr<const SparsePattern> pattern;
+  bool bias = true;
+  /// How the weight begins; null: random.
+  std::shared_ptr<const std::vector<float>> values{};
+  double initial_bias = 0;
+  /// Of a piece of a layer cut by rows; null: a layer of its own. Equal pieces share this object.
+  std::shared_ptr<const LinearPiece> piece{};
+  bool adds = false;  ///< adds to what is there instead of beginning anew
+  /// Forward ends in this activation, whose gradient is another block's task. Of pieces only.
+  std::optional<ActivationSpec> ends_in{};
+  bool operator==(const SparseLinearSpec& other) const;
 };
 
 enum class PoolKind { max, average };

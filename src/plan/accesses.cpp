@@ -28,7 +28,8 @@ class Collector {
 
   void backward_data(const NetworkBlock& block, const BackwardReads& reads) {
     read(Role::diff, block.dst);
-    read(Role::saved, task_.block);
+    // A block in place only has this task: another one's forward has done its work.
+    if (block.src != block.dst) read(Role::saved, task_.block);
     if (reads.src) read(Role::tensor, block.src);
     if (reads.dst) read(Role::tensor, block.dst);
     if (block.parameters > 0) read(Role::weights, task_.block);

@@ -29,7 +29,8 @@ Chain::Chain(Network network, const ChainOptions& options)
                                 BlockOptions{.backend = options.backend,
                                              .threads = options.threads,
                                              .wants_diff_src = block.src != 0,
-                                             .plain_dst = block.dst == network_.logits()}));
+                                             .plain_dst = block.dst == network_.logits(),
+                                             .kernels = options.kernels}));
     tensors_[static_cast<std::size_t>(block.dst)] = blocks_.back()->dst_desc();
   }
   if (dst_desc().shape.rank() != 2) {

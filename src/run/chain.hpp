@@ -14,6 +14,7 @@ struct ChainOptions {
   std::int64_t batch = 1;
   int threads = 1;
   Backend backend = Backend::onednn;
+  std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 
 class Chain {

@@ -35,6 +35,7 @@ bool LayoutBridge::equal_layouts(std::size_t block) const {
   const Block& a = home_.block(block);
   const Block& b = other_.block(block);
   if (a.weights_size() != b.weights_size() || a.state_size() != b.state_size()) return false;
+  if (!a.layout_follows_batch()) return true;
   for (std::size_t i = 0; i < a.parameters().size(); ++i) {
     const BlockParameter& left = a.parameters()[i];
     const BlockParameter& right = b.parameters()[i];

@@ -117,20 +117,29 @@ std::vector<ParameterStore::Whole> ParameterStore::wholes(int optimizer_state) c
 
 void ParameterStore::fill(const std::vector<Entry>& entries, int optimizer_state,
                           const WholeValue& value) {
-  std::map<std::string_view, Tensor> wholes;
+  struct Shared {
+    Tensor tensor;
+    int readers = 0;  ///< still to come; without any, the whole is let go
+  };
+  std::map<std::string_view, Shared> wholes;
+  for (const Entry& entry : entries) {
+    const auto& part = entry.parameter->spec.part;
+    if (part != nullptr) ++wholes[part->name].readers;
+  }
   for (const Entry& entry : entries) {
     const auto& part = entry.parameter->spec.part;
     if (part == nullptr) {
       write(entry, optimizer_state, value(entry.name, entry.parameter->spec));
       continue;
     }
-    const auto [found, is_new] = wholes.try_emplace(part->name);
-    if (is_new) found->second = value(part->name, part->whole);
+    Shared& whole = wholes.at(part->name);
+    if (whole.tensor.empty()) whole.tensor = value(part->name, part->whole);
     Tensor plain(entry.parameter->spec.shape);
     for (std::size_t i = 0; i < part->positions.size(); ++i) {
-      plain.floats()[i] = found->second.floats()[static_cast<std::size_t>(part->positions[i])];
+      plain.floats()[i] = whole.tensor.floats()[static_cast<std::size_t>(part->positions[i])];
     }
     write(entry, optimizer_state, plain);
+    if (--whole.readers == 0) whole.tensor = Tensor();
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/sparse/kernel_cache.hpp"
+
 namespace plait {
 
 namespace {
@@ -28,12 +30,14 @@ bool needs_chain(TaskKind kind) {
 WorkerChains::WorkerChains(const Plan& plan, const WorkerChainsOptions& options)
     : row_lists_(plan.row_lists), minibatches_{plan.batch}, home_(home_samples(plan)) {
   if (options.tail > 0) minibatches_.push_back(options.tail);
+  const auto kernels = std::make_shared<sparse::KernelCache>();
   const auto build = [&](std::int64_t samples) {
     auto& chain = chains_[samples];
     if (chain) return;
-    chain = std::make_unique<Chain>(
-        plan.network,
-        ChainOptions{.batch = samples, .threads = options.threads, .backend = options.backend});
+    chain = std::make_unique<Chain>(plan.network, ChainOptions{.batch = samples,
+                                                               .threads = options.threads,
+                                                               .backend = options.backend,
+                                                               .kernels = kernels});
   };
   build(home_);
   for (const Task& task : plan.programs[static_cast<std::size_t>(options.worker)].tasks) {

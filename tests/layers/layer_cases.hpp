@@ -1,10 +1,12 @@
 // The layers the twin and the finite-difference tests run on: small, odd shapes of every kind.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "base/rng.hpp"
 #include "layers/layer.hpp"
 
 namespace plait::layer_testing {
@@ -16,6 +18,7 @@ struct LayerCase {
   Shape src;
   bool relu = false;
   bool residual = false;
+  std::optional<ActivationSpec> activation{};  ///< fused into the forward of a sparse linear
 };
 
 inline std::string to_string(Backend backend) {
@@ -111,6 +114,10 @@ inline std::vector<LayerCase> other_cases() {
       {"sigmoid_flat", A{K::sigmoid}, flat},
       {"gelu", A{K::gelu}, image},
       {"gelu_flat", A{K::gelu}, flat},
+      {"clip", A{K::clip, 0.6}, image},
+      {"clip_wide", A{K::clip, 0.6}, wide},
+      {"clip_flat", A{K::clip, 0.6}, flat},
+      {"clip_edge", A{K::clip, 1}, image},  // ties lie on the ceiling
       {"max_pool", P{}, image},
       {"max_pool_apart_padded",
        P{.kernel = {3, 3}, .stride = {3, 3}, .padding = {1, 1}},
@@ -134,6 +141,43 @@ inline std::vector<LayerCase> other_cases() {
   };
 }
 
+/// Random places; row 2 and column 3 are empty where there are gaps.
+inline SparseLinearSpec sparse(std::int64_t rows, std::int64_t columns, double density,
+                               bool bias = true, bool gaps = true) {
+  std::vector<MatrixEntry> entries;
+  Rng rng(20212, Purpose::test, static_cast<std::uint64_t>(rows * 1000 + columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const bool there = rng.uniform(0.0F, 1.0F) < static_cast<float>(density);
+      if (there && !(gaps && (i == 2 || j == 3))) entries.push_back({i, j, 0});
+    }
+  }
+  return {.pattern = make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern,
+          .bias = bias};
+}
+
+/// In panels, but for the plain-loop twins.
+inline std::vector<LayerCase> panel_cases() {
+  using A = ActivationSpec;
+  using K = ActivationKind;
+  return {
+      {"sparse", sparse(7, 20, 0.3), {3, 20}},
+      {"sparse_wide", sparse(33, 67, 0.2), {5, 67}},
+      {"sparse_all", sparse(17, 19, 1), {16, 19}},
+      {"sparse_no_bias", sparse(9, 12, 0.4, false), {64, 12}},
+      {"sparse_one_sample", sparse(10, 64, 0.1), {1, 64}},
+      {"sparse_two_panels", sparse(12, 15, 0.3), {100, 15}},
+      {"sparse_relu", sparse(12, 15, 0.3), {5, 15}, false, false, A{K::relu}},
+      {"sparse_tanh", sparse(12, 15, 0.3), {100, 15}, false, false, A{K::tanh}},
+      {"sparse_clip", sparse(12, 15, 0.3), {64, 15}, false, false, A{K::clip, 0.4}},
+      {"panels_relu", A{K::relu}, {5, 13}},
+      {"panels_tanh", A{K::tanh}, {65, 13}},
+      {"panels_sigmoid", A{K::sigmoid}, {5, 13}},
+      {"panels_gelu", A{K::gelu}, {33, 3}},
+      {"panels_clip", A{K::clip, 0.6}, {100, 7}},
+  };
+}
+
 inline std::vector<LayerCase> layer_cases() {
   std::vector<LayerCase> all = convolution_cases();
   for (LayerCase& other : other_cases()) all.push_back(std::move(other));
@@ -151,6 +195,7 @@ inline LayerRequest request_of(const LayerCase& layer_case, Layout layout, Backe
                        .srcs = {{.shape = layer_case.src, .layout = layout}},
                        .relu = layer_case.relu,
                        .residual = false,
+                       .activation = layer_case.activation,
                        .threads = 1,
                        .name = "block." + layer_case.name};
   if (layer_case.residual) {

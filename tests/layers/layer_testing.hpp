@@ -1,6 +1,6 @@
-// Helpers of the layer tests: layouts by index arithmetic, memory that notices trespassers, and a
-// Rig that plays the three tasks of one layer on plain vectors. The Rig hands a task exactly what
-// the Layer contract names; everything else is NaN, so that a dishonest trait shows in the numbers.
+// Helpers of the layer tests: memory that notices trespassers, and a Rig that plays the three tasks
+// of one layer on plain vectors. The Rig hands a task exactly what the Layer contract names;
+// everything else is NaN, so that a dishonest trait shows in the numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,51 +15,15 @@
 
 #include "base/rng.hpp"
 #include "layers/layer.hpp"
+#include "layers/layouts.hpp"
 
 namespace plait::layer_testing {
-
-using Floats = std::vector<float>;
-
-inline std::size_t count(const Shape& shape) { return static_cast<std::size_t>(shape.elements()); }
 
 inline Floats random_floats(std::size_t size, std::uint64_t stream) {
   Rng rng(20211, Purpose::test, stream);
   Floats values(size);
   for (float& x : values) x = rng.uniform(-1.0F, 1.0F);
   return values;
-}
-
-/// Where plain element `i` of a tensor lies in memory.
-inline std::size_t physical_offset(const TensorDesc& desc, std::size_t i) {
-  if (desc.layout == Layout::plain) return i;
-  const auto channels = static_cast<std::size_t>(desc.shape[1]);
-  const auto pixels = static_cast<std::size_t>(desc.shape[2] * desc.shape[3]);
-  const std::size_t pixel = i % pixels;
-  const std::size_t c = i / pixels % channels;
-  const std::size_t n = i / pixels / channels;
-  const std::size_t block = desc.layout == Layout::blocked8 ? 8 : 16;
-  const std::size_t blocks = (channels + block - 1) / block;
-  return ((n * blocks + c / block) * pixels + pixel) * block + c % block;
-}
-
-/// Also expects the padding of blocked layouts to be zero.
-inline Floats to_plain(const TensorDesc& desc, const float* physical) {
-  Floats rest(physical, physical + desc.physical_elements());
-  Floats plain(count(desc.shape));
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    const std::size_t at = physical_offset(desc, i);
-    plain[i] = physical[at];
-    rest[at] = 0;
-  }
-  EXPECT_TRUE(std::ranges::all_of(rest, [](float x) { return x == 0; }))
-      << "padded channels of " << desc.shape.to_string() << " are not zero";
-  return plain;
-}
-
-inline Floats to_physical(const TensorDesc& desc, const Floats& plain) {
-  Floats physical(static_cast<std::size_t>(desc.physical_elements()), 0.0F);
-  for (std::size_t i = 0; i < plain.size(); ++i) physical[physical_offset(desc, i)] = plain[i];
-  return physical;
 }
 
 /// Difference relative to the largest expected value; NaN never passes.
@@ -159,7 +123,7 @@ class Rig {
   Floats forward(const std::vector<Floats>& srcs) {
     srcs_.clear();
     for (std::size_t k = 0; k < srcs.size(); ++k) {
-      srcs_.emplace_back(to_physical(request_.srcs[k], srcs[k]));
+      srcs_.emplace_back(to_physical(request_.srcs[k], srcs[k], Padding::activation));
     }
     const TensorDesc& dst_desc = layer_->dst_desc();
     dst_ = Memory(dst_desc.bytes());
@@ -176,7 +140,7 @@ class Rig {
     run(Pass::forward, args);
     dst_.expect_intact("dst");
     unsaved.expect_intact("saved");
-    return to_plain(dst_desc, dst_.floats());
+    return to_plain(dst_desc, dst_.floats(), Padding::activation);
   }
 
   /// `addend` only where the traits allow it. Fills what gradients() returns for BatchNorm.

@@ -138,7 +138,8 @@ std::vector<LayerCase> cases_that(Wanted wanted) {
 }
 bool is_image(const LayerCase& one) { return one.src.rank() == 4; }
 bool has_ties(const LayerCase& one) {
-  return is_image(one) && (one.name.starts_with("max_pool") || one.name.starts_with("relu"));
+  return is_image(one) && (one.name.starts_with("max_pool") || one.name.starts_with("relu") ||
+                           one.name.starts_with("clip"));
 }
 bool has_skip(const LayerCase& one) { return one.residual; }
 
@@ -155,6 +156,10 @@ const auto kOneThread = testing::Values(1);
 INSTANTIATE_TEST_SUITE_P(Plain, Twin,
                          testing::Combine(testing::ValuesIn(layer_cases()), kPlain,
                                           testing::Values(1, 2)),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Panels, Twin,
+                         testing::Combine(testing::ValuesIn(panel_cases()),
+                                          testing::Values(Layout::panels), testing::Values(1, 2)),
                          name_of_case);
 INSTANTIATE_TEST_SUITE_P(Image, Twin,
                          testing::Combine(testing::ValuesIn(cases_that(is_image)), kOthers,

@@ -9,9 +9,10 @@ class SparseLinear final : public PlainLayer {
  public:
   explicit SparseLinear(const LayerRequest& request)
       : PlainLayer(request), spec_(std::get<SparseLinearSpec>(request.spec)) {
-    if (!request.activation) return;
+    const auto& ends_in = request.activation ? request.activation : spec_.ends_in;
+    if (!ends_in) return;
     LayerRequest activation = request;
-    activation.spec = *request.activation;
+    activation.spec = *ends_in;
     activation.srcs = {dst_};
     activation_ = make_activation(activation);
   }

@@ -1,7 +1,7 @@
 // Sparse linear: dst = f(bias + W src) with samples innermost. f is fused forward only: its
 // gradient is the next step's, where both backward tasks find it.
+#include "layers/sparse/kernel_cache.hpp"
 #include "layers/sparse/layers.hpp"
-#include "layers/sparse/sparse_kernels.hpp"
 
 namespace plait::sparse {
 
@@ -22,9 +22,9 @@ class Linear final : public Layer {
  public:
   explicit Linear(const LayerRequest& request)
       : spec_(std::get<SparseLinearSpec>(request.spec)),
-        kernels_(*spec_.pattern),
+        cache_(request.kernels != nullptr ? request.kernels : std::make_shared<KernelCache>()),
         panels_(panels_for(request.srcs[0].shape[0])),
-        activation_(fused(request.activation)),
+        activation_(fused(request.activation ? request.activation : spec_.ends_in)),
         threads_(request.threads),
         dst_desc_{.shape = {request.srcs[0].shape[0], spec_.pattern->rows},
                   .layout = Layout::panels} {
@@ -36,37 +36,45 @@ class Linear final : public Layer {
 
   void forward(const LayerArgs& args) override {
     if (spec_.adds) {
-      kernels_.forward_add(panels_, args.weights, args.src[0], args.dst, activation_, threads_);
+      kernels().forward_add(panels_, args.weights, args.src[0], args.dst, activation_, threads_);
     } else {
-      kernels_.forward(panels_, args.weights, bias_of(args.weights), args.src[0], args.dst,
-                       activation_, threads_);
+      kernels().forward(panels_, args.weights, bias_of(args.weights), args.src[0], args.dst,
+                        activation_, threads_);
     }
   }
   void backward_data(const LayerArgs& args) override {
-    kernels_.backward_data(panels_, args.weights, args.diff_dst, args.diff_src, false, threads_);
+    kernels().backward_data(panels_, args.weights, args.diff_dst, args.diff_src, false, threads_);
   }
   void backward_weights(const LayerArgs& args) override {
-    kernels_.backward_weights(panels_, args.src[0], args.diff_dst, args.diff_weights,
-                              bias_of(args.diff_weights), threads_);
+    kernels().backward_weights(panels_, args.src[0], args.diff_dst, args.diff_weights,
+                               bias_of(args.diff_weights), threads_);
   }
 
+  bool layout_follows_batch() const override { return false; }
   void pack_parameter(std::size_t index, const float* plain, float* physical) const override {
     if (index != 0) return Layer::pack_parameter(index, plain, physical);
-    kernels_.pack(plain, physical);
+    kernels().pack(plain, physical);
   }
   void unpack_parameter(std::size_t index, const float* physical, float* plain) const override {
     if (index != 0) return Layer::unpack_parameter(index, physical, plain);
-    kernels_.unpack(physical, plain);
+    kernels().unpack(physical, plain);
   }
 
  private:
+  /// Not before they are wanted: a worker has the layers of others only by name.
+  const SparseKernels& kernels() const {
+    if (kernels_ == nullptr) kernels_ = cache_->get(spec_.pattern);
+    return *kernels_;
+  }
+
   template <class T>
   T* bias_of(T* parameters) const {
     return spec_.bias ? parameters + slots_[1].offset : nullptr;
   }
 
   SparseLinearSpec spec_;
-  SparseKernels kernels_;
+  std::shared_ptr<KernelCache> cache_;
+  mutable std::shared_ptr<const SparseKernels> kernels_;
   Panels panels_;
   Activation activation_;
   int threads_;

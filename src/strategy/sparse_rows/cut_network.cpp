@@ -30,6 +30,20 @@ struct Piece {
   std::vector<std::int32_t> columns{};    ///< of the whole, ascending; only of neighbours' pieces
 };
 
+/// The derivative is known from the result, and sparse layers can end in it.
+bool follows_from_result(const Node& node) {
+  const ActivationKind kind = std::get<ActivationSpec>(node.layer).kind;
+  return kind == ActivationKind::relu || kind == ActivationKind::tanh ||
+         kind == ActivationKind::clip;
+}
+
+/// Whose piece comes last: the own one is first.
+int last_owner(const std::map<int, Piece>& pieces, int worker) {
+  const int last = pieces.rbegin()->first;
+  if (last != worker || pieces.size() == 1) return last;
+  return std::next(pieces.rbegin())->first;
+}
+
 class Cutter {
  public:
   Cutter(const Network& network, const std::vector<RowLayer>& layers, const RowOwners& owners,
@@ -83,21 +97,26 @@ class Cutter {
     std::map<int, Piece> pieces = split(k, worker, rows);
     Part part{.rows = add_tensor(elements)};
     const int src = k == 0 ? 0 : cut_.parts[k - 1][static_cast<std::size_t>(worker)].out;
+    part.in_place = layer.activation && follows_from_result(*layer.activation);
+    const auto ends = [&](int owner) {
+      return part.in_place && owner == last_owner(pieces, worker);
+    };
     part.local = add_piece(layer, fmt::format("{}@{}", name, worker), std::move(pieces[worker]),
-                           {.src = src, .dst = part.rows}, &rows);
+                           {.src = src, .dst = part.rows, .activates = ends(worker)}, &rows);
     for (auto& [owner, piece] : pieces) {
       if (owner == worker) continue;
       Halo halo{.owner = owner,
                 .tensor = add_tensor(static_cast<std::int64_t>(piece.columns.size())),
                 .list = static_cast<int>(cut_.row_lists.size())};
       cut_.row_lists.push_back(places(piece.columns));
-      halo.block = add_piece(layer, fmt::format("{}@{}<{}", name, worker, owner), std::move(piece),
-                             {.src = halo.tensor, .dst = part.rows}, nullptr);
+      halo.block =
+          add_piece(layer, fmt::format("{}@{}<{}", name, worker, owner), std::move(piece),
+                    {.src = halo.tensor, .dst = part.rows, .activates = ends(owner)}, nullptr);
       part.halos.push_back(halo);
     }
     part.out = part.rows;
     if (layer.activation) {
-      part.out = add_tensor(elements);
+      if (!part.in_place) part.out = add_tensor(elements);
       BlockSpec spec{.name = fmt::format("{}.{}@{}", name, layer.activation->name, worker),
                      .nodes = {}};
       spec.then(layer.activation->name, layer.activation->layer);
@@ -163,6 +182,7 @@ class Cutter {
   struct Ends {
     int src = 0;
     int dst = 0;
+    bool activates = false;
   };
   /// `bias_rows`: rows whose bias begins the sums; null: the piece adds to them.
   int add_piece(const RowLayer& layer, const std::string& name, Piece piece, const Ends& ends,
@@ -179,6 +199,8 @@ class Cutter {
                         .whole = layer.bias_spec,
                         .positions = {bias_rows->begin(), bias_rows->end()}});
     }
+    std::optional<ActivationSpec> activation;
+    if (ends.activates) activation = std::get<ActivationSpec>(layer.activation->layer);
     const std::int64_t size = piece.pattern.size();
     const std::int64_t rows = piece.pattern.rows;
     BlockSpec spec{.name = name, .nodes = {}};
@@ -188,7 +210,8 @@ class Cutter {
         SparseLinearSpec{.pattern = std::make_shared<const SparsePattern>(std::move(piece.pattern)),
                          .bias = bias,
                          .piece = std::move(names),
-                         .adds = bias_rows == nullptr});
+                         .adds = bias_rows == nullptr,
+                         .ends_in = activation});
     return add_block(
         {.name = name,
          .src = ends.src,

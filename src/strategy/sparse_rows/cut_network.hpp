@@ -19,9 +19,10 @@ struct Halo {
 /// One layer on one worker. Tensors and blocks of the cut network; -1 where there is none.
 struct Part {
   int rows = 0;  ///< tensor of the sums
-  int out = -1;  ///< tensor after the activation; `rows` where there is none
+  int out = -1;  ///< tensor after the activation; `rows` where there is none, or it is in place
   int local = -1;
   int activation = -1;
+  bool in_place = false;  ///< the last piece ends in the activation: it has no forward of its own
   std::vector<Halo> halos{};  ///< ascending owners
 };
 

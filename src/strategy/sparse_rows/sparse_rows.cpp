@@ -138,7 +138,9 @@ class Programmer {
       pass({TaskKind::receive, Role::tensor, halo.tensor, halo.owner, halo.list});
       compute(TaskKind::forward, halo.block);
     }
-    if (part(k).activation >= 0) compute(TaskKind::forward, part(k).activation);
+    if (part(k).activation >= 0 && !part(k).in_place) {
+      compute(TaskKind::forward, part(k).activation);
+    }
   }
 
   void backward(std::size_t k) {

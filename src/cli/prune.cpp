@@ -1,0 +1,167 @@
+// plait prune: a dense network's linear layers made sparse, as a model and weights to train on.
+#include "run/prune.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "checkpoint/atomic_file.hpp"
+#include "cli/numbers.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
+#include "cli/verbs.hpp"
+#include "model/model_file.hpp"
+#include "run/eval.hpp"
+#include "run/parameters.hpp"
+#include "run/setup.hpp"
+
+namespace plait {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Source {
+  ModelSpec model;
+  fs::path weights;
+  TrainConfig config;
+};
+
+Source source_of(const Arguments& arguments) {
+  const std::string run_dir = arguments.text("--run", "");
+  const std::string init = arguments.text("--init", "");
+  if (run_dir.empty() == init.empty()) {
+    user_error("{}; write plait prune --run DIR, or plait prune --model M --data D --init FILE",
+               run_dir.empty() ? "prune needs weights" : "--run and --init exclude each other");
+  }
+  if (run_dir.empty() && arguments.find("--model") == nullptr) {
+    user_error("prune --init {} needs the network too; add --model NAME (and --data)", init);
+  }
+  std::error_code error;
+  if (!run_dir.empty() && !fs::is_directory(run_dir, error)) {
+    user_error("--run {}: there is no such folder", run_dir);
+  }
+  Source source{
+      .model = {},
+      .weights = run_dir.empty() ? fs::path(init) : weights_of_run(run_dir),
+      .config = resolve_config(run_dir.empty() ? "" : (fs::path(run_dir) / "config.toml").string(),
+                               field_flags(arguments))};
+  source.model = make_setup(source.config).model;
+  return source;
+}
+
+std::vector<std::string> names_of(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+PruneOptions options_of(const Arguments& arguments) {
+  PruneOptions options{.keep = names_of(arguments.text("--keep", ""))};
+  if (const std::string* text = arguments.find("--sparsity")) {
+    options.sparsity = parse_double(*text, "--sparsity");
+  }
+  if (!(options.sparsity >= 0 && options.sparsity < 1)) {
+    user_error("--sparsity {} is not in [0, 1): 0.9 lets nine of ten weights go", options.sparsity);
+  }
+  return options;
+}
+
+void write_folder(const fs::path& path, const PrunedModel& pruned) {
+  std::error_code error;
+  if (fs::exists(path, error)) user_error("--out {}: is there already", path.string());
+  const SafetensorsWriter weights(pruned.weights);
+  AtomicFolder folder(path, weights.bytes());
+  const auto put = [&](const std::string& name, const std::string& text) {
+    FileSink sink = folder.create(name);
+    sink.write(text);
+    sink.close();
+  };
+  put("model.toml", write_model(pruned.model));
+  for (const MatrixFile& matrix : matrix_files(pruned.model)) put(matrix.name, matrix.text);
+  FileSink sink = folder.create("weights.safetensors");
+  weights.write(sink);
+  sink.close();
+  folder.commit();
+}
+
+std::string kept_text(std::int64_t after, std::int64_t before) {
+  return fmt::format("{:.2f}%",
+                     100.0 * (1.0 - static_cast<double>(after) / static_cast<double>(before)));
+}
+
+void print(const PrunedModel& pruned, const std::string& out, bool json) {
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+  std::vector<Row> rows{{"layer", "weights", "kept", "sparsity"}};
+  for (const PrunedLayer& layer : pruned.layers) {
+    before += layer.before;
+    after += layer.after;
+    rows.push_back({layer.name, with_commas(layer.before), with_commas(layer.after),
+                    kept_text(layer.after, layer.before)});
+  }
+  if (json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"model", out + "/model.toml"},
+                                              {"weights", out + "/weights.safetensors"},
+                                              {"layers", pruned.layers.size()},
+                                              {"before", before},
+                                              {"after", after},
+                                              {"sparsity", 1.0 - static_cast<double>(after) /
+                                                                     static_cast<double>(before)}}
+                           .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  rows.push_back({"total", with_commas(before), with_commas(after), kept_text(after, before)});
+  fmt::print("{}", table(rows, 1));
+}
+
+int run_prune(const Arguments& arguments) {
+  const std::string out = arguments.text("--out", "");
+  if (out.empty()) user_error("prune writes a folder; add --out FOLDER");
+  const PruneOptions options = options_of(arguments);
+  const Source source = source_of(arguments);
+  const std::vector<NamedTensor> weights = read_safetensors(source.weights).tensors;
+  check_weights(source.model, weights, source.weights.string());
+  const PrunedModel pruned = prune(source.model, weights, options);
+  write_folder(out, pruned);
+  print(pruned, out, arguments.on("--json"));
+  tell("next: plait train --model {0}/model.toml --init {0}/weights.safetensors --data {1}\n", out,
+       source.config.data);
+  return 0;
+}
+
+}  // namespace
+
+Verb prune_verb() {
+  std::vector<Option> options = field_options({"model", "data", "init"});
+  for (Option& option : options) {
+    option.group = "Options";
+    if (option.name == "--init") option.help = "the weights, a .safetensors file";
+  }
+  options.push_back({.name = "--run",
+                     .value = "DIR",
+                     .help = "settings and best checkpoint of a run folder, instead of --init"});
+  options.push_back({.name = "--sparsity",
+                     .value = "X",
+                     .help = "share of each linear layer's weights that goes, the smallest first",
+                     .standard = "0.9"});
+  options.push_back({.name = "--keep", .value = "BLOCK,...", .help = "blocks that stay dense"});
+  options.push_back({.name = "--out",
+                     .value = "FOLDER",
+                     .help = "new: model.toml, its matrices and weights.safetensors"});
+  options.push_back({.name = "--json", .value = "", .help = "one JSON object on stdout"});
+  return {.name = "prune",
+          .about = "Make the linear layers of a trained network sparse, to train on with the mask.",
+          .examples = {"plait prune --run runs/001-mlp --sparsity 0.9 --out pruned",
+                       "plait train --model pruned/model.toml --init pruned/weights.safetensors "
+                       "--data glyphs"},
+          .options = std::move(options),
+          .run = run_prune};
+}
+
+}  // namespace plait

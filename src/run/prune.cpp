@@ -1,0 +1,115 @@
+#include "run/prune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "run/sparse_indices.hpp"
+
+namespace plait {
+
+namespace {
+
+struct Kept {
+  SparsePattern pattern;
+  std::vector<float> values;
+};
+
+Kept largest(const Tensor& weight, double sparsity) {
+  const std::span<const float> values = weight.floats();
+  std::vector<std::uint32_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto gone =
+      static_cast<std::size_t>(std::floor(static_cast<double>(values.size()) * sparsity + 1e-9));
+  const std::size_t stay = values.size() - gone;
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    const float x = std::abs(values[a]);
+    const float y = std::abs(values[b]);
+    return x != y ? x > y : a < b;
+  };
+  std::ranges::nth_element(order, order.begin() + static_cast<std::ptrdiff_t>(stay), before);
+  order.resize(stay);
+  std::ranges::sort(order);
+  const auto columns = static_cast<std::uint32_t>(weight.shape()[1]);
+  Kept kept{
+      .pattern = {.rows = weight.shape()[0], .columns = columns, .row_begin = {}, .column = {}},
+      .values = {}};
+  kept.pattern.row_begin.assign(static_cast<std::size_t>(kept.pattern.rows) + 1, 0);
+  for (const std::uint32_t at : order) {
+    ++kept.pattern.row_begin[at / columns + 1];
+    kept.pattern.column.push_back(static_cast<std::int32_t>(at % columns));
+    kept.values.push_back(values[at]);
+  }
+  std::partial_sum(kept.pattern.row_begin.begin(), kept.pattern.row_begin.end(),
+                   kept.pattern.row_begin.begin());
+  return kept;
+}
+
+void check_keep(const ModelSpec& model, const std::vector<std::string>& keep) {
+  std::vector<std::string> names;
+  for (const BlockSpec& block : model.blocks) names.push_back(block.name);
+  for (const std::string& name : keep) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    user_error("--keep {}: there is no such block{}", name, did_you_mean(name, names));
+  }
+}
+
+class Pruner {
+ public:
+  Pruner(const ModelSpec& model, const std::vector<NamedTensor>& weights,
+         const PruneOptions& options)
+      : options_(options) {
+    pruned_.model = model;
+    pruned_.weights = weights;
+    for (std::size_t i = 0; i < weights.size(); ++i) index_[weights[i].name] = i;
+  }
+
+  PrunedModel run() {
+    for (BlockSpec& block : pruned_.model.blocks) {
+      if (std::ranges::find(options_.keep, block.name) != options_.keep.end()) continue;
+      for (Node& node : block.nodes) {
+        if (const auto* linear = std::get_if<LinearSpec>(&node.layer)) {
+          node.layer = prune_layer(block.name + "." + node.name, *linear);
+        }
+      }
+    }
+    if (pruned_.layers.empty()) {
+      user_error("model '{}' has no linear layer to prune; convolutions stay dense",
+                 pruned_.model.name);
+    }
+    return std::move(pruned_);
+  }
+
+ private:
+  SparseLinearSpec prune_layer(const std::string& name, const LinearSpec& linear) {
+    const std::string weight = name + ".weight";
+    Tensor& tensor = pruned_.weights[index_.at(weight)].tensor;
+    Kept kept = largest(tensor, options_.sparsity);
+    pruned_.layers.push_back({name, tensor.shape().elements(), kept.pattern.size()});
+    Tensor values(Shape{kept.pattern.size()});
+    std::ranges::copy(kept.values, values.floats().begin());
+    tensor = std::move(values);
+    for (NamedTensor& indices : index_tensors(weight, kept.pattern)) {
+      pruned_.weights.push_back(std::move(indices));
+    }
+    return {.pattern = std::make_shared<const SparsePattern>(std::move(kept.pattern)),
+            .bias = linear.bias};
+  }
+
+  PruneOptions options_;
+  PrunedModel pruned_;
+  std::map<std::string, std::size_t> index_;
+};
+
+}  // namespace
+
+PrunedModel prune(const ModelSpec& model, const std::vector<NamedTensor>& weights,
+                  const PruneOptions& options) {
+  check_keep(model, options.keep);
+  return Pruner(model, weights, options).run();
+}
+
+}  // namespace plait

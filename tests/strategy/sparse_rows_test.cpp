@@ -1,0 +1,344 @@
+// Networks cut by rows: every element is somewhere once, what travels is what the partition says,
+// and what cannot be cut is refused.
+#include "strategy/sparse_rows/sparse_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/rng.hpp"
+#include "cost/analytic.hpp"
+#include "model/parameters.hpp"
+#include "model/radixnet.hpp"
+#include "partition/measure.hpp"
+#include "plan/check.hpp"
+#include "simulate/simulate.hpp"
+#include "strategy/strategy_testing.hpp"
+
+namespace plait {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+using Patterns = std::vector<std::shared_ptr<const SparsePattern>>;
+
+Machine workers(int count) { return {.workers_per_node = count, .inside = kUsualInside}; }
+
+/// Rows of 0 to 8 elements anywhere.
+std::shared_ptr<const SparsePattern> irregular(std::int64_t rows, std::int64_t columns) {
+  Rng rng(5, Purpose::test, static_cast<std::uint64_t>(rows));
+  std::set<std::pair<std::int64_t, std::int64_t>> places;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::uint32_t left = rng.below(9); left > 0; --left) {
+      places.emplace(row, rng.below(static_cast<std::uint32_t>(columns)));
+    }
+  }
+  std::vector<MatrixEntry> entries;
+  for (const auto& [row, column] : places) entries.push_back({row, column, 0});
+  return make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern;
+}
+
+/// flatten, sparse, relu | sparse without bias | dense, gelu | sparse, clip | dense.
+ModelSpec mixed() {
+  ModelSpec model{.name = "mixed", .input = {1, 6, 10}, .blocks = {}};
+  const auto block = [&](const char* name, const std::vector<LayerSpec>& layers) {
+    BlockSpec& one = model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}});
+    for (const LayerSpec& layer : layers) one.then(std::string(kind_name(layer)), layer);
+  };
+  block("a", {FlattenSpec{}, SparseLinearSpec{.pattern = irregular(40, 60)},
+              ActivationSpec{ActivationKind::relu}});
+  block("b", {SparseLinearSpec{.pattern = irregular(30, 40), .bias = false}});
+  block("c", {LinearSpec{.out_features = 16}, ActivationSpec{ActivationKind::gelu}});
+  block("d",
+        {SparseLinearSpec{.pattern = irregular(24, 16)}, ActivationSpec{ActivationKind::clip, 32}});
+  block("head", {LinearSpec{.out_features = 10}});
+  return model;
+}
+
+Network radixnet(const std::string& size) {
+  return make_network(make_model("radixnet:" + size, {1, 28, 28}, 10));
+}
+
+std::vector<Network> networks() { return {make_network(mixed()), radixnet("64x6")}; }
+
+RowPartitioner with(PartitionMethod method) {
+  return [method](const Patterns& layers, int parts) {
+    return make_partition(layers, {.parts = parts, .method = method}).owners;
+  };
+}
+
+Plan plan_of(const Network& network, int count, PartitionMethod method = PartitionMethod::merged) {
+  return make_plan(
+      "sparse_rows",
+      {.network = network, .machine = workers(count), .batch = 8, .partition = with(method)});
+}
+
+const SparseLinearSpec* linear_of(const NetworkBlock& block) {
+  for (const Node& node : block.spec.nodes) {
+    if (const auto* linear = std::get_if<SparseLinearSpec>(&node.layer)) return linear;
+  }
+  return nullptr;
+}
+
+/// The worker that runs the forward of each block; every block has one.
+std::vector<int> runners(const Plan& plan) {
+  std::vector<int> who(plan.network.blocks.size(), -1);
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      if (task.kind != TaskKind::forward) continue;
+      int& runner = who.at(static_cast<std::size_t>(task.block));
+      EXPECT_EQ(runner, -1) << "two workers run block " << task.block;
+      runner = worker;
+    }
+  }
+  return who;
+}
+
+/// Where the elements of every parameter of the model are: how often, and on which worker.
+struct Whereabouts {
+  std::map<std::string, std::vector<int>> times;
+  std::map<std::string, std::vector<int>> worker;
+
+  explicit Whereabouts(const Plan& plan) {
+    const std::vector<int> who = runners(plan);
+    for (std::size_t b = 0; b < plan.network.blocks.size(); ++b) {
+      const SparseLinearSpec* linear = linear_of(plan.network.blocks[b]);
+      if (linear == nullptr) continue;
+      EXPECT_EQ(std::ssize(linear->piece->weight->positions), linear->pattern->size());
+      EXPECT_EQ(linear->adds, plan.network.blocks[b].adds);
+      note(*linear->piece->weight, who[b]);
+      if (linear->bias) note(*linear->piece->bias, who[b]);
+    }
+  }
+  void note(const ParameterPart& part, int runner) {
+    const auto size = static_cast<std::size_t>(part.whole.shape.elements());
+    times[part.name].resize(size, 0);
+    worker[part.name].resize(size, -1);
+    for (const std::int64_t position : part.positions) {
+      ++times[part.name].at(static_cast<std::size_t>(position));
+      worker[part.name].at(static_cast<std::size_t>(position)) = runner;
+    }
+  }
+};
+
+TEST(SparseRows, EveryElementIsInOnePieceOfItsOwner) {
+  for (const Network& network : networks()) {
+    const Patterns layers = row_patterns(network);
+    for (const int count : {1, 2, 3, 8}) {
+      const Whereabouts found(plan_of(network, count));
+      const RowOwners owners = with(PartitionMethod::merged)(layers, count);
+      std::size_t parameters = 0;
+      for (const NetworkBlock& block : network.blocks)
+        parameters +=
+            block_parameters(block.spec, {network.tensors[static_cast<std::size_t>(block.src)]})
+                .size();
+      EXPECT_EQ(found.times.size(), parameters);
+      for (const auto& [name, times] : found.times) {
+        EXPECT_THAT(times, testing::Each(1)) << name << " on " << count;
+      }
+      for (std::size_t k = 0; k < layers.size(); ++k) {
+        const std::string name =
+            network.blocks[k].name + (network.name == "mixed" ? "." : ".linear.");
+        for (const auto& [full, worker] : found.worker) {
+          if (!full.starts_with(name) || !full.ends_with("weight")) continue;
+          for (std::int64_t row = 0; row < layers[k]->rows; ++row) {
+            const auto r = static_cast<std::size_t>(row);
+            for (std::int64_t e = layers[k]->row_begin[r]; e < layers[k]->row_begin[r + 1]; ++e) {
+              ASSERT_EQ(worker.at(static_cast<std::size_t>(e)), owners[k][r]) << full;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SparseRows, EverybodyUpdatesWhatItComputes) {
+  for (const Network& network : networks()) {
+    const Plan plan = plan_of(network, 3);
+    EXPECT_TRUE(faults(plan).empty());
+    EXPECT_TRUE(plan.network.cut);
+    const std::vector<int> who = runners(plan);
+    const std::vector<int> updates = owners(plan);
+    for (std::size_t b = 0; b < who.size(); ++b) {
+      if (linear_of(plan.network.blocks[b]) == nullptr) continue;
+      EXPECT_EQ(updates[b], who[b]);
+    }
+    EXPECT_EQ(plan.network.parameters(), network.parameters());
+    EXPECT_EQ(plan.network.macs(), network.macs());
+  }
+}
+
+/// All layers with their owners, the last one's being worker 0.
+PartitionMeasure measured(const Network& network, int count, PartitionMethod method) {
+  Patterns layers = row_patterns(network);
+  Partition partition = make_partition(layers, {.parts = count, .method = method});
+  std::vector<MatrixEntry> all;
+  const std::int64_t columns = layers.back()->rows;
+  for (std::int64_t i = 0; i < 10 * columns; ++i) all.push_back({i / columns, i % columns, 0});
+  layers.push_back(make_sparse_matrix(10, columns, std::move(all), "head").pattern);
+  partition.owners.emplace_back(10, 0);
+  return measure_partition(layers, partition);
+}
+
+TEST(SparseRows, SendsTheWordsOfThePartition) {
+  for (const Network& network : networks()) {
+    for (const int count : {2, 3, 8}) {
+      for (const PartitionMethod method : {PartitionMethod::merged, PartitionMethod::random}) {
+        const Plan plan = plan_of(network, count, method);
+        const PartitionMeasure measure = measured(network, count, method);
+        std::int64_t words = 0;
+        for (const auto& list : plan.row_lists) words += std::ssize(list);
+        EXPECT_EQ(2 * words, measure.volume_words);
+        EXPECT_EQ(std::ssize(plan.row_lists), measure.messages);
+        std::vector<std::int64_t> sends(plan.row_lists.size(), 0);
+        std::vector<std::int64_t> received(static_cast<std::size_t>(count), 0);
+        std::int64_t bytes = 0;
+        for (int worker = 0; worker < count; ++worker) {
+          for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+            bytes += wire_bytes(plan, worker, task);
+            if (task.kind != TaskKind::send) continue;
+            const auto list = static_cast<std::size_t>(task.list);
+            ++sends.at(list);
+            received.at(static_cast<std::size_t>(task.peer)) += std::ssize(plan.row_lists[list]);
+          }
+        }
+        EXPECT_THAT(sends, testing::Each(2));  // forth and back
+        EXPECT_EQ(bytes, measure.volume_words * plan.batch * 4);
+        EXPECT_EQ(std::ranges::max(received), measure.max_receive_words);
+      }
+    }
+  }
+}
+
+TEST(SparseRows, TheSharesOfALayerAddUpToOne) {
+  for (const Network& network : networks()) {
+    const Plan plan = plan_of(network, 3);
+    std::vector<double> shares(network.blocks.size(), 0);
+    for (const NetworkBlock& block : plan.network.blocks) {
+      shares.at(static_cast<std::size_t>(block.whole)) += block.share;
+    }
+    for (const double share : shares) EXPECT_NEAR(share, 1, 1e-12);
+  }
+}
+
+TEST(SparseRows, SimulatesToASaneStep) {
+  const Network network = radixnet("256x20");
+  const auto cost = make_analytic_cost(network);
+  const auto play = [&](const Machine& machine, PartitionMethod method) {
+    const Plan plan = make_plan("sparse_rows", {.network = network,
+                                                .machine = machine,
+                                                .cost = cost.get(),
+                                                .batch = 64,
+                                                .partition = with(method)});
+    const Simulation result = simulate(plan, *cost);
+    std::int64_t bytes = 0;
+    for (const auto& list : plan.row_lists) bytes += 2 * 64 * 4 * std::ssize(list);
+    EXPECT_EQ(result.bytes_per_step, bytes);
+    EXPECT_EQ(result.messages_per_step, 2 * std::ssize(plan.row_lists));
+    return result.step_seconds;
+  };
+  const Machine one = workers(1);
+  const double serial =
+      simulate(make_plan("serial", {.network = network, .machine = one, .batch = 64}), *cost)
+          .step_seconds;
+  EXPECT_NEAR(play(one, PartitionMethod::merged), serial, 1e-6 * serial);
+  Machine many = workers(4);
+  many.inside = {};  // messages take no time
+  const double free = play(many, PartitionMethod::merged);
+  EXPECT_LT(free, serial);
+  EXPECT_GT(free, serial / 4);  // the head and the first layer's balance
+  many.inside = {.bytes_per_second = 1e6, .latency_seconds = 1e-3};
+  const double slow = play(many, PartitionMethod::merged);
+  EXPECT_GT(slow, 20 * 2 * 1e-3);  // a message per layer and way
+  EXPECT_GT(play(many, PartitionMethod::random), slow);
+}
+
+TEST(SparseRows, WithoutAPartitionRowsGoInEqualRuns) {
+  const Network network = radixnet("64x4");
+  const Plan plan = make_plan(
+      "sparse_rows", {.network = network, .machine = workers(4), .batch = 8, .partition = {}});
+  const Whereabouts found(plan);
+  std::vector<int> expected(64);
+  for (std::size_t row = 0; row < 64; ++row) expected[row] = static_cast<int>(row / 16);
+  EXPECT_EQ(found.worker.at("layer2.linear.bias"), expected);
+}
+
+std::string refused(const Network& network, int count, const RowPartitioner& partition) {
+  return refusal(
+      "sparse_rows",
+      {.network = network, .machine = workers(count), .batch = 8, .partition = partition});
+}
+
+TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
+  EXPECT_THAT(refused(network_of("lenet"), 2, {}),
+              AllOf(HasSubstr("block 'conv1' is something else"), HasSubstr("layerpipe")));
+  const auto with_last = [](const std::vector<LayerSpec>& layers) {
+    ModelSpec model = mixed();
+    BlockSpec& block = model.blocks.insert(model.blocks.end() - 1, {.name = "x", .nodes = {}})[0];
+    for (const LayerSpec& layer : layers) block.then(std::string(kind_name(layer)), layer);
+    return refused(make_network(model), 2, {});
+  };
+  const LinearSpec linear{.out_features = 24};
+  const ActivationSpec relu{ActivationKind::relu};
+  const auto says_x = HasSubstr("block 'x' is something else");
+  EXPECT_THAT(with_last({BatchNormSpec{}}), says_x);
+  EXPECT_THAT(with_last({linear, DropoutSpec{}}), says_x);
+  EXPECT_THAT(with_last({linear, relu, relu}), says_x);
+  EXPECT_THAT(with_last({linear, relu, linear}), says_x);
+  EXPECT_THAT(with_last({relu}), says_x);
+  EXPECT_EQ(with_last({linear, relu}), "no UserError");
+}
+
+TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
+  ModelSpec model = mixed();
+  BlockSpec& block = model.blocks[3];
+  block = {.name = "x", .nodes = {}};
+  block.then("linear", LinearSpec{.out_features = 16});
+  block.join("add", AddSpec{}, {0, kBlockInput});
+  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
+  block.nodes.pop_back();
+  block.join("relu", ActivationSpec{}, {kBlockInput});  // the linear's result is for nobody
+  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
+}
+
+TEST(SparseRowsRefusals, MoreWorkersThanRows) {
+  const Network network = make_network(mixed());
+  EXPECT_THAT(refused(network, 17, {}),
+              AllOf(HasSubstr("--workers 17"), HasSubstr("'c.linear'"), HasSubstr("at most 16")));
+  EXPECT_EQ(refused(network, 16, {}), "no UserError");
+}
+
+TEST(SparseRowsRefusals, MicrobatchesAndClipping) {
+  const Network network = make_network(mixed());
+  EXPECT_THAT(refusal("sparse_rows",
+                      {.network = network, .machine = workers(2), .batch = 8, .microbatches = 4}),
+              HasSubstr("--microbatches 4"));
+  PlanRequest request{.network = network, .machine = workers(2), .batch = 8, .clip = true};
+  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--clip-norm"));
+}
+
+TEST(SparseRowsRefusals, OwnersOfAnotherNetwork) {
+  const Network network = make_network(mixed());
+  const RowOwners good = with(PartitionMethod::merged)(row_patterns(network), 2);
+  const auto changed = [&](const std::function<void(RowOwners&)>& change) {
+    RowOwners owners = good;
+    change(owners);
+    return refused(network, 2, [=](const Patterns&, int) { return owners; });
+  };
+  EXPECT_EQ(changed([](RowOwners&) {}), "no UserError");
+  EXPECT_THAT(changed([](RowOwners& owners) { owners.pop_back(); }), HasSubstr("has 3 layers"));
+  EXPECT_THAT(changed([](RowOwners& owners) { owners[1].pop_back(); }),
+              AllOf(HasSubstr("layer 'b.sparse_linear' (30 rows)"), HasSubstr("2 workers")));
+  EXPECT_THAT(changed([](RowOwners& owners) { owners[0][3] = 2; }), HasSubstr("others than"));
+  EXPECT_THAT(changed([](RowOwners& owners) { owners[0][3] = -1; }), HasSubstr("others than"));
+  EXPECT_THAT(changed([](RowOwners& owners) { std::ranges::fill(owners[2], 1); }),
+              HasSubstr("leaves one out"));
+}
+
+}  // namespace
+}  // namespace plait
