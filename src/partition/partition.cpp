@@ -69,9 +69,29 @@ PartitionMethod method_named(const std::string& name) {
              fmt::join(names, ", "));
 }
 
-Partition make_partition(SparseLayers layers, const PartitionOptions& options) {
-  check_layers(layers);
-  check_parts(layers, options);
+namespace {
+
+/// A part without rows gets the lightest row of one that has several: rows without elements weigh
+/// nothing, so balance alone may leave a part out.
+void leave_nobody_out(const SparsePattern& layer, int parts, std::vector<std::int32_t>& owners) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(parts), 0);
+  for (const std::int32_t owner : owners) ++rows[static_cast<std::size_t>(owner)];
+  for (int part = 0; part < parts; ++part) {
+    if (rows[static_cast<std::size_t>(part)] > 0) continue;
+    std::int64_t lightest = -1;
+    for (std::int64_t row = 0; row < layer.rows; ++row) {
+      const auto owner = static_cast<std::size_t>(owners[static_cast<std::size_t>(row)]);
+      if (rows[owner] < 2) continue;
+      if (lightest < 0 || layer.row(row).size() < layer.row(lightest).size()) lightest = row;
+    }
+    std::int32_t& owner = owners[static_cast<std::size_t>(lightest)];
+    --rows[static_cast<std::size_t>(owner)];
+    owner = part;
+    ++rows[static_cast<std::size_t>(part)];
+  }
+}
+
+Partition by_method(SparseLayers layers, const PartitionOptions& options) {
   switch (options.method) {
     case PartitionMethod::merged: return merged_partition(layers, options);
     case PartitionMethod::zoltan: return zoltan_partition(layers, options);
@@ -79,6 +99,18 @@ Partition make_partition(SparseLayers layers, const PartitionOptions& options) {
     case PartitionMethod::random: break;
   }
   return random_partition(layers, options);
+}
+
+}  // namespace
+
+Partition make_partition(SparseLayers layers, const PartitionOptions& options) {
+  check_layers(layers);
+  check_parts(layers, options);
+  Partition partition = by_method(layers, options);
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    leave_nobody_out(*layers[k], options.parts, partition.owners[k]);
+  }
+  return partition;
 }
 
 std::string layers_hash(SparseLayers layers) {

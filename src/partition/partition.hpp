@@ -53,7 +53,7 @@ struct PartitionOptions {
   std::function<void(int done, int all)> progress = {};
 };
 
-/// Equal arguments, equal partition. UserError where the layers do not fit together or have fewer
+/// Equal arguments, equal partition, in which every part owns a row of every layer. UserError where the layers do not fit together or have fewer
 /// rows than parts.
 Partition make_partition(SparseLayers layers, const PartitionOptions& options);
 

@@ -1,5 +1,4 @@
-// Small plans written by hand, one for every shape a plan can have. Each passes the check; tests
-// damage copies of them.
+// Small plans written by hand, one of every shape. Each passes the check; tests damage copies.
 #pragma once
 
 #include <stdexcept>

@@ -1,75 +1,24 @@
-// Networks cut by rows: every element is somewhere once, what travels is what the partition says,
-// and what cannot be cut is refused.
-#include "strategy/sparse_rows/sparse_rows.hpp"
-
+// Networks cut by rows: every element is somewhere once, what travels is what the partition says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
-#include <numeric>
-#include <set>
 
-#include "base/rng.hpp"
 #include "cost/analytic.hpp"
 #include "model/parameters.hpp"
-#include "model/radixnet.hpp"
 #include "partition/measure.hpp"
 #include "plan/check.hpp"
 #include "simulate/simulate.hpp"
-#include "strategy/strategy_testing.hpp"
+#include "strategy/sparse_rows_testing.hpp"
 
 namespace plait {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-
-using Patterns = std::vector<std::shared_ptr<const SparsePattern>>;
-
-Machine workers(int count) { return {.workers_per_node = count, .inside = kUsualInside}; }
-
-/// Rows of 0 to 8 elements anywhere.
-std::shared_ptr<const SparsePattern> irregular(std::int64_t rows, std::int64_t columns) {
-  Rng rng(5, Purpose::test, static_cast<std::uint64_t>(rows));
-  std::set<std::pair<std::int64_t, std::int64_t>> places;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::uint32_t left = rng.below(9); left > 0; --left) {
-      places.emplace(row, rng.below(static_cast<std::uint32_t>(columns)));
-    }
-  }
-  std::vector<MatrixEntry> entries;
-  for (const auto& [row, column] : places) entries.push_back({row, column, 0});
-  return make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern;
-}
-
-/// flatten, sparse, relu | sparse without bias | dense, gelu | sparse, clip | dense.
-ModelSpec mixed() {
-  ModelSpec model{.name = "mixed", .input = {1, 6, 10}, .blocks = {}};
-  const auto block = [&](const char* name, const std::vector<LayerSpec>& layers) {
-    BlockSpec& one = model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}});
-    for (const LayerSpec& layer : layers) one.then(std::string(kind_name(layer)), layer);
-  };
-  block("a", {FlattenSpec{}, SparseLinearSpec{.pattern = irregular(40, 60)},
-              ActivationSpec{ActivationKind::relu}});
-  block("b", {SparseLinearSpec{.pattern = irregular(30, 40), .bias = false}});
-  block("c", {LinearSpec{.out_features = 16}, ActivationSpec{ActivationKind::gelu}});
-  block("d",
-        {SparseLinearSpec{.pattern = irregular(24, 16)}, ActivationSpec{ActivationKind::clip, 32}});
-  block("head", {LinearSpec{.out_features = 10}});
-  return model;
-}
 
 Network radixnet(const std::string& size) {
   return make_network(make_model("radixnet:" + size, {1, 28, 28}, 10));
 }
 
 std::vector<Network> networks() { return {make_network(mixed()), radixnet("64x6")}; }
-
-RowPartitioner with(PartitionMethod method) {
-  return [method](const Patterns& layers, int parts) {
-    return make_partition(layers, {.parts = parts, .method = method}).owners;
-  };
-}
 
 Plan plan_of(const Network& network, int count, PartitionMethod method = PartitionMethod::merged) {
   return make_plan(
@@ -266,78 +215,6 @@ TEST(SparseRows, WithoutAPartitionRowsGoInEqualRuns) {
   std::vector<int> expected(64);
   for (std::size_t row = 0; row < 64; ++row) expected[row] = static_cast<int>(row / 16);
   EXPECT_EQ(found.worker.at("layer2.linear.bias"), expected);
-}
-
-std::string refused(const Network& network, int count, const RowPartitioner& partition) {
-  return refusal(
-      "sparse_rows",
-      {.network = network, .machine = workers(count), .batch = 8, .partition = partition});
-}
-
-TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
-  EXPECT_THAT(refused(network_of("lenet"), 2, {}),
-              AllOf(HasSubstr("block 'conv1' is something else"), HasSubstr("layerpipe")));
-  const auto with_last = [](const std::vector<LayerSpec>& layers) {
-    ModelSpec model = mixed();
-    BlockSpec& block = model.blocks.insert(model.blocks.end() - 1, {.name = "x", .nodes = {}})[0];
-    for (const LayerSpec& layer : layers) block.then(std::string(kind_name(layer)), layer);
-    return refused(make_network(model), 2, {});
-  };
-  const LinearSpec linear{.out_features = 24};
-  const ActivationSpec relu{ActivationKind::relu};
-  const auto says_x = HasSubstr("block 'x' is something else");
-  EXPECT_THAT(with_last({BatchNormSpec{}}), says_x);
-  EXPECT_THAT(with_last({linear, DropoutSpec{}}), says_x);
-  EXPECT_THAT(with_last({linear, relu, relu}), says_x);
-  EXPECT_THAT(with_last({linear, relu, linear}), says_x);
-  EXPECT_THAT(with_last({relu}), says_x);
-  EXPECT_EQ(with_last({linear, relu}), "no UserError");
-}
-
-TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
-  ModelSpec model = mixed();
-  BlockSpec& block = model.blocks[3];
-  block = {.name = "x", .nodes = {}};
-  block.then("linear", LinearSpec{.out_features = 16});
-  block.join("add", AddSpec{}, {0, kBlockInput});
-  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
-  block.nodes.pop_back();
-  block.join("relu", ActivationSpec{}, {kBlockInput});  // the linear's result is for nobody
-  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
-}
-
-TEST(SparseRowsRefusals, MoreWorkersThanRows) {
-  const Network network = make_network(mixed());
-  EXPECT_THAT(refused(network, 17, {}),
-              AllOf(HasSubstr("--workers 17"), HasSubstr("'c.linear'"), HasSubstr("at most 16")));
-  EXPECT_EQ(refused(network, 16, {}), "no UserError");
-}
-
-TEST(SparseRowsRefusals, MicrobatchesAndClipping) {
-  const Network network = make_network(mixed());
-  EXPECT_THAT(refusal("sparse_rows",
-                      {.network = network, .machine = workers(2), .batch = 8, .microbatches = 4}),
-              HasSubstr("--microbatches 4"));
-  PlanRequest request{.network = network, .machine = workers(2), .batch = 8, .clip = true};
-  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--clip-norm"));
-}
-
-TEST(SparseRowsRefusals, OwnersOfAnotherNetwork) {
-  const Network network = make_network(mixed());
-  const RowOwners good = with(PartitionMethod::merged)(row_patterns(network), 2);
-  const auto changed = [&](const std::function<void(RowOwners&)>& change) {
-    RowOwners owners = good;
-    change(owners);
-    return refused(network, 2, [=](const Patterns&, int) { return owners; });
-  };
-  EXPECT_EQ(changed([](RowOwners&) {}), "no UserError");
-  EXPECT_THAT(changed([](RowOwners& owners) { owners.pop_back(); }), HasSubstr("has 3 layers"));
-  EXPECT_THAT(changed([](RowOwners& owners) { owners[1].pop_back(); }),
-              AllOf(HasSubstr("layer 'b.sparse_linear' (30 rows)"), HasSubstr("2 workers")));
-  EXPECT_THAT(changed([](RowOwners& owners) { owners[0][3] = 2; }), HasSubstr("others than"));
-  EXPECT_THAT(changed([](RowOwners& owners) { owners[0][3] = -1; }), HasSubstr("others than"));
-  EXPECT_THAT(changed([](RowOwners& owners) { std::ranges::fill(owners[2], 1); }),
-              HasSubstr("leaves one out"));
 }
 
 }  // namespace

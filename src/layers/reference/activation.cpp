@@ -21,7 +21,7 @@ class Activation final : public PlainLayer {
   explicit Activation(const LayerRequest& request)
       : PlainLayer(request),
         kind_(std::get<ActivationSpec>(request.spec).kind),
-        ceiling_(std::get<ActivationSpec>(request.spec).ceiling) {}
+        ceiling_(static_cast<float>(std::get<ActivationSpec>(request.spec).ceiling)) {}
 
   LayerTraits traits() const override {
     const bool from_src = kind_ == ActivationKind::gelu;

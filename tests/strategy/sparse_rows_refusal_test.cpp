@@ -1,0 +1,86 @@
+// What sparse_rows refuses: one line, with a way out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "strategy/sparse_rows_testing.hpp"
+
+namespace plait {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string refused(const Network& network, int count, const RowPartitioner& partition) {
+  return refusal(
+      "sparse_rows",
+      {.network = network, .machine = workers(count), .batch = 8, .partition = partition});
+}
+
+TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
+  EXPECT_THAT(refused(network_of("lenet"), 2, {}),
+              AllOf(HasSubstr("block 'conv1' is something else"), HasSubstr("layerpipe")));
+  const auto with_last = [](const std::vector<LayerSpec>& layers) {
+    ModelSpec model = mixed();
+    BlockSpec& block = model.blocks.insert(model.blocks.end() - 1, {.name = "x", .nodes = {}})[0];
+    for (const LayerSpec& layer : layers) block.then(std::string(kind_name(layer)), layer);
+    return refused(make_network(model), 2, {});
+  };
+  const LinearSpec linear{.out_features = 24};
+  const ActivationSpec relu{ActivationKind::relu};
+  const auto says_x = HasSubstr("block 'x' is something else");
+  EXPECT_THAT(with_last({BatchNormSpec{}}), says_x);
+  EXPECT_THAT(with_last({linear, DropoutSpec{}}), says_x);
+  EXPECT_THAT(with_last({linear, relu, relu}), says_x);
+  EXPECT_THAT(with_last({linear, relu, linear}), says_x);
+  EXPECT_THAT(with_last({relu}), says_x);
+  EXPECT_EQ(with_last({linear, relu}), "no UserError");
+}
+
+TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
+  ModelSpec model = mixed();
+  BlockSpec& block = model.blocks[3];
+  block = {.name = "x", .nodes = {}};
+  block.then("linear", LinearSpec{.out_features = 16});
+  block.join("add", AddSpec{}, {0, kBlockInput});
+  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
+  block.nodes.pop_back();
+  block.join("relu", ActivationSpec{}, {kBlockInput});  // the linear's result is for nobody
+  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
+}
+
+TEST(SparseRowsRefusals, MoreWorkersThanRows) {
+  const Network network = make_network(mixed());
+  EXPECT_THAT(refused(network, 17, {}),
+              AllOf(HasSubstr("--workers 17"), HasSubstr("'c.linear'"), HasSubstr("at most 16")));
+  EXPECT_EQ(refused(network, 16, {}), "no UserError");
+}
+
+TEST(SparseRowsRefusals, MicrobatchesAndClipping) {
+  const Network network = make_network(mixed());
+  EXPECT_THAT(refusal("sparse_rows",
+                      {.network = network, .machine = workers(2), .batch = 8, .microbatches = 4}),
+              HasSubstr("--microbatches 4"));
+  PlanRequest request{.network = network, .machine = workers(2), .batch = 8, .clip = true};
+  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--clip-norm"));
+}
+
+TEST(SparseRowsRefusals, OwnersOfAnotherNetwork) {
+  const Network network = make_network(mixed());
+  const RowOwners good = with(PartitionMethod::merged)(row_patterns(network), 2);
+  const auto changed = [&](const std::function<void(RowOwners&)>& change) {
+    RowOwners owners = good;
+    change(owners);
+    return refused(network, 2, [=](const Patterns&, int) { return owners; });
+  };
+  EXPECT_EQ(changed([](RowOwners&) {}), "no UserError");
+  EXPECT_THAT(changed([](RowOwners& owners) { owners.pop_back(); }), HasSubstr("has 3 layers"));
+  EXPECT_THAT(changed([](RowOwners& owners) { owners[1].pop_back(); }),
+              AllOf(HasSubstr("layer 'b.sparse_linear' (30 rows)"), HasSubstr("2 workers")));
+  EXPECT_THAT(changed([](RowOwners& owners) { owners[0][3] = 2; }), HasSubstr("others than"));
+  EXPECT_THAT(changed([](RowOwners& owners) { owners[0][3] = -1; }), HasSubstr("others than"));
+  EXPECT_THAT(changed([](RowOwners& owners) { std::ranges::fill(owners[2], 1); }),
+              HasSubstr("leaves one out"));
+}
+
+}  // namespace
+}  // namespace plait
