@@ -53,8 +53,8 @@ struct PartitionOptions {
   std::function<void(int done, int all)> progress = {};
 };
 
-/// Equal arguments, equal partition, in which every part owns a row of every layer. UserError where the layers do not fit together or have fewer
-/// rows than parts.
+/// Equal arguments, equal partition, in which every part owns a row of every layer. UserError where
+/// the layers do not fit together or have fewer rows than parts.
 Partition make_partition(SparseLayers layers, const PartitionOptions& options);
 
 /// What a partition file has to say.

@@ -88,7 +88,8 @@ TEST_F(PlanVerb, GivesEveryField) {
                                 "layerpipe1", "layerpipe2", "layerpipe4", "gpipe1", "gpipe2",
                                 "1f1b1", "1f1b2", "pipedream1", "pipedream2",
                                 "pipedream-replicated1", "pipedream-replicated2", "pipedream-2bw1",
-                                "pipedream-2bw2", "zb-h11", "zb-h12", "zb-h21", "zb-h22"));
+                                "pipedream-2bw2", "zb-h11", "zb-h12", "zb-h21", "zb-h22",
+                                "sparse_rows1", "sparse_rows2", "sparse_rows4"));
   EXPECT_DOUBLE_EQ(json["plans"][0]["speedup"], 1);
 }
 
