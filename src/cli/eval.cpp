@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "base/error.hpp"
 #include "cli/json.hpp"
+#include "cli/saved_weights.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
 
@@ -12,32 +12,8 @@ namespace plait {
 
 namespace {
 
-/// Flags on top of the run's config, or of the defaults where there is no run.
-TrainConfig eval_config(const Arguments& arguments, const std::string& run_dir) {
-  const std::string file =
-      run_dir.empty() ? "" : (std::filesystem::path(run_dir) / "config.toml").string();
-  std::error_code error;
-  if (!run_dir.empty() && !std::filesystem::is_directory(run_dir, error)) {
-    user_error("--run {}: there is no such folder", run_dir);
-  }
-  TrainConfig config = resolve_config(file, field_flags(arguments));
-  config.resume = false;
-  return config;
-}
-
 int run_eval(const Arguments& arguments) {
-  const std::string run_dir = arguments.text("--run", "");
-  const std::string init = arguments.text("--init", "");
-  if (run_dir.empty() == init.empty()) {
-    user_error("{}; write plait eval --run DIR, or plait eval --model M --data D --init FILE",
-               run_dir.empty() ? "eval needs weights" : "--run and --init exclude each other");
-  }
-  if (run_dir.empty() && arguments.find("--model") == nullptr) {
-    user_error("eval --init {} needs the network too; add --model NAME (and --data)", init);
-  }
-  const TrainConfig config = eval_config(arguments, run_dir);
-  const std::filesystem::path weights =
-      run_dir.empty() ? std::filesystem::path(init) : weights_of_run(run_dir);
+  const auto [weights, config] = saved_weights(arguments, "eval");
   const Evaluation evaluation = evaluate_file(config, weights);
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(EvalResult{.model = config.model,

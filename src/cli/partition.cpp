@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "cli/partition_file.hpp"
+#include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
@@ -140,6 +141,9 @@ std::vector<PartitionMethod> wanted_methods(const Arguments& arguments, Partitio
 }
 
 int run_partition(const Arguments& arguments) {
+  for (const char* flag : {"--out", "--picture"}) {
+    if (const std::string* file = arguments.find(flag)) check_place(*file, flag);
+  }
   const Request request = read_request(arguments);
   std::vector<Found> all;
   for (const PartitionMethod method : wanted_methods(arguments, request.options.method)) {

@@ -8,11 +8,11 @@
 #include "base/error.hpp"
 #include "checkpoint/atomic_file.hpp"
 #include "cli/numbers.hpp"
+#include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "model/model_file.hpp"
-#include "run/eval.hpp"
 #include "run/parameters.hpp"
 #include "run/setup.hpp"
 
@@ -21,35 +21,6 @@ namespace plait {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Source {
-  ModelSpec model;
-  fs::path weights;
-  TrainConfig config;
-};
-
-Source source_of(const Arguments& arguments) {
-  const std::string run_dir = arguments.text("--run", "");
-  const std::string init = arguments.text("--init", "");
-  if (run_dir.empty() == init.empty()) {
-    user_error("{}; write plait prune --run DIR, or plait prune --model M --data D --init FILE",
-               run_dir.empty() ? "prune needs weights" : "--run and --init exclude each other");
-  }
-  if (run_dir.empty() && arguments.find("--model") == nullptr) {
-    user_error("prune --init {} needs the network too; add --model NAME (and --data)", init);
-  }
-  std::error_code error;
-  if (!run_dir.empty() && !fs::is_directory(run_dir, error)) {
-    user_error("--run {}: there is no such folder", run_dir);
-  }
-  Source source{
-      .model = {},
-      .weights = run_dir.empty() ? fs::path(init) : weights_of_run(run_dir),
-      .config = resolve_config(run_dir.empty() ? "" : (fs::path(run_dir) / "config.toml").string(),
-                               field_flags(arguments))};
-  source.model = make_setup(source.config).model;
-  return source;
-}
 
 std::vector<std::string> names_of(const std::string& text) {
   std::vector<std::string> names;
@@ -124,14 +95,16 @@ int run_prune(const Arguments& arguments) {
   const std::string out = arguments.text("--out", "");
   if (out.empty()) user_error("prune writes a folder; add --out FOLDER");
   const PruneOptions options = options_of(arguments);
-  const Source source = source_of(arguments);
-  const std::vector<NamedTensor> weights = read_safetensors(source.weights).tensors;
-  check_weights(source.model, weights, source.weights.string());
-  const PrunedModel pruned = prune(source.model, weights, options);
+  check_place(out, "--out");
+  const SavedWeights saved = saved_weights(arguments, "prune");
+  const ModelSpec model = make_setup(saved.config).model;
+  const std::vector<NamedTensor> weights = read_safetensors(saved.file).tensors;
+  check_weights(model, weights, saved.file.string());
+  const PrunedModel pruned = prune(model, weights, options);
   write_folder(out, pruned);
   print(pruned, out, arguments.on("--json"));
   tell("next: plait train --model {0}/model.toml --init {0}/weights.safetensors --data {1}\n", out,
-       source.config.data);
+       saved.config.data);
   return 0;
 }
 

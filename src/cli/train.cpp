@@ -227,7 +227,7 @@ FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
 }
 
 /// Words that would be ignored are refused.
-void check_pipeline(const TrainConfig& config) {
+void check_ignored_words(const TrainConfig& config) {
   const bool layerpipe = config.strategy == "layerpipe";
   const bool late = config.strategy.starts_with("pipedream");
   if (config.pipeline == "async" && !layerpipe && !late) {
@@ -241,6 +241,10 @@ void check_pipeline(const TrainConfig& config) {
         "async",
         config.weights);
   }
+  if (config.partition != TrainConfig{}.partition && config.strategy != "sparse_rows") {
+    user_error("--partition {} is for --strategy sparse_rows; {} cuts no rows", config.partition,
+               config.strategy);
+  }
 }
 
 int run_train(const Arguments& arguments, MpiWorld* mpi) {
@@ -248,7 +252,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   check_config(config);
   check_strategy(config.strategy);
   pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas);
-  check_pipeline(config);
+  check_ignored_words(config);
   if (mpi == nullptr) {
     const Machine machine = machine_of(config);
     config.workers = machine.workers();

@@ -13,7 +13,7 @@ namespace plait {
 
 struct NetworkBlock {
   std::string name;
-  int src = 0;  ///< tensor
+  int src = 0;  ///< tensor; dst: backward_data works in place, forward is another block's
   int dst = 0;
   std::int64_t parameters = 0;  ///< trainable elements
   std::int64_t state = 0;       ///< running statistics, elements

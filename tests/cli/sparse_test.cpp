@@ -190,10 +190,39 @@ TEST_F(SparseCli, RefusesPartitionsThatCannotBe) {
   EXPECT_THAT(refusal({"partition", "--parts", "2"}), HasSubstr("--model"));
   EXPECT_THAT(refusal({"partition", "--model", "lenet"}), HasSubstr("conv1"));
   EXPECT_THAT(refusal({"partition", "--model", "linear"}), HasSubstr("nothing to partition"));
-  const Ended ended = plait(partition + Words{"2", "--out", "no/such/folder/p.safetensors"});
-  EXPECT_EQ(ended.exit_code, 1);
-  EXPECT_THAT(ended.err, HasSubstr("no/such/folder"));
+  EXPECT_THAT(refusal(partition + Words{"2", "--out", "no/such/folder/p.safetensors"}),
+              HasSubstr("no/such/folder"));
   EXPECT_EQ(entries_in(folder_.path()), 0U);
+}
+
+TEST_F(SparseCli, RefusesBeforeTheWorkIsDone) {
+  for (const char* flag : {"--out", "--picture"}) {
+    EXPECT_THAT(refusal({"partition", "--model", "radixnet:64x6", flag, "nowhere/p"}),
+                HasSubstr("there is no folder nowhere"));
+  }
+  EXPECT_THAT(refusal({"train", "--model", "mlp:8", "--data", "glyphs", "--partition", "block"}),
+              HasSubstr("--partition block is for --strategy sparse_rows"));
+}
+
+TEST_F(SparseCli, PrunesAndTrainsOn) {
+  const Words data{"--data", "glyphs", "--train-limit", "1000", "--threads", "1"};
+  json_of(Words{"train", "--model", "mlp:64", "--run-dir", "dense", "--epochs", "3", "--json"} +
+          data);
+  const nlohmann::json pruned =
+      json_of({"prune", "--run", "dense", "--sparsity", "0.8", "--out", "pruned", "--json"});
+  EXPECT_NEAR(pruned.at("sparsity"), 0.8, 1e-3);
+  const Words sparse{"--model", "pruned/model.toml", "--init", "pruned/weights.safetensors"};
+  const nlohmann::json before =
+      json_of(Words{"eval", "--json", "--data", "glyphs", "--threads", "1"} + sparse);
+  const nlohmann::json after =
+      json_of(Words{"train", "--run-dir", "none", "--epochs", "2", "--json"} + sparse + data);
+  EXPECT_LT(after.at("test_loss"), before.at("test_loss"));
+  EXPECT_THAT(refusal({"prune", "--run", "dense", "--out", "pruned"}), HasSubstr("there already"));
+  EXPECT_THAT(refusal({"prune", "--run", "dense", "--sparsity", "1", "--out", "p"}),
+              HasSubstr("--sparsity 1"));
+  EXPECT_THAT(refusal({"prune", "--run", "dense", "--out", "p", "--keep", "fc9"}),
+              HasSubstr("--keep fc9"));
+  EXPECT_THAT(refusal({"prune", "--out", "p"}), HasSubstr("prune needs weights"));
 }
 
 TEST_F(SparseCli, RefusesWorkersThatDoNotFit) {

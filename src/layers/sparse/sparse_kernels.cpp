@@ -29,35 +29,34 @@ void SparseKernels::unpack(const float* physical, float* plain) const {
   for (const std::int32_t origin : layout_.origin) plain[origin] = *physical++;
 }
 
+void SparseKernels::product(ProductArgs args, int threads) const {
+  args.src_features = columns_;
+  args.dst_features = rows_;
+  shared(layout_.forward, args.panels.count, threads,
+         [&](const TileRange& range) { multiply(layout_, args, range); });
+}
+
 void SparseKernels::forward(const Panels& panels, const float* weights, const float* bias,
                             const float* src, float* dst, const Activation& activation,
                             int threads) const {
-  const ProductArgs args{.panels = panels,
-                         .src_features = columns_,
-                         .dst_features = rows_,
-                         .weights = weights,
-                         .src = src,
-                         .dst = dst,
-                         .bias = bias,
-                         .add = false,
-                         .activation = activation};
-  shared(layout_.forward, panels.count, threads,
-         [&](const TileRange& range) { multiply(layout_, args, range); });
+  product({.panels = panels,
+           .weights = weights,
+           .src = src,
+           .dst = dst,
+           .bias = bias,
+           .activation = activation},
+          threads);
 }
 
 void SparseKernels::forward_add(const Panels& panels, const float* weights, const float* src,
                                 float* dst, const Activation& activation, int threads) const {
-  const ProductArgs args{.panels = panels,
-                         .src_features = columns_,
-                         .dst_features = rows_,
-                         .weights = weights,
-                         .src = src,
-                         .dst = dst,
-                         .bias = nullptr,
-                         .add = true,
-                         .activation = activation};
-  shared(layout_.forward, panels.count, threads,
-         [&](const TileRange& range) { multiply(layout_, args, range); });
+  product({.panels = panels,
+           .weights = weights,
+           .src = src,
+           .dst = dst,
+           .add = true,
+           .activation = activation},
+          threads);
 }
 
 void SparseKernels::backward_data(const Panels& panels, const float* weights, const float* delta,

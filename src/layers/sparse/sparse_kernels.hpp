@@ -12,6 +12,8 @@
 
 namespace plait::sparse {
 
+struct ProductArgs;
+
 class SparseKernels {
  public:
   explicit SparseKernels(const SparsePattern& pattern);
@@ -40,6 +42,9 @@ class SparseKernels {
                         float* diff_weights, float* diff_bias, int threads) const;
 
  private:
+  /// Forward in either form; the sizes are filled in here.
+  void product(ProductArgs args, int threads) const;
+
   std::int64_t rows_;
   std::int64_t columns_;
   WeightLayout layout_;

@@ -1,0 +1,39 @@
+#include "cli/saved_weights.hpp"
+
+#include "base/error.hpp"
+#include "cli/verbs.hpp"
+#include "run/eval.hpp"
+
+namespace plait {
+
+namespace fs = std::filesystem;
+
+SavedWeights saved_weights(const Arguments& arguments, const std::string& verb) {
+  const std::string run_dir = arguments.text("--run", "");
+  const std::string init = arguments.text("--init", "");
+  if (run_dir.empty() == init.empty()) {
+    user_error("{1}; write plait {0} --run DIR, or plait {0} --model M --data D --init FILE", verb,
+               run_dir.empty() ? verb + " needs weights" : "--run and --init exclude each other");
+  }
+  if (run_dir.empty() && arguments.find("--model") == nullptr) {
+    user_error("{} --init {} needs the network too; add --model NAME (and --data)", verb, init);
+  }
+  std::error_code error;
+  if (!run_dir.empty() && !fs::is_directory(run_dir, error)) {
+    user_error("--run {}: there is no such folder", run_dir);
+  }
+  const std::string file = run_dir.empty() ? "" : (fs::path(run_dir) / "config.toml").string();
+  SavedWeights saved{.file = {}, .config = resolve_config(file, field_flags(arguments))};
+  saved.config.resume = false;
+  saved.file = run_dir.empty() ? fs::path(init) : weights_of_run(run_dir);
+  return saved;
+}
+
+void check_place(const std::string& path, const std::string& flag) {
+  const fs::path parent = fs::path(path).parent_path();
+  std::error_code error;
+  if (parent.empty() || fs::is_directory(parent, error)) return;
+  user_error("{} {}: there is no folder {}; make it first", flag, path, parent.string());
+}
+
+}  // namespace plait

@@ -1,0 +1,25 @@
+// The weights a verb is told to read: --run DIR, or --model M --data D --init FILE.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cli/verb.hpp"
+#include "run/config.hpp"
+
+namespace plait {
+
+struct SavedWeights {
+  std::filesystem::path file;
+  TrainConfig config;  ///< of the run, or the defaults; flags on top
+};
+
+/// UserError where neither or both are named, where --init comes without a model, and where there
+/// is no such run. `verb` opens the messages.
+SavedWeights saved_weights(const Arguments& arguments, const std::string& verb);
+
+/// UserError unless the folder in which `path` is to appear exists: said before the work, not
+/// after.
+void check_place(const std::string& path, const std::string& flag);
+
+}  // namespace plait
