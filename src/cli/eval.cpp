@@ -14,7 +14,8 @@ namespace {
 
 int run_eval(const Arguments& arguments) {
   const auto [weights, config] = saved_weights(arguments, "eval");
-  const Evaluation evaluation = evaluate_file(config, weights);
+  const Evaluation evaluation = evaluate_weights(config, read_safetensors(weights).tensors,
+                                                 weights.string(), torn_by_names(config.sweeps));
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(EvalResult{.model = config.model,
                                           .data = config.data,
@@ -30,6 +31,9 @@ int run_eval(const Arguments& arguments) {
   if (evaluation.accuracy) {
     rows.push_back({"test_accuracy", fmt::format("{:.4f}", *evaluation.accuracy)});
   }
+  for (const Residual& one : evaluation.residuals) {
+    rows.push_back({one.name, fmt::format("{:.6g}", one.value)});
+  }
   fmt::print("{}", table(rows, 2));
   return 0;
 }
@@ -37,8 +41,9 @@ int run_eval(const Arguments& arguments) {
 }  // namespace
 
 Verb eval_verb() {
-  std::vector<Option> options = field_options({"model", "data", "init", "seed", "batch", "threads",
-                                               "loss", "normalise", "train_limit", "test_limit"});
+  std::vector<Option> options =
+      field_options({"model", "data", "init", "seed", "batch", "threads", "loss", "normalise",
+                     "train_limit", "test_limit", "sweeps"});
   for (Option& option : options) {
     option.group = "Options";
     if (option.name == "--init") option.help = "the weights, a .safetensors file";

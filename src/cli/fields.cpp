@@ -18,6 +18,7 @@ constexpr std::string_view kOptimizer = "Optimizer and loss";
 constexpr std::string_view kRate = "Learning rate";
 constexpr std::string_view kMachine = "Machine";
 constexpr std::string_view kPipelines = "Pipelines";
+constexpr std::string_view kParareal = "Parareal";
 constexpr std::string_view kFolder = "Run folder";
 
 constexpr std::array kFields{
@@ -77,8 +78,19 @@ constexpr std::array kFields{
           "learning rate of a block / (1 + its staleness)^X; 0: the same for all"},
     Field{"in_flight", &C::in_flight, kPipelines, "N",
           "layerpipe: most microbatches on a worker; 0: the planner's choice", false},
-    Field{"replicas", &C::replicas, kPipelines, "", "let pieces of layerpipe have several workers",
-          false},
+    Field{"replicas", &C::replicas, kMachine, "N",
+          "workers of each piece: layerpipe at most N = 1 or any (0), parareal N groups", false},
+    Field{"pieces", &C::pieces, kParareal, "N|auto",
+          "that the depth is torn into; 0: one per worker"},
+    Field{"sweeps", &C::sweeps, kParareal, "N",
+          "over the torn network; as many as pieces: the serial network"},
+    Field{"coarse", &C::coarse, kParareal, "KIND",
+          "stand-ins for the pieces: block, conv, identity"},
+    Field{"residual_wire", &C::residual_wire, kParareal, "TYPE",
+          "numbers that cross interfaces: fp32 or bf16"},
+    Field{"fit_coarse", &C::fit_coarse, kParareal, "",
+          "fit the coarse parts to the network of --init before training"},
+    Field{"fit_steps", &C::fit_steps, kParareal, "N", "of --fit-coarse"},
     Field{"memory_per_worker", &C::memory_per_worker, kMachine, "MiB",
           "plans that need more are refused; 0: not checked", false},
     Field{"profile", &C::profile, kMachine, "FILE",

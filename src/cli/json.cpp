@@ -10,6 +10,12 @@ using Json = nlohmann::ordered_json;
 
 Json optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json residuals_json(const std::vector<Residual>& residuals) {
+  Json json = Json::object();
+  for (const Residual& one : residuals) json[one.name] = one.value;
+  return json;
+}
+
 /// Names may come from files in any encoding; a result must come out all the same.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -47,6 +53,7 @@ std::string to_json(const TrainResult& result) {
                {"staleness_max", result.staleness_max},
                {"utilisation", result.utilisation},
                {"shares", std::move(shares)},
+               {"residuals", residuals_json(result.residuals)},
                {"run_dir", result.run_dir},
                {"interrupted", result.interrupted}});
 }
@@ -57,7 +64,8 @@ std::string to_json(const EvalResult& result) {
                {"weights", result.weights},
                {"samples", result.evaluation.samples},
                {"test_loss", result.evaluation.loss},
-               {"test_accuracy", optional(result.evaluation.accuracy)}});
+               {"test_accuracy", optional(result.evaluation.accuracy)},
+               {"residuals", residuals_json(result.evaluation.residuals)}});
 }
 
 }  // namespace plait

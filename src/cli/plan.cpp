@@ -7,17 +7,13 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "cli/numbers.hpp"
 #include "cli/partition_file.hpp"
+#include "cli/plan_subject.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workers_table.hpp"
-#include "cost/analytic.hpp"
-#include "cost/measured.hpp"
-#include "cost/open_profile.hpp"
-#include "model/model_file.hpp"
 #include "plan/json.hpp"
 #include "plan/memory.hpp"
 #include "plan/text.hpp"
@@ -29,122 +25,6 @@
 namespace plait {
 
 namespace {
-
-constexpr std::int64_t kMaxWorkers = 1 << 20;
-
-/// The network, what its tasks cost, and where that is known from.
-struct Subject {
-  Network network;
-  std::unique_ptr<CostModel> cost;
-  std::int64_t batch = 64;
-};
-
-Network network_of(const Arguments& arguments, const std::string& model) {
-  const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
-  const std::string* shape = arguments.find("--data-shape");
-  return make_network(
-      load_model(model, shape != nullptr ? parse_shape(*shape) : usual_input(model), classes));
-}
-
-Subject subject_of(const Arguments& arguments) {
-  const std::string* model = arguments.find("--model");
-  const std::string path = arguments.text("--profile", "");
-  Subject subject;
-  if (path.empty()) {
-    if (model == nullptr) user_error("plan needs a network; add --model NAME or --profile FILE");
-    subject.network = network_of(arguments, *model);
-    subject.cost = make_analytic_cost(subject.network);
-  } else {
-    ProfileSource source = open_profile(path);
-    if (auto* ours = std::get_if<ProfileFile>(&source)) {
-      subject.batch = ours->points.front().batch;
-      if (model == nullptr && arguments.find("--data-shape") == nullptr &&
-          !ours->data_shape.empty()) {
-        subject.network = make_network(
-            load_model(ours->model, parse_shape(ours->data_shape), std::max(1, ours->classes)));
-      } else {
-        subject.network = network_of(arguments, model != nullptr ? *model : ours->model);
-      }
-      subject.cost = make_measured_cost(*ours, subject.network);
-    } else {
-      auto& published = std::get<PublishedProfile>(source);
-      if (model != nullptr) {
-        user_error("--profile {} is a published profile with its own network; leave --model away",
-                   path);
-      }
-      subject.network = published.network;
-      subject.batch = published.batch;
-      subject.cost = make_published_cost(published);
-    }
-  }
-  subject.batch = arguments.integer("--batch", subject.batch, {1, 1 << 24});
-  return subject;
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-/// One machine per number of --workers.
-std::vector<Machine> machines_of(const Arguments& arguments) {
-  Machine machine{.inside = kUsualInside, .between = kUsualBetween};
-  if (const std::string* link = arguments.find("--link-inside-node")) {
-    machine.inside = parse_link(*link, "--link-inside-node");
-  }
-  if (const std::string* link = arguments.find("--link-between-nodes")) {
-    machine.between = parse_link(*link, "--link-between-nodes");
-  }
-  machine.memory_per_worker =
-      arguments.integer("--memory-per-worker", 0, {0, std::int64_t{1} << 40}) << 20;
-  machine.nodes = static_cast<int>(arguments.integer("--nodes", 1, {1, kMaxWorkers}));
-  const std::string* per_node = arguments.find("--workers-per-node");
-  const std::string* workers = arguments.find("--workers");
-  std::vector<Machine> machines;
-  if (per_node != nullptr) {
-    if (workers != nullptr) {
-      user_error("--workers and --workers-per-node exclude each other; {} nodes x {} are {}",
-                 machine.nodes, *per_node,
-                 machine.nodes * parse_integer(*per_node, "--workers-per-node"));
-    }
-    machine.workers_per_node =
-        static_cast<int>(arguments.integer("--workers-per-node", 1, {1, kMaxWorkers}));
-    machines.push_back(machine);
-  } else {
-    for (const std::string& part : split(workers != nullptr ? *workers : "1,2,4,8")) {
-      const std::int64_t count = parse_integer(part, "--workers", {1, kMaxWorkers});
-      if (count % machine.nodes != 0) {
-        if (workers == nullptr) continue;
-        user_error("--workers {} cannot be shared evenly by --nodes {}; try {}", count,
-                   machine.nodes, std::max<std::int64_t>(1, count / machine.nodes) * machine.nodes);
-      }
-      machine.workers_per_node = static_cast<int>(count / machine.nodes);
-      machines.push_back(machine);
-    }
-    if (machines.empty()) machines.push_back(machine);  // more nodes than the usual workers
-  }
-  for (const Machine& one : machines) check_machine(one);
-  return machines;
-}
-
-int wire_bytes_of(const std::string& type) {
-  if (type == "fp32") return 4;
-  if (type == "bf16") return 2;
-  user_error("--wire {} is not known{}; there are: fp32, bf16", type,
-             did_you_mean(type, {"fp32", "bf16"}));
-}
-
-std::vector<std::string> wanted_strategies(const Arguments& arguments) {
-  const std::string text = arguments.text("--strategies", "all");
-  return text == "all" ? strategy_names() : split(text);
-}
 
 /// One line of the answer.
 struct Outcome {
@@ -158,12 +38,16 @@ struct Outcome {
 class Comparison {
  public:
   explicit Comparison(const Arguments& arguments)
-      : subject_(subject_of(arguments)), machines_(machines_of(arguments)) {
+      : subject_(plan_subject(arguments)), machines_(plan_machines(arguments)) {
     microbatches_ = static_cast<int>(arguments.integer("--microbatches", 1, {1, 1 << 20}));
     wire_bytes_ = wire_bytes_of(arguments.text("--wire", "fp32"));
-    pipeline_ = pipeline_request(
-        arguments.text("--pipeline", "sync"), arguments.text("--weights", "stash"),
-        arguments.integer("--in-flight", 0, {0, 1 << 20}), !arguments.on("--no-replicas"));
+    const std::int64_t replicas = arguments.integer("--replicas", 0, {0, 1 << 20});
+    pipeline_ =
+        pipeline_request(arguments.text("--pipeline", "sync"), arguments.text("--weights", "stash"),
+                         arguments.integer("--in-flight", 0, {0, 1 << 20}), replicas != 1);
+    tear_ = tear_request(
+        arguments.text("--pieces", "0"), replicas, arguments.integer("--sweeps", 1, {1, 1 << 20}),
+        arguments.text("--coarse", "block"), arguments.text("--residual-wire", "fp32"));
     partition_ = arguments.text("--partition", "merged");
     const Machine one{.inside = kUsualInside, .between = kUsualBetween};
     serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
@@ -227,7 +111,11 @@ class Comparison {
     std::string text =
         fmt::format("{}, batch {}, costs: {}; simulated, nothing was run\n\n{}",
                     subject_.network.name, subject_.batch, subject_.cost->source(), table(rows, 1));
-    if (outcomes_.size() == 1) text += "\n" + workers_text(outcomes_.front());
+    if (outcomes_.size() == 1) {
+      const Plan& plan = outcomes_.front().plan;
+      if (is_torn(plan.network)) text += "\n" + torn_table(plan, *subject_.cost);
+      text += "\n" + workers_text(outcomes_.front());
+    }
     for (const std::string& reason : refused_) text += fmt::format("\nnot possible: {}", reason);
     return text + (refused_.empty() ? "" : "\n");
   }
@@ -267,6 +155,7 @@ class Comparison {
                                 .microbatches = microbatches_,
                                 .wire_bytes = wire_bytes_,
                                 .pipeline = pipeline_,
+                                .tear = tear_,
                                 .partition = row_partitioner(partition_, 1)});
   }
 
@@ -285,11 +174,12 @@ class Comparison {
     return outcome;
   }
 
-  Subject subject_;
+  PlanSubject subject_;
   std::vector<Machine> machines_;
   int microbatches_ = 1;
   int wire_bytes_ = 4;
   PipelineRequest pipeline_{};
+  TearRequest tear_{};
   std::string partition_;
   double serial_seconds_ = 0;
   std::vector<Outcome> outcomes_;
@@ -368,10 +258,32 @@ Verb plan_verb() {
                            "planner's choice",
                    .standard = "0",
                    .group = "Pipelines"},
-                  {.name = "--no-replicas",
-                   .value = "",
-                   .help = "layerpipe: one worker for every piece",
+                  {.name = "--replicas",
+                   .value = "N",
+                   .help = "layerpipe: 1: one worker for every piece, 0: the planner's choice; "
+                           "parareal: workers of each piece",
+                   .standard = "0",
                    .group = "Pipelines"},
+                  {.name = "--pieces",
+                   .value = "N|auto",
+                   .help = "that the depth is torn into; 0: one per worker",
+                   .standard = "0",
+                   .group = "Parareal"},
+                  {.name = "--sweeps",
+                   .value = "N",
+                   .help = "over the torn network",
+                   .standard = "1",
+                   .group = "Parareal"},
+                  {.name = "--coarse",
+                   .value = "KIND",
+                   .help = "stand-ins for the pieces: block, conv or identity",
+                   .standard = "block",
+                   .group = "Parareal"},
+                  {.name = "--residual-wire",
+                   .value = "TYPE",
+                   .help = "numbers that cross interfaces: fp32 or bf16",
+                   .standard = "fp32",
+                   .group = "Parareal"},
                   {.name = "--workers",
                    .value = "LIST",
                    .help = "numbers of workers to compare",

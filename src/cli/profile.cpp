@@ -31,6 +31,7 @@ struct Request {
   std::int64_t batch = 64;
   ProfileConfig config;
   Network network;
+  TearRequest tear{};  ///< pieces 0: the model as it is
 };
 
 Request read_request(const Arguments& arguments) {
@@ -44,13 +45,42 @@ Request read_request(const Arguments& arguments) {
   const std::string* shape = arguments.find("--data-shape");
   const Shape input = shape != nullptr ? parse_shape(*shape) : usual_input(request.model);
   request.network = make_network(load_model(request.model, input, request.classes));
+  request.tear = tear_request(arguments.text("--pieces", "0"), 0, 1,
+                              arguments.text("--coarse", "block"), "fp32");
+  if (request.tear.pieces == kBestPieces) {
+    user_error("--pieces auto: a profile is of a number of pieces; plait plan finds the best one");
+  }
   return request;
+}
+
+/// The blocks that the pieces of a torn network but the first begin with.
+std::vector<int> cuts_of(const Network& torn) {
+  std::vector<int> cuts;
+  int piece = 0;
+  for (const NetworkBlock& block : torn.blocks) {
+    if (block.added || block.piece <= piece) continue;
+    cuts.push_back(block.whole);
+    piece = block.piece;
+  }
+  return cuts;
+}
+
+/// At every batch size the network is torn where it is best for the largest.
+void fix_tearing(Request& request) {
+  if (request.tear.pieces == 0) return;
+  const Machine machine;
+  request.tear.cuts = cuts_of(make_plan("parareal", {.network = request.network,
+                                                     .machine = machine,
+                                                     .batch = request.batch,
+                                                     .tear = request.tear})
+                                  .network);
 }
 
 Profile measure(const Request& request, std::int64_t batch, int side_by_side = 1) {
   const Machine machine;
-  const Plan plan =
-      make_plan("serial", {.network = request.network, .machine = machine, .batch = batch});
+  const Plan plan = make_plan(
+      request.tear.pieces > 0 ? "parareal" : "serial",
+      {.network = request.network, .machine = machine, .batch = batch, .tear = request.tear});
   ProfileConfig config = request.config;
   config.side_by_side = side_by_side;
   return profile(plan, config);
@@ -63,14 +93,15 @@ ProfilePoint to_point(const Profile& measured, std::int64_t batch) {
                      .load_ms = 0,
                      .step_ms = measured.step_ms};
   for (const BlockProfile& block : measured.blocks) {
-    point.blocks.push_back({.name = block.name,
-                            .forward_ms = block.forward_ms,
-                            .backward_data_ms = block.backward_data_ms,
-                            .backward_weights_ms = block.backward_weights_ms,
-                            .update_ms = block.update_ms,
-                            .macs = block.macs,
-                            .parameters = block.parameters,
-                            .dst_bytes = block.dst_bytes});
+    (block.added ? point.added : point.blocks)
+        .push_back({.name = block.name,
+                    .forward_ms = block.forward_ms,
+                    .backward_data_ms = block.backward_data_ms,
+                    .backward_weights_ms = block.backward_weights_ms,
+                    .update_ms = block.update_ms,
+                    .macs = block.macs,
+                    .parameters = block.parameters,
+                    .dst_bytes = block.dst_bytes});
   }
   return point;
 }
@@ -153,7 +184,8 @@ std::string profile_text(const Profile& profile, const Request& request) {
 }
 
 int run_profile(const Arguments& arguments) {
-  const Request request = read_request(arguments);
+  Request request = read_request(arguments);
+  fix_tearing(request);
   const std::string out = arguments.text("--out", "");
   try {
     const Profile result = measure(request, request.batch);
@@ -204,6 +236,14 @@ Verb profile_verb() {
                   {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
                   {.name = "--threads", .value = "N", .help = "0: all cores", .standard = "0"},
                   {.name = "--steps", .value = "N", .help = "measured steps", .standard = "10"},
+                  {.name = "--pieces",
+                   .value = "N",
+                   .help = "of the torn network (parareal): its coarse parts too",
+                   .standard = "0"},
+                  {.name = "--coarse",
+                   .value = "KIND",
+                   .help = "of them: block, conv or identity",
+                   .standard = "block"},
                   {.name = "--out",
                    .value = "FILE",
                    .help = "write a profile for plait plan; measures smaller batches and all cores "

@@ -65,6 +65,9 @@ std::string epoch_text(const EpochReport& report) {
     text += fmt::format("  test accuracy {:6.2f}%", 100 * *report.test_accuracy);
   }
   const double speed = std::isfinite(report.images_per_second) ? report.images_per_second : 0;
+  for (std::size_t i = 0; i < report.residuals.size(); ++i) {
+    text += fmt::format("{}{:.2f}", i == 0 ? "  residuals " : " ", report.residuals[i].value);
+  }
   return text +
          fmt::format("  {} images/s  {:.1f} s", with_commas(std::llround(speed)), report.seconds);
 }

@@ -99,7 +99,7 @@ int run_prune(const Arguments& arguments) {
   const SavedWeights saved = saved_weights(arguments, "prune");
   const ModelSpec model = make_setup(saved.config).model;
   const std::vector<NamedTensor> weights = read_safetensors(saved.file).tensors;
-  check_weights(model, weights, saved.file.string());
+  check_weights(make_network(model), weights, saved.file.string());
   const PrunedModel pruned = prune(model, weights, options);
   write_folder(out, pruned);
   print(pruned, out, arguments.on("--json"));

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "cli/verbs.hpp"
-#include "run/eval.hpp"
+#include "strategy/parareal/torn_weights.hpp"
 
 namespace plait {
 
@@ -27,6 +27,12 @@ SavedWeights saved_weights(const Arguments& arguments, const std::string& verb) 
   saved.config.resume = false;
   saved.file = run_dir.empty() ? fs::path(init) : weights_of_run(run_dir);
   return saved;
+}
+
+NetworkOfWeights torn_by_names(std::int64_t sweeps) {
+  return [sweeps](const Network& model, const std::vector<std::string>& names) {
+    return network_of_weights(model, names, sweeps);
+  };
 }
 
 void check_place(const std::string& path, const std::string& flag) {

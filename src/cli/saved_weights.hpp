@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/verb.hpp"
-#include "run/config.hpp"
+#include "run/eval.hpp"
 
 namespace plait {
 
@@ -17,6 +17,9 @@ struct SavedWeights {
 /// UserError where neither or both are named, where --init comes without a model, and where there
 /// is no such run. `verb` opens the messages.
 SavedWeights saved_weights(const Arguments& arguments, const std::string& verb);
+
+/// For evaluate_weights: a network that was torn is recognised by the names of its weights.
+NetworkOfWeights torn_by_names(std::int64_t sweeps);
 
 /// UserError unless the folder in which `path` is to appear exists: said before the work, not
 /// after.

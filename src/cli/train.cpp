@@ -6,12 +6,14 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "cli/fields.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json.hpp"
 #include "cli/partition_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workers_table.hpp"
 #include "cost/analytic.hpp"
@@ -21,6 +23,7 @@
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
 #include "run/agreement.hpp"
+#include "run/setup.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
@@ -81,8 +84,9 @@ std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& net
 }
 
 /// What the simulator expects of every worker.
-std::vector<WorkerFigures> predict(const TrainConfig& config, const Plan& plan) {
-  const std::unique_ptr<CostModel> cost = cost_of(config, plan.network);
+std::vector<WorkerFigures> predict(const TrainConfig& config, const Network& network,
+                                   const Plan& plan) {
+  const std::unique_ptr<CostModel> cost = cost_of(config, network);
   const Simulation played =
       simulate(plan, *cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
   std::vector<WorkerFigures> figures;
@@ -93,14 +97,13 @@ std::vector<WorkerFigures> predict(const TrainConfig& config, const Plan& plan) 
   return figures;
 }
 
-void print_workers(const TrainConfig& config, const TrainResult& result) {
+void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& predicted) {
   if (result.workers < 2) return;
   std::vector<WorkerFigures> measured;
   for (std::size_t i = 0; i < result.shares.size(); ++i) {
     measured.push_back({.busy = result.shares[i].busy, .memory = result.memory[i]});
   }
-  tell("{}, as it was:\n{}", result.strategy,
-       workers_table(result.plan, predict(config, result.plan), measured));
+  tell("{}, as it was:\n{}", result.strategy, workers_table(result.plan, predicted, measured));
 }
 
 void print_summary(const TrainResult& result) {
@@ -116,6 +119,11 @@ void print_summary(const TrainResult& result) {
     tell("run folder {}; next: plait eval --run {}\n", result.run_dir,
          quoted_for_shell(result.run_dir));
   }
+}
+
+TearRequest tear_of(const TrainConfig& config) {
+  return tear_request(config.pieces, config.replicas, config.sweeps, config.coarse,
+                      config.residual_wire);
 }
 
 /// The strategy's plan for the config.
@@ -136,14 +144,24 @@ Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& m
                          .wire_bytes = config.wire == "bf16" ? 2 : 4,
                          .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
                          .pipeline = pipeline_request(config.pipeline, config.weights,
-                                                      config.in_flight, config.replicas),
+                                                      config.in_flight, config.replicas != 1),
+                         .tear = tear_of(config),
                          .partition = row_partitioner(config.partition, config.seed)});
   plan.machine = machine;
   return plan;
 }
 
+/// The network to fit the coarse parts in: that of the plan, swept once.
+std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config) {
+  return [config](const ModelSpec& model) {
+    TrainConfig once = config;
+    once.sweeps = 1;
+    return plan_of(once, model, machine_of(config)).network;
+  };
+}
+
 TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard, bool quiet,
-                         MpiWorld* mpi) {
+                         MpiWorld* mpi, std::vector<WorkerFigures>& predicted) {
   Progress progress(find_terminal(), quiet);
   const bool speaks = !quiet && (mpi == nullptr || mpi->rank() == 0);
   const TrainJob job{
@@ -152,16 +170,21 @@ TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard,
       .make_plan =
           [&](const ModelSpec& model, const Machine& machine) {
             Plan plan = plan_of(config, model, machine);
+            predicted = predict(config, make_network(model), plan);
+            if (speaks && is_torn(plan.network)) {
+              tell("{}", torn_table(plan, *cost_of(config, make_network(model))));
+            }
             if (speaks && plan.workers() > 1) {
               tell("{}, as planned ({}):\n{}", plan.strategy,
                    config.profile.empty() ? "costs counted, not measured" : "measured costs",
-                   workers_table(plan, predict(config, plan)));
+                   workers_table(plan, predicted));
             }
             return plan;
           },
       .observer = progress,
       .interrupt = guard.flag(),
-      .mpi = mpi};
+      .mpi = mpi,
+      .fit = config.fit_coarse ? fitting(config) : nullptr};
   try {
     return train(job);
   } catch (const std::bad_alloc&) {
@@ -200,11 +223,11 @@ void draw_schedule(const TrainResult& result, const std::string& file) {
 }
 
 /// What worker 0 does with the result.
-int present(const TrainConfig& config, const TrainResult& result, const Arguments& arguments,
-            const InterruptGuard& guard) {
+int present(const TrainResult& result, const std::vector<WorkerFigures>& predicted,
+            const Arguments& arguments, const InterruptGuard& guard) {
   write_trace(result);
   if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
-  if (!arguments.on("--quiet") && !result.interrupted) print_workers(config, result);
+  if (!arguments.on("--quiet") && !result.interrupted) print_workers(result, predicted);
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(result));
   } else if (!result.interrupted) {
@@ -228,22 +251,53 @@ FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
 
 /// Words that would be ignored are refused.
 void check_ignored_words(const TrainConfig& config) {
-  const bool layerpipe = config.strategy == "layerpipe";
-  const bool late = config.strategy.starts_with("pipedream");
-  if (config.pipeline == "async" && !layerpipe && !late) {
-    user_error("--pipeline async is for --strategy layerpipe; {} has no asynchronous form",
-               config.strategy);
+  const TrainConfig usual;
+  for (const std::string& word : strategy_words()) {
+    const Field& field = *find_field(word);
+    if (equal_in(field, config, usual)) continue;
+    const std::vector<std::string> names = listeners(word);
+    if (std::ranges::find(names, config.strategy) != names.end()) continue;
+    std::string value = toml_of(config, field);
+    std::erase(value, '"');
+    user_error("{} {} is for --strategy {}; {} does not listen to it", flag_of(field), value,
+               fmt::join(names, ", "), config.strategy);
   }
-  const bool reads_late = late || (layerpipe && config.pipeline == "async");
-  if (config.weights != "stash" && !reads_late) {
-    user_error(
-        "--weights {} needs weights that are read late: add --strategy layerpipe --pipeline "
-        "async",
-        config.weights);
+  if (config.weights != usual.weights && config.strategy == "layerpipe" &&
+      config.pipeline != "async") {
+    user_error("--weights {} needs weights that are read late: add --pipeline async",
+               config.weights);
   }
-  if (config.partition != TrainConfig{}.partition && config.strategy != "sparse_rows") {
-    user_error("--partition {} is for --strategy sparse_rows; {} cuts no rows", config.partition,
-               config.strategy);
+}
+
+bool tears(const TrainConfig& config) {
+  const std::vector<std::string> names = listeners("pieces");
+  return std::ranges::find(names, config.strategy) != names.end();
+}
+
+/// One piece per worker, as a number that a resumed run keeps whatever its workers.
+std::string pieces_text(const TrainConfig& config) {
+  if (!tears(config)) return config.pieces;
+  const std::int64_t replicas = std::max<std::int64_t>(1, config.replicas);
+  return std::to_string(std::max({std::int64_t{2}, config.workers / replicas, config.sweeps}));
+}
+
+/// What the planner finds best, as numbers that a resumed run keeps.
+void choose_pieces(TrainConfig& config) {
+  Machine machine = machine_of(config);
+  const Plan plan = plan_of(config, make_setup(config).model, machine);
+  int pieces = 0;
+  for (const NetworkBlock& block : plan.network.blocks) pieces = std::max(pieces, block.piece + 1);
+  config.pieces = std::to_string(pieces);
+  config.replicas = plan.groups.empty() ? 1 : static_cast<std::int64_t>(plan.groups[0].size());
+}
+
+/// Where the depth is torn, workers and pieces follow from each other.
+void settle_pieces(TrainConfig& config, bool workers_known) {
+  if (!tears(config)) return;
+  const TearRequest tear = tear_of(config);
+  if (!workers_known && config.workers == 0 && config.nodes == 1 && config.workers_per_node == 0 &&
+      tear.pieces > 0) {
+    config.workers = std::int64_t{tear.pieces} * std::max(1, tear.replicas);
   }
 }
 
@@ -251,8 +305,10 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
   check_config(config);
   check_strategy(config.strategy);
-  pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas);
+  pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas != 1);
   check_ignored_words(config);
+  tear_of(config);
+  settle_pieces(config, mpi != nullptr);
   if (mpi == nullptr) {
     const Machine machine = machine_of(config);
     config.workers = machine.workers();
@@ -262,12 +318,15 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   } else if (config.workers == 0) {
     config.workers = mpi->size();
   }
+  if (config.pieces == "0") config.pieces = pieces_text(config);
+  if (config.pieces == "auto" && tears(config)) choose_pieces(config);
   const InterruptGuard guard;
-  const TrainResult result = run_training(config, guard, arguments.on("--quiet"), mpi);
+  std::vector<WorkerFigures> predicted;
+  const TrainResult result = run_training(config, guard, arguments.on("--quiet"), mpi, predicted);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;
-  if (mpi == nullptr) return present(config, result, arguments, guard);
+  if (mpi == nullptr) return present(result, predicted, arguments, guard);
   try {
-    return present(config, result, arguments, guard);
+    return present(result, predicted, arguments, guard);
   } catch (const std::exception& error) {  // the other processes have nothing to agree on any more
     tell("plait: {}\n", error.what());
     throw QuietExit{dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1};

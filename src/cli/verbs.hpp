@@ -12,6 +12,7 @@ namespace plait {
 Verb train_verb(MpiWorld* mpi);
 Verb plan_verb();
 Verb eval_verb();
+Verb export_verb();
 Verb infer_verb();
 Verb profile_verb();
 Verb partition_verb();

@@ -30,21 +30,65 @@ struct BlockRooflines {
   double update = 0;
 };
 
+double tensor(const Network& network, int index) {
+  return static_cast<double>(network.tensors[static_cast<std::size_t>(index)]);
+}
+
+double memory(const AnalyticRates& rates, double elements) {
+  return kFloatBytes * elements / rates.memory_bytes_per_second;
+}
+
+BlockRooflines rooflines(const Network& network, const NetworkBlock& block,
+                         const AnalyticRates& rates) {
+  const auto memory = [&](double elements) { return plait::memory(rates, elements); };
+  const double arithmetic =
+      2 * static_cast<double>(block.macs) / (rates.flops_per_second * rates.efficiency);
+  const double src = tensor(network, block.src);
+  const double dst = tensor(network, block.dst);
+  const auto inner = static_cast<double>(block.inner_elements);
+  const auto parameters = static_cast<double>(block.parameters);
+  const bool first = block.src == 0;
+  BlockRooflines lines;
+  if (block.joins()) {  // two tensors read, one written; one gradient added to another
+    lines.forward = lines.backward_data = {0, memory(src + dst + dst), 0};
+    return lines;
+  }
+  // src read, what lies inside and dst written, weights read.
+  lines.forward = {arithmetic, memory(src + inner + dst), memory(parameters)};
+  // diff_dst and what lies inside read, diff_src written, weights read.
+  lines.backward_data = first ? Roofline{0, memory(dst + inner), 0}
+                              : Roofline{arithmetic, memory(dst + inner + src), memory(parameters)};
+  // diff_dst, what lies inside and src read, the gradient written.
+  if (block.parameters > 0) {
+    lines.backward_weights = {arithmetic, memory(dst + inner + src), memory(parameters)};
+  }
+  lines.update = parameters * rates.update_bytes_per_parameter / rates.memory_bytes_per_second;
+  return lines;
+}
+
+BlockSeconds seconds_of(const BlockRooflines& lines, std::int64_t samples) {
+  return {.forward = lines.forward.of(samples),
+          .backward_data = lines.backward_data.of(samples),
+          .backward_weights = lines.backward_weights.of(samples),
+          .update = lines.update};
+}
+
 class AnalyticCost final : public CostModel {
  public:
   AnalyticCost(const Network& network, const AnalyticRates& rates) : rates_(rates) {
-    for (const NetworkBlock& block : network.blocks) blocks_.push_back(rooflines(network, block));
+    for (const NetworkBlock& block : network.blocks) {
+      blocks_.push_back(rooflines(network, block, rates));
+    }
     // Loss reads the logits, writes their gradient and passes over them twice more.
-    if (network.size() > 0) loss_ = 4 * memory(tensor(network, network.logits()));
-    if (!network.tensors.empty()) load_ = 2 * memory(tensor(network, 0));
+    if (network.size() > 0) loss_ = 4 * memory(rates, tensor(network, network.logits()));
+    if (!network.tensors.empty()) load_ = 2 * memory(rates, tensor(network, 0));
   }
 
   BlockSeconds block(int block, std::int64_t samples) const override {
-    const BlockRooflines& lines = blocks_[static_cast<std::size_t>(block)];
-    return {.forward = lines.forward.of(samples),
-            .backward_data = lines.backward_data.of(samples),
-            .backward_weights = lines.backward_weights.of(samples),
-            .update = lines.update};
+    return seconds_of(blocks_[static_cast<std::size_t>(block)], samples);
+  }
+  BlockSeconds added(const Network& network, int block, std::int64_t samples) const override {
+    return analytic_seconds(network, block, samples, rates_);
   }
   double loss(std::int64_t samples) const override { return loss_ * static_cast<double>(samples); }
   double load(std::int64_t samples) const override { return load_ * static_cast<double>(samples); }
@@ -56,36 +100,6 @@ class AnalyticCost final : public CostModel {
   std::string source() const override { return "analytic"; }
 
  private:
-  static double tensor(const Network& network, int index) {
-    return static_cast<double>(network.tensors[static_cast<std::size_t>(index)]);
-  }
-  double memory(double elements) const {
-    return kFloatBytes * elements / rates_.memory_bytes_per_second;
-  }
-
-  BlockRooflines rooflines(const Network& network, const NetworkBlock& block) const {
-    const double arithmetic =
-        2 * static_cast<double>(block.macs) / (rates_.flops_per_second * rates_.efficiency);
-    const double src = tensor(network, block.src);
-    const double dst = tensor(network, block.dst);
-    const auto inner = static_cast<double>(block.inner_elements);
-    const auto parameters = static_cast<double>(block.parameters);
-    const bool first = block.src == 0;
-    BlockRooflines lines;
-    // src read, what lies inside and dst written, weights read.
-    lines.forward = {arithmetic, memory(src + inner + dst), memory(parameters)};
-    // diff_dst and what lies inside read, diff_src written, weights read.
-    lines.backward_data = first
-                              ? Roofline{0, memory(dst + inner), 0}
-                              : Roofline{arithmetic, memory(dst + inner + src), memory(parameters)};
-    // diff_dst, what lies inside and src read, the gradient written.
-    if (block.parameters > 0) {
-      lines.backward_weights = {arithmetic, memory(dst + inner + src), memory(parameters)};
-    }
-    lines.update = parameters * rates_.update_bytes_per_parameter / rates_.memory_bytes_per_second;
-    return lines;
-  }
-
   AnalyticRates rates_;
   std::vector<BlockRooflines> blocks_;
   double loss_ = 0;  ///< seconds per sample
@@ -99,6 +113,12 @@ void check_rate(double rate, const char* name) {
 }
 
 }  // namespace
+
+BlockSeconds analytic_seconds(const Network& network, int block, std::int64_t samples,
+                              const AnalyticRates& rates) {
+  return seconds_of(rooflines(network, network.blocks[static_cast<std::size_t>(block)], rates),
+                    samples);
+}
 
 std::unique_ptr<CostModel> make_analytic_cost(const Network& network, const AnalyticRates& rates) {
   check_rate(rates.flops_per_second, "flops_per_second");

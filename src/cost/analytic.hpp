@@ -22,4 +22,8 @@ struct AnalyticRates {
 std::unique_ptr<CostModel> make_analytic_cost(const Network& network,
                                               const AnalyticRates& rates = {});
 
+/// The same of one block alone.
+BlockSeconds analytic_seconds(const Network& network, int block, std::int64_t samples,
+                              const AnalyticRates& rates = {});
+
 }  // namespace plait

@@ -1,6 +1,12 @@
 #include "cost/cost_model.hpp"
 
+#include "cost/analytic.hpp"
+
 namespace plait {
+
+BlockSeconds CostModel::added(const Network& network, int block, std::int64_t samples) const {
+  return analytic_seconds(network, block, samples);
+}
 
 double clip_seconds(const CostModel& cost, const Plan& plan, int worker, int busy) {
   std::int64_t parameters = 0;
@@ -17,7 +23,8 @@ namespace {
 BlockSeconds block_seconds(const CostModel& cost, const Plan& plan, const Task& task,
                            std::int64_t samples) {
   const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(task.block)];
-  if (!plan.network.cut) return cost.block(task.block, samples);
+  if (block.added) return cost.added(plan.network, task.block, samples);
+  if (block.whole < 0) return cost.block(task.block, samples);
   BlockSeconds seconds = cost.block(block.whole, samples);
   seconds.forward *= block.share;
   seconds.backward_data *= block.share;

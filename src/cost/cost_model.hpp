@@ -20,6 +20,9 @@ class CostModel {
   virtual ~CostModel() = default;
   /// Of `samples` samples; update does not depend on them.
   virtual BlockSeconds block(int block, std::int64_t samples) const = 0;
+  /// Of a block that a strategy has added, `network` being the plan's: counted, where the model
+  /// does not know better.
+  virtual BlockSeconds added(const Network& network, int block, std::int64_t samples) const;
   virtual double loss(std::int64_t samples) const = 0;
   /// What the worker itself spends on loading: the data come from another thread.
   virtual double load(std::int64_t samples) const = 0;

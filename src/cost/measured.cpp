@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "cost/analytic.hpp"
 #include "cost/text_file.hpp"
 
 namespace plait {
@@ -41,24 +42,41 @@ void check_same_network(const ProfileFile& profile, const Network& network) {
   }
 }
 
+double total(const BlockSeconds& seconds) {
+  return seconds.forward + seconds.backward_data + seconds.backward_weights;
+}
+
 class MeasuredCost final : public CostModel {
  public:
-  explicit MeasuredCost(const ProfileFile& profile) : profile_(profile) {
-    for (const ProfileBlock& block : profile.points.front().blocks) {
-      update_.push_back(1e-3 * block.update_ms);
-    }
+  MeasuredCost(const ProfileFile& profile, const Network& network) : profile_(profile) {
+    const std::int64_t batch = profile.points.front().batch;
     std::ranges::sort(profile_.points, {}, &ProfilePoint::batch);
+    main_ = static_cast<std::size_t>(
+        std::ranges::find(profile_.points, batch, &ProfilePoint::batch) - profile_.points.begin());
+    double measured = 0;
+    double counted = 0;
+    for (int i = 0; i < network.size(); ++i) {
+      measured += total(block(i, batch));
+      counted += total(analytic_seconds(network, i, batch));
+    }
+    if (counted > 0) per_counted_second_ = measured / counted;
   }
 
   BlockSeconds block(int block, std::int64_t samples) const override {
-    const auto b = static_cast<std::size_t>(block);
-    const auto seconds = [&](double ProfileBlock::*task) {
-      return at(samples, [&](const ProfilePoint& point) { return point.blocks[b].*task; });
-    };
-    return {.forward = seconds(&ProfileBlock::forward_ms),
-            .backward_data = seconds(&ProfileBlock::backward_data_ms),
-            .backward_weights = seconds(&ProfileBlock::backward_weights_ms),
-            .update = update_[b]};
+    return seconds_of(&ProfilePoint::blocks, static_cast<std::size_t>(block), samples);
+  }
+  BlockSeconds added(const Network& network, int block, std::int64_t samples) const override {
+    const std::vector<ProfileBlock>& known = profile_.points.front().added;
+    const auto found = find_added(network, network.home_of(block));
+    if (found != known.end()) {
+      return seconds_of(&ProfilePoint::added, static_cast<std::size_t>(found - known.begin()),
+                        samples);
+    }
+    BlockSeconds seconds = analytic_seconds(network, block, samples);
+    for (double* part : {&seconds.forward, &seconds.backward_data, &seconds.backward_weights}) {
+      *part *= per_counted_second_;
+    }
+    return seconds;
   }
   double loss(std::int64_t samples) const override {
     return at(samples, [](const ProfilePoint& point) { return point.loss_ms; });
@@ -80,6 +98,31 @@ class MeasuredCost final : public CostModel {
   std::string source() const override { return "profile " + profile_.source; }
 
  private:
+  /// The block itself, or one of equal size that stands elsewhere in the network.
+  std::vector<ProfileBlock>::const_iterator find_added(const Network& network, int index) const {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+    const ProfilePoint& point = profile_.points.front();
+    const auto found = std::ranges::find(point.added, block.name, &ProfileBlock::name);
+    if (found != point.added.end()) return found;
+    const auto kind = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+    const std::int64_t dst_bytes = network.tensors[static_cast<std::size_t>(block.dst)] *
+                                   point.batch * std::int64_t{sizeof(float)};
+    return std::ranges::find_if(point.added, [&](const ProfileBlock& one) {
+      return kind(one.name) == kind(block.name) && one.dst_bytes == dst_bytes &&
+             one.parameters == block.parameters && one.macs == block.macs * point.batch;
+    });
+  }
+  BlockSeconds seconds_of(std::vector<ProfileBlock> ProfilePoint::*list, std::size_t index,
+                          std::int64_t samples) const {
+    const auto seconds = [&](double ProfileBlock::*task) {
+      return at(samples, [&](const ProfilePoint& point) { return (point.*list)[index].*task; });
+    };
+    return {.forward = seconds(&ProfileBlock::forward_ms),
+            .backward_data = seconds(&ProfileBlock::backward_data_ms),
+            .backward_weights = seconds(&ProfileBlock::backward_weights_ms),
+            .update = 1e-3 * (profile_.points[main_].*list)[index].update_ms};
+  }
+
   /// Seconds from the milliseconds that `pick` finds in each point.
   template <class Pick>
   double at(std::int64_t samples, const Pick& pick) const {
@@ -103,15 +146,17 @@ class MeasuredCost final : public CostModel {
     return 1e-3 * line(below);
   }
 
-  ProfileFile profile_;  ///< points by ascending batch
-  std::vector<double> update_;
+  ProfileFile profile_;   ///< points by ascending batch
+  std::size_t main_ = 0;  ///< the point that was the first
+  /// How much slower this machine is than the counted one: for blocks that were not measured.
+  double per_counted_second_ = 1;
 };
 
 }  // namespace
 
 std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile, const Network& network) {
   check_same_network(profile, network);
-  return std::make_unique<MeasuredCost>(profile);
+  return std::make_unique<MeasuredCost>(profile, network);
 }
 
 }  // namespace plait

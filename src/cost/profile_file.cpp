@@ -129,16 +129,24 @@ ProfileBlock read_block(const Object& object) {
   return block;
 }
 
+std::vector<ProfileBlock> read_blocks(const Object& object, const char* key,
+                                      const std::string& source) {
+  const json& list = object.list(key, kMaxBlocks);
+  std::vector<ProfileBlock> blocks;
+  blocks.reserve(list.size());
+  for (const json& block : list) {
+    const std::string place = fmt::format("{}[{}]", key, blocks.size());
+    blocks.push_back(read_block(Object(block, object.place(place), source)));
+  }
+  return blocks;
+}
+
 ProfilePoint read_point(const Object& object, const std::string& source) {
   ProfilePoint point;
   point.batch = object.count("batch", 1, kMaxBatch);
-  const json& blocks = object.list("blocks", kMaxBlocks);
-  if (blocks.empty()) user_error("{}: {}no blocks", source, object.place("blocks"));
-  point.blocks.reserve(blocks.size());
-  for (const json& block : blocks) {
-    const std::string place = fmt::format("blocks[{}]", point.blocks.size());
-    point.blocks.push_back(read_block(Object(block, object.place(place), source)));
-  }
+  point.blocks = read_blocks(object, "blocks", source);
+  if (point.blocks.empty()) user_error("{}: {}no blocks", source, object.place("blocks"));
+  if (object.has("added")) point.added = read_blocks(object, "added", source);
   point.loss_ms = object.milliseconds("loss_ms");
   point.step_ms = object.milliseconds("step_ms");
   if (object.has("load_ms")) point.load_ms = object.milliseconds("load_ms");
@@ -153,15 +161,18 @@ void check_points(const ProfileFile& profile) {
     if (!batches.insert(point.batch).second) {
       user_error("{}: batch {} comes twice", profile.source, point.batch);
     }
-    if (point.blocks.size() != main.blocks.size()) {
-      user_error("{}: {} blocks at batch {} but {} at batch {}", profile.source,
-                 point.blocks.size(), point.batch, main.blocks.size(), main.batch);
-    }
-    for (std::size_t i = 0; i < main.blocks.size(); ++i) {
-      if (point.blocks[i].name == main.blocks[i].name) continue;
-      user_error("{}: block {} is {} at batch {} but {} at batch {}", profile.source, i,
-                 in_quotes(point.blocks[i].name), point.batch, in_quotes(main.blocks[i].name),
-                 main.batch);
+    for (const auto list : {&ProfilePoint::blocks, &ProfilePoint::added}) {
+      const std::vector<ProfileBlock>& here = point.*list;
+      const std::vector<ProfileBlock>& there = main.*list;
+      if (here.size() != there.size()) {
+        user_error("{}: {} blocks at batch {} but {} at batch {}", profile.source, here.size(),
+                   point.batch, there.size(), main.batch);
+      }
+      for (std::size_t i = 0; i < there.size(); ++i) {
+        if (here[i].name == there[i].name) continue;
+        user_error("{}: block {} is {} at batch {} but {} at batch {}", profile.source, i,
+                   in_quotes(here[i].name), point.batch, in_quotes(there[i].name), main.batch);
+      }
     }
   }
 }
@@ -182,9 +193,9 @@ std::string read_shape(const Object& object, const std::string& source) {
   return text;
 }
 
-ordered_json point_json(const ProfilePoint& point) {
+ordered_json blocks_json(const std::vector<ProfileBlock>& list) {
   ordered_json blocks = ordered_json::array();
-  for (const ProfileBlock& block : point.blocks) {
+  for (const ProfileBlock& block : list) {
     blocks.push_back({{"name", block.name},
                       {"forward_ms", block.forward_ms},
                       {"backward_data_ms", block.backward_data_ms},
@@ -194,17 +205,25 @@ ordered_json point_json(const ProfilePoint& point) {
                       {"parameters", block.parameters},
                       {"dst_bytes", block.dst_bytes}});
   }
-  return {{"batch", point.batch},
-          {"blocks", std::move(blocks)},
-          {"loss_ms", point.loss_ms},
-          {"load_ms", point.load_ms},
-          {"step_ms", point.step_ms}};
+  return blocks;
+}
+
+ordered_json point_json(const ProfilePoint& point) {
+  ordered_json all{{"batch", point.batch}, {"blocks", blocks_json(point.blocks)}};
+  if (!point.added.empty()) all["added"] = blocks_json(point.added);
+  all["loss_ms"] = point.loss_ms;
+  all["load_ms"] = point.load_ms;
+  all["step_ms"] = point.step_ms;
+  return all;
 }
 
 double sum_ms(const ProfilePoint& point) {
   double sum = point.loss_ms;
-  for (const ProfileBlock& block : point.blocks) {
-    sum += block.forward_ms + block.backward_data_ms + block.backward_weights_ms + block.update_ms;
+  for (const auto list : {&ProfilePoint::blocks, &ProfilePoint::added}) {
+    for (const ProfileBlock& block : point.*list) {
+      sum +=
+          block.forward_ms + block.backward_data_ms + block.backward_weights_ms + block.update_ms;
+    }
   }
   return sum;
 }

@@ -26,6 +26,7 @@ struct ProfileBlock {
 struct ProfilePoint {
   std::int64_t batch = 0;
   std::vector<ProfileBlock> blocks{};
+  std::vector<ProfileBlock> added{};  ///< blocks that a strategy has added to the model's
   double loss_ms = 0;
   double load_ms = 0;
   double step_ms = 0;  ///< by one clock around the step

@@ -55,12 +55,12 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
     layers_.push_back(make_layer(request, options.backend));
     descs[static_cast<std::size_t>(step.dst)] = layers_.back()->dst_desc();
     const bool last = i + 1 == steps_.size();
-    if (last && options.plain_dst && layers_.back()->dst_desc().layout == Layout::panels) {
+    if (last && options.dst_layout && layers_.back()->dst_desc().layout != *options.dst_layout) {
       steps_.push_back({.name = step.name + ".layout",
                         .spec = AddSpec{},
                         .srcs = {step.dst},
                         .dst = static_cast<int>(descs.size()),
-                        .convert_to = Layout::plain});
+                        .convert_to = options.dst_layout});
       descs.emplace_back();
     }
   }

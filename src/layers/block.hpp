@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ struct BlockOptions {
   int threads = 1;
   /// False for the first block of a chain: nobody waits for the gradient of the images.
   bool wants_diff_src = true;
-  /// For the last block of a chain: the loss reads plain outputs.
-  bool plain_dst = false;
+  /// How dst shall lie: plain for the loss, like another tensor that it is joined with. Empty: as
+  /// the last layer leaves it.
+  std::optional<Layout> dst_layout{};
   std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 
@@ -56,6 +58,9 @@ struct BlockParameter {
 class Block {
  public:
   Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& options);
+  /// Without layers: nothing to compute, nothing to keep.
+  Block(std::string name, const TensorDesc& desc)
+      : name_(std::move(name)), src_desc_(desc), dst_desc_(desc) {}
 
   const std::string& name() const { return name_; }
   const TensorDesc& src_desc() const { return src_desc_; }

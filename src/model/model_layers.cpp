@@ -18,8 +18,9 @@ using Keys = std::vector<std::string>;
 
 const std::map<std::string, Keys, std::less<>>& keys_by_type() {
   static const std::map<std::string, Keys, std::less<>> keys{
-      {"convolution", {"out", "kernel", "stride", "padding", "dilation", "groups", "bias"}},
-      {"linear", {"out", "bias"}},
+      {"convolution",
+       {"out", "kernel", "stride", "padding", "dilation", "groups", "bias", "initial_scale"}},
+      {"linear", {"out", "bias", "initial_scale"}},
       {"sparse_linear", {"matrix", "bias", "initial_bias"}},
       {"batch_norm", {"epsilon", "momentum"}},
       {"relu", {}},
@@ -105,11 +106,13 @@ LayerSpec read_spec(const TomlReader& reader, const std::string& type, const std
                            .padding = extent(reader, "padding", usual.padding, 0),
                            .dilation = extent(reader, "dilation", usual.dilation, 1),
                            .groups = reader.integer("groups", usual.groups, {1, kMaxChannels}),
-                           .bias = reader.boolean("bias", usual.bias)};
+                           .bias = reader.boolean("bias", usual.bias),
+                           .initial_scale = reader.number("initial_scale", 1)};
   }
   if (type == "linear") {
     return LinearSpec{.out_features = out_of(reader, classes),
-                      .bias = reader.boolean("bias", true)};
+                      .bias = reader.boolean("bias", true),
+                      .initial_scale = reader.number("initial_scale", 1)};
   }
   if (type == "sparse_linear") return read_sparse_linear(reader, file);
   if (type == "batch_norm") {
@@ -178,10 +181,12 @@ struct WriteLayer {
            show("stride", conv.stride, usual.stride) +
            show("padding", conv.padding, usual.padding) +
            show("dilation", conv.dilation, usual.dilation) +
-           show("groups", conv.groups, usual.groups) + show("bias", conv.bias, usual.bias);
+           show("groups", conv.groups, usual.groups) + show("bias", conv.bias, usual.bias) +
+           show("initial_scale", conv.initial_scale, usual.initial_scale);
   }
   std::string operator()(const LinearSpec& linear) const {
-    return fmt::format(", out = {}", linear.out_features) + show("bias", linear.bias, true);
+    return fmt::format(", out = {}", linear.out_features) + show("bias", linear.bias, true) +
+           show("initial_scale", linear.initial_scale, 1.0);
   }
   std::string operator()(const SparseLinearSpec& sparse) const {
     return fmt::format(", matrix = \"{}\"", matrix_file_name(sparse)) +

@@ -19,7 +19,8 @@ struct Parameters {
         {.name = "weight",
          .shape = {conv.out_channels, src[0] / conv.groups, conv.kernel.height, conv.kernel.width},
          .init = Init::he_normal,
-         .fan_in = fan_in}};
+         .fan_in = fan_in,
+         .scale = conv.initial_scale}};
     if (conv.bias) list.push_back({.name = "bias", .shape = {conv.out_channels}, .fan_in = fan_in});
     return list;
   }
@@ -27,7 +28,8 @@ struct Parameters {
     std::vector<ParameterSpec> list{{.name = "weight",
                                      .shape = {linear.out_features, src[0]},
                                      .init = Init::fan_in_uniform,
-                                     .fan_in = src[0]}};
+                                     .fan_in = src[0],
+                                     .scale = linear.initial_scale}};
     if (linear.bias) {
       list.push_back({.name = "bias",
                       .shape = {linear.out_features},
@@ -115,12 +117,12 @@ Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
   const auto fan_in = static_cast<double>(parameter.fan_in);
   switch (parameter.init) {
     case Init::he_normal: {
-      const auto deviation = static_cast<float>(std::sqrt(2.0 / fan_in));
+      const auto deviation = static_cast<float>(parameter.scale * std::sqrt(2.0 / fan_in));
       for (float& x : floats) x = deviation * rng.normal();
       break;
     }
     case Init::fan_in_uniform: {
-      const auto bound = static_cast<float>(1.0 / std::sqrt(fan_in));
+      const auto bound = static_cast<float>(parameter.scale / std::sqrt(fan_in));
       for (float& x : floats) x = rng.uniform(-bound, bound);
       break;
     }

@@ -26,6 +26,7 @@ struct ParameterSpec {
   Shape shape;
   Init init = Init::constant;
   std::int64_t fan_in = 1;
+  double scale = 1;  ///< of random values
   bool trainable = true;
   float value = 0;
   std::shared_ptr<const std::vector<float>> values{};

@@ -30,12 +30,14 @@ struct ConvolutionSpec {
   Extent2 dilation{1, 1};
   std::int64_t groups = 1;
   bool bias = true;
+  double initial_scale = 1;  ///< of the random weights
   bool operator==(const ConvolutionSpec&) const = default;
 };
 
 struct LinearSpec {
   std::int64_t out_features = 0;
   bool bias = true;
+  double initial_scale = 1;  ///< of the random weight
   bool operator==(const LinearSpec&) const = default;
 };
 

@@ -62,7 +62,7 @@ class Balance {
 
 }  // namespace
 
-void balance_stage(Chain& chain, std::size_t stage) {
+void balance_stage(LayerChain& chain, std::size_t stage) {
   StageCost cost(chain, stage);
   const double cap = (1 + chain.tolerance) * cost.mean_weight();
   spill_over(chain, stage, cost, cap);

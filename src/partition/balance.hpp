@@ -10,6 +10,6 @@ namespace plait {
 /// Moves vertices out of parts that are heavier than the tolerance allows, and splits vertices
 /// where none fits as a whole; always what adds fewest words for its weight. Ends where no row can
 /// go anywhere lighter.
-void balance_stage(Chain& chain, std::size_t stage);
+void balance_stage(LayerChain& chain, std::size_t stage);
 
 }  // namespace plait

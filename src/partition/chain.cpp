@@ -6,7 +6,7 @@
 
 namespace plait {
 
-StageCost::StageCost(const Chain& chain, std::size_t stage)
+StageCost::StageCost(const LayerChain& chain, std::size_t stage)
     : stage_(&chain.stages[stage]), parts_(chain.parts), part_(chain.part[stage]) {
   const auto parts = static_cast<std::size_t>(parts_);
   const std::size_t nets = stage_->net_columns.size();

@@ -1,5 +1,5 @@
-// Chain: all stages and the part of every vertex; StageCost: what one stage costs while the stages
-// before and after it stand still.
+// LayerChain: all stages and the part of every vertex; StageCost: what one stage costs while the
+// stages before and after it stand still.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace plait {
 
 using Parts = std::vector<std::int32_t>;  ///< per vertex
 
-struct Chain {
+struct LayerChain {
   std::vector<Stage> stages;
   std::vector<Parts> part;  ///< per stage; empty: not known yet
   int parts = 1;
@@ -21,7 +21,7 @@ struct Chain {
 class StageCost {
  public:
   /// Reads the stages stage - 1, stage and, if its parts are known, stage + 1 of the chain.
-  StageCost(const Chain& chain, std::size_t stage);
+  StageCost(const LayerChain& chain, std::size_t stage);
 
   /// Words that the move of a vertex to another part adds, in this stage and the next.
   std::int64_t added(std::size_t vertex, std::int32_t to) const;

@@ -8,7 +8,7 @@
 
 namespace plait {
 
-Hypergraph stage_hypergraph(const Chain& chain, std::size_t stage) {
+Hypergraph stage_hypergraph(const LayerChain& chain, std::size_t stage) {
   const Stage& here = chain.stages[stage];
   Hypergraph graph;
   for (std::size_t v = 0; v < here.vertices(); ++v) graph.weight.push_back(here.weight(v));
@@ -30,7 +30,8 @@ Hypergraph stage_hypergraph(const Chain& chain, std::size_t stage) {
 }
 
 Partition zoltan_partition(SparseLayers layers, const PartitionOptions& options) {
-  Chain chain{make_stages(layers, options.own_input, false), {}, options.parts, options.tolerance};
+  LayerChain chain{
+      make_stages(layers, options.own_input, false), {}, options.parts, options.tolerance};
   chain.part.resize(chain.stages.size());
   Progress progress(options.progress, static_cast<int>(chain.stages.size()));
   for (std::size_t k = 0; k < chain.stages.size(); ++k) {

@@ -20,7 +20,7 @@ struct Effort {
   double tries = 0;  ///< per vertex and sweep
 };
 
-Effort effort_for(const Chain& chain) {
+Effort effort_for(const LayerChain& chain) {
   constexpr double kVisits = 1.2e9;  // of nets, in all: about a minute
   double nets = 0;                   // to look at for one try on every vertex
   for (const Stage& stage : chain.stages) {
@@ -32,7 +32,7 @@ Effort effort_for(const Chain& chain) {
   return effort;
 }
 
-double mean_net(const Chain& chain) {
+double mean_net(const LayerChain& chain) {
   double columns = 0;
   double nets = 0;
   for (const Stage& stage : chain.stages) {
@@ -51,7 +51,7 @@ struct Slope {
 
 class Sweeps {
  public:
-  Sweeps(Chain& chain, std::uint64_t seed, Effort effort, Progress& progress)
+  Sweeps(LayerChain& chain, std::uint64_t seed, Effort effort, Progress& progress)
       : chain_(chain), seed_(seed), effort_(effort), progress_(progress) {}
 
   /// slack: see AnnealStep::slack_price.
@@ -88,7 +88,7 @@ class Sweeps {
     return std::pow(chain_.parts, 3) < 2 * static_cast<double>(tries) || number_ % 16 < 2;
   }
 
-  Chain& chain_;
+  LayerChain& chain_;
   std::uint64_t seed_;
   Effort effort_;
   Progress& progress_;
@@ -99,7 +99,7 @@ std::int64_t volume(SparseLayers layers, const Partition& partition) {
   return measure_partition(layers, partition).volume_words;
 }
 
-void rename_all(Chain& chain) {
+void rename_all(LayerChain& chain) {
   for (std::size_t k = 0; k < chain.stages.size(); ++k) {
     StageCost cost(chain, k);
     cost.rename();
@@ -108,10 +108,11 @@ void rename_all(Chain& chain) {
 }
 
 /// Grown parts, or contiguous ones where the layers' own order is better.
-Chain started(SparseLayers layers, const PartitionOptions& options) {
-  Chain grown{make_stages(layers, options.own_input, true), {}, options.parts, options.tolerance};
+LayerChain started(SparseLayers layers, const PartitionOptions& options) {
+  LayerChain grown{
+      make_stages(layers, options.own_input, true), {}, options.parts, options.tolerance};
   for (const Stage& stage : grown.stages) grown.part.push_back(grown_parts(stage, options.parts));
-  Chain ordered = grown;
+  LayerChain ordered = grown;
   for (std::size_t k = 0; k < ordered.stages.size(); ++k) {
     ordered.part[k] = ordered_parts(ordered.stages[k], options.parts);
   }
@@ -122,7 +123,8 @@ Chain started(SparseLayers layers, const PartitionOptions& options) {
   return better ? ordered : grown;
 }
 
-void annealed(Chain& chain, const PartitionOptions& options, Effort effort, Progress& progress) {
+void annealed(LayerChain& chain, const PartitionOptions& options, Effort effort,
+              Progress& progress) {
   const double net = mean_net(chain);  // the words of one net more to read
   const double hot = effort.sweeps >= 100 ? 0.4 : 0.25;
   const Slope slack{net / 32, net / 4};
@@ -139,7 +141,7 @@ void annealed(Chain& chain, const PartitionOptions& options, Effort effort, Prog
 
 Partition merged_partition(SparseLayers layers, const PartitionOptions& options) {
   if (options.parts == 1) return block_partition(layers, options);
-  Chain chain = started(layers, options);
+  LayerChain chain = started(layers, options);
   const Effort effort = effort_for(chain);
   Progress progress(options.progress, (effort.sweeps + 2) * static_cast<int>(chain.stages.size()));
   annealed(chain, options, effort, progress);

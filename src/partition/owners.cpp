@@ -2,7 +2,7 @@
 
 namespace plait {
 
-Partition to_partition(const Chain& chain, bool own_input) {
+Partition to_partition(const LayerChain& chain, bool own_input) {
   Partition partition;
   partition.parts = chain.parts;
   for (std::size_t k = 0; k < chain.stages.size(); ++k) {

@@ -10,7 +10,7 @@ namespace plait {
 /// Our random streams are Purpose::shuffle with this number or a little more.
 inline constexpr std::uint64_t kPartitionStream = std::uint64_t{1} << 40;
 
-Partition to_partition(const Chain& chain, bool own_input);
+Partition to_partition(const LayerChain& chain, bool own_input);
 
 class Progress {
  public:

@@ -131,7 +131,7 @@ std::int64_t words_of(const StageCost& cost, const Shift& shift) {
              : cost.added_by_piece(shift.vertex, shift.to, shift.rows);
 }
 
-void apply_shift(Chain& chain, std::size_t stage, StageCost& cost, const Shift& shift) {
+void apply_shift(LayerChain& chain, std::size_t stage, StageCost& cost, const Shift& shift) {
   if (shift.rows == chain.stages[stage].rows[shift.vertex]) {
     cost.move(shift.vertex, shift.to);
     chain.part[stage] = cost.part();
@@ -143,7 +143,7 @@ void apply_shift(Chain& chain, std::size_t stage, StageCost& cost, const Shift& 
   cost = StageCost(chain, stage);
 }
 
-void spill_over(Chain& chain, std::size_t stage, StageCost& cost, double cap) {
+void spill_over(LayerChain& chain, std::size_t stage, StageCost& cost, double cap) {
   const std::vector<std::int32_t>& weights = chain.stages[stage].row_weight;
   const std::int64_t row = weights.empty() ? 0 : weights[0];
   if (chain.stages[stage].vertices() < static_cast<std::size_t>(chain.parts)) return;

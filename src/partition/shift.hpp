@@ -18,12 +18,12 @@ struct Shift {
 std::int64_t words_of(const StageCost& cost, const Shift& shift);
 /// Moves the vertex, or splits it where only some of its rows go: those that are read by `to`
 /// rather than by their own part.
-void apply_shift(Chain& chain, std::size_t stage, StageCost& cost, const Shift& shift);
+void apply_shift(LayerChain& chain, std::size_t stage, StageCost& cost, const Shift& shift);
 
 /// Brings parts that are heavier than `cap` down to it through other parts: A gives rows to B, B
 /// others to C. Where A and B have a class of rows in common, or read the same columns, that costs
 /// next to nothing. Does nothing where rows weigh differently, or where there are more parts than
 /// vertices.
-void spill_over(Chain& chain, std::size_t stage, StageCost& cost, double cap);
+void spill_over(LayerChain& chain, std::size_t stage, StageCost& cost, double cap);
 
 }  // namespace plait

@@ -19,20 +19,31 @@ class Collector {
 
   void forward(const NetworkBlock& block) {
     read(Role::tensor, block.src);
-    if (block.parameters > 0) read(Role::weights, task_.block);
-    if (block.state > 0 && !task_.accumulate) read_and_write(Role::state, task_.block);
+    if (block.joins()) {
+      read(Role::tensor, block.other);
+      write(Role::tensor, block.dst);
+      return;
+    }
+    if (block.parameters > 0) read(Role::weights, home());
+    if (block.state > 0 && !task_.accumulate) read_and_write(Role::state, home());
     if (block.adds) read(Role::tensor, block.dst);
     write(Role::tensor, block.dst);
     write(Role::saved, task_.block);
   }
 
+  void join_backward(const NetworkBlock& block) {
+    read(Role::diff, block.dst);
+    read_and_write(Role::diff, task_.tensor);
+  }
+
   void backward_data(const NetworkBlock& block, const BackwardReads& reads) {
+    if (block.joins()) return join_backward(block);
     read(Role::diff, block.dst);
     // A block in place only has this task: another one's forward has done its work.
     if (block.src != block.dst) read(Role::saved, task_.block);
     if (reads.src) read(Role::tensor, block.src);
     if (reads.dst) read(Role::tensor, block.dst);
-    if (block.parameters > 0) read(Role::weights, task_.block);
+    if (block.parameters > 0) read(Role::weights, home());
     if (block.src != 0) write(Role::diff, block.src);  // nobody waits for that of the input
     write(Role::pending, task_.block);
   }
@@ -43,8 +54,8 @@ class Collector {
     if (reads.src) read(Role::tensor, block.src);
     read(Role::pending, task_.block);
     read(Role::saved, task_.block);
-    write(task_.accumulate ? Role::partial : Role::gradient, task_.block);
-    if (task_.accumulate) read_and_write(Role::gradient, task_.block);  // <- gradient + partial
+    write(task_.accumulate ? Role::partial : Role::gradient, home());
+    if (task_.accumulate) read_and_write(Role::gradient, home());  // <- gradient + partial
   }
 
   void reduce() {
@@ -57,7 +68,11 @@ class Collector {
   }
 
  private:
+  int home() const { return plan_.network.home_of(task_.block); }
+  int diff_of(int tensor) const { return plan_.network.diff_of(tensor); }
+
   void add(Role role, int index, bool writes) {
+    if (role == Role::diff) index = diff_of(index);
     const Samples samples = is_permanent(role) ? Samples{} : task_.samples;
     out_.push_back({.value = {.role = role, .index = index, .samples = samples}, .writes = writes});
   }

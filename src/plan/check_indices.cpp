@@ -19,6 +19,38 @@ bool strictly_ascending(const std::vector<int>& list) {
   return std::ranges::adjacent_find(list, std::ranges::greater_equal{}) == list.end();
 }
 
+void check_join(const Network& network, const NetworkBlock& block, FaultList& faults) {
+  if (!in_range(block.other, network.tensors.size())) {
+    faults.add(fmt::format("{} joins tensor {}, but there are {}", block.name, block.other,
+                           network.tensors.size()));
+    return;
+  }
+  const auto elements = [&](int tensor) {
+    return network.tensors[static_cast<std::size_t>(tensor)];
+  };
+  if (elements(block.src) != elements(block.dst) || elements(block.other) != elements(block.dst)) {
+    faults.add(fmt::format("{} joins tensors of {} and {} elements to one of {}", block.name,
+                           elements(block.src), elements(block.other), elements(block.dst)));
+  }
+}
+
+/// Who has the gradient of another one is as long as that one, which has its own.
+void check_diffs(const Network& network, FaultList& faults) {
+  if (network.diffs.size() != network.tensors.size()) {
+    faults.add(fmt::format("{} tensors have gradients, but there are {}", network.diffs.size(),
+                           network.tensors.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < network.diffs.size(); ++i) {
+    const int of = network.diffs[i];
+    if (!in_range(of, network.tensors.size()) ||
+        network.diffs[static_cast<std::size_t>(of)] != of ||
+        network.tensors[static_cast<std::size_t>(of)] != network.tensors[i]) {
+      faults.add(fmt::format("tensor {} cannot have the gradient of tensor {}", i, of));
+    }
+  }
+}
+
 void check_network(const Network& network, FaultList& faults) {
   if (network.blocks.empty()) faults.add("the network has no blocks");
   for (const NetworkBlock& block : network.blocks) {
@@ -26,8 +58,20 @@ void check_network(const Network& network, FaultList& faults) {
         !in_range(block.dst, network.tensors.size())) {
       faults.add(fmt::format("block {} goes from tensor {} to {}, but there are {} tensors",
                              block.name, block.src, block.dst, network.tensors.size()));
+    } else if (block.joins()) {
+      check_join(network, block, faults);
+    }
+    const auto earlier = static_cast<std::size_t>(&block - network.blocks.data());
+    if (block.repeats >= 0 &&
+        (!in_range(block.repeats, earlier) ||
+         network.blocks[static_cast<std::size_t>(block.repeats)].repeats >= 0)) {
+      faults.add(
+          fmt::format("block {} repeats block {}, which is no earlier one with weights of "
+                      "its own",
+                      block.name, block.repeats));
     }
   }
+  if (!network.diffs.empty()) check_diffs(network, faults);
 }
 
 void check_head(const Plan& plan, FaultList& faults) {
@@ -86,6 +130,27 @@ std::string wrong_list(const Plan& plan, const Task& task) {
   return "";
 }
 
+/// What joins and blocks that repeat another cannot do.
+std::string wrong_use(const Network& network, const Task& task) {
+  const NetworkBlock& block = network.blocks[static_cast<std::size_t>(task.block)];
+  if (task.kind == TaskKind::update && block.repeats >= 0) {
+    return fmt::format("the weights are those of block {}; only that one is updated",
+                       block.repeats);
+  }
+  if (!block.joins()) return "";
+  if (task.kind == TaskKind::backward_weights || task.kind == TaskKind::update) {
+    return "a join has no weights";
+  }
+  if (task.kind != TaskKind::backward_data) return "";
+  if (task.tensor != block.src && task.tensor != block.other) {
+    return fmt::format("tensor {} is none of the two that are joined", task.tensor);
+  }
+  if (network.diff_of(task.tensor) == network.diff_of(block.dst)) {
+    return fmt::format("tensor {} has the gradient of tensor {} already", task.tensor, block.dst);
+  }
+  return "";
+}
+
 /// Empty where the task is as it should be.
 std::string wrong_number(const Plan& plan, int worker, const Task& task) {
   switch (task.kind) {
@@ -96,6 +161,7 @@ std::string wrong_number(const Plan& plan, int worker, const Task& task) {
       if (!in_range(task.block, plan.network.blocks.size())) {
         return fmt::format("there is no block {}, only {}", task.block, plan.network.size());
       }
+      if (const std::string what = wrong_use(plan.network, task); !what.empty()) return what;
       break;
     case TaskKind::send:
     case TaskKind::receive:
@@ -109,6 +175,9 @@ std::string wrong_number(const Plan& plan, int worker, const Task& task) {
       }
       if (!is_of_tensor(task.role) && !in_range(task.block, plan.network.blocks.size())) {
         return fmt::format("there is no block {}, only {}", task.block, plan.network.size());
+      }
+      if (task.half && (task.list >= 0 || !is_of_tensor(task.role))) {
+        return "only whole tensors and their gradients travel as bf16";
       }
       if (task.list >= 0) {
         if (const std::string what = wrong_list(plan, task); !what.empty()) return what;

@@ -115,6 +115,8 @@ class MessageCheck {
           fmt::format("runs for other minibatches than the send (task {}) of worker "
                       "{}",
                       channel.send.position, channel.send.worker));
+    } else if (at(channel.send).half != at(channel.receive).half) {
+      add(channel.receive, fmt::format("worker {} sends it in another width", channel.send.worker));
     }
   }
 

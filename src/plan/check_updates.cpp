@@ -52,14 +52,14 @@ class UpdateCheck {
     switch (task.kind) {
       case TaskKind::forward:
         if (plan_.network.blocks[static_cast<std::size_t>(task.block)].state == 0) break;
-        if (!task.accumulate && ++life(task.block).moved_state > 1) {
+        if (!task.accumulate && ++life(home(task)).moved_state > 1) {
           faults_.add(worker_, moment.position,
                       "moves the running statistics a second time for one minibatch; all "
                       "microbatches but the first must accumulate");
         }
         break;
       case TaskKind::backward_weights: {
-        Life& of = life(task.block);
+        Life& of = life(home(task));
         keep_first(of.first, moment);
         of.last = std::max(of.last, moment);
         if (!task.accumulate) ++of.begun;
@@ -135,6 +135,7 @@ class UpdateCheck {
     return fmt::format("{} (task {})", describe(plan_, faults_.task(worker_, at.position)),
                        at.position);
   }
+  int home(const Task& task) const { return plan_.network.home_of(task.block); }
   Life& life(int block) { return lives_[static_cast<std::size_t>(block)]; }
 
   const Plan& plan_;
@@ -149,7 +150,8 @@ void check_nobody_forgotten(const Plan& plan, FaultList& faults) {
   std::vector<bool> wanted(plan.network.blocks.size(), false);
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind == TaskKind::backward_data) wanted[static_cast<std::size_t>(task.block)] = true;
+      if (task.kind != TaskKind::backward_data) continue;
+      wanted[static_cast<std::size_t>(plan.network.home_of(task.block))] = true;
     }
   }
   const std::vector<int> owner = owners(plan);

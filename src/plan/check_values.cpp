@@ -23,7 +23,9 @@ std::string text_of(const Plan& plan, const Value& value) {
     case Role::tensor: return fmt::format("tensor {}", value.index);
     case Role::diff: return fmt::format("the gradient of tensor {}", value.index);
     case Role::targets: return "the targets";
-    case Role::packed: return fmt::format("the rows of list {}", value.index / 2);
+    case Role::packed:
+      return value.index < 0 ? fmt::format("tensor {} as bf16", packed_tensor(value.index))
+                             : fmt::format("the rows of list {}", value.index / 2);
     case Role::partial:
     case Role::gradient:
       return fmt::format("the gradient of {}",

@@ -53,7 +53,7 @@ void check_versions(const Plan& plan, FaultList& faults) {
     for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
       const Task& task = tasks[static_cast<std::size_t>(i)];
       if (!reads_version(plan, task)) continue;
-      const auto block = static_cast<std::size_t>(task.block);
+      const auto block = static_cast<std::size_t>(plan.network.home_of(task.block));
       const std::string what = missing_version(plan, tasks, i, maker[block], owner[block]);
       if (!what.empty()) faults.add(worker, i, what);
     }

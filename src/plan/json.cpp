@@ -34,10 +34,19 @@ Json network_json(const Network& network, const std::vector<int>& late) {
                       {"macs", block.macs},
                       {"inner_elements", block.inner_elements},
                       {"staleness", late[i]}});
+    Json& last = blocks.back();
+    if (block.joins()) {
+      last["other"] = block.other;
+      last["subtracts"] = block.subtracts;
+    }
+    if (block.repeats >= 0) last["repeats"] = block.repeats;
+    if (block.added) last["added"] = true;
+    if (block.piece >= 0) last["piece"] = block.piece;
   }
   return {{"name", network.name},
           {"hash", network_hash(network)},
           {"tensor_elements", network.tensors},
+          {"diffs", network.diffs},
           {"blocks", std::move(blocks)}};
 }
 
@@ -60,6 +69,7 @@ Json task_json(const Task& task) {
     json["samples"] = {task.samples.begin, task.samples.end, task.samples.of};
   }
   if (task.accumulate) json["accumulate"] = true;
+  if (task.half) json["half"] = true;
   put("delay", task.delay, usual.delay);
   put("offset", task.offset, usual.offset);
   put("every", task.every, usual.every);

@@ -137,7 +137,13 @@ std::size_t estimated_size(const Plan& plan, const Value& value) {
     }
     case Role::partial: elements = plan.network.blocks.at(index).parameters; break;
     case Role::packed:
-      elements = static_cast<std::int64_t>(plan.row_lists.at(index / 2).size()) * samples;
+      elements =
+          value.index < 0
+              ? (plan.network.tensors.at(static_cast<std::size_t>(packed_tensor(value.index))) *
+                     samples +
+                 1) /
+                    2
+              : static_cast<std::int64_t>(plan.row_lists.at(index / 2).size()) * samples;
       break;
     case Role::weights:
     case Role::gradient:
@@ -169,6 +175,7 @@ std::int64_t permanent_bytes(const Plan& plan, int worker) {
     const bool collects = worker == 0;  // for checkpoints: all weights and optimizer arrays
     if (versions[i] == 0 && !collects) continue;
     const NetworkBlock& block = plan.network.blocks[i];
+    if (block.repeats >= 0) continue;
     std::int64_t arrays = 1 + old_arrays(plan, versions[i], delays[i]);
     if (updated[i]) arrays += 1;
     if (updated[i] || collects) arrays += plan.optimizer_states;

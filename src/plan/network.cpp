@@ -10,7 +10,7 @@ namespace plait {
 
 std::int64_t Network::parameters() const {
   std::int64_t sum = 0;
-  for (const NetworkBlock& block : blocks) sum += block.parameters;
+  for (const NetworkBlock& block : blocks) sum += block.repeats < 0 ? block.parameters : 0;
   return sum;
 }
 
@@ -40,6 +40,17 @@ Network make_network(const ModelSpec& model) {
   return network;
 }
 
+std::vector<Shape> tensor_shapes(const Network& network) {
+  std::vector<Shape> shapes(network.tensors.size());
+  shapes.front() = network.input;
+  for (const NetworkBlock& block : network.blocks) {
+    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    shapes[static_cast<std::size_t>(block.dst)] =
+        block.joins() ? src : node_shapes(block.spec, src).back();
+  }
+  return shapes;
+}
+
 std::string network_hash(const Network& network) {
   Hash hash;
   const auto add_number = [&](std::int64_t number) { hash.add(&number, sizeof number); };
@@ -55,6 +66,11 @@ std::string network_hash(const Network& network) {
     for (std::int64_t number : {std::int64_t{block.src}, std::int64_t{block.dst}, block.parameters,
                                 block.state, block.macs, block.inner_elements}) {
       add_number(number);
+    }
+    if (block.joins() || block.repeats >= 0) {
+      for (const int number : {block.other, block.subtracts ? 1 : 0, block.repeats}) {
+        add_number(number);
+      }
     }
     layers.blocks.push_back(block.spec);
   }

@@ -1,6 +1,7 @@
 // Network: what a plan computes, as the planner sees it: blocks that read one tensor and write
-// another. A plain model is the chain where block i reads tensor i and writes tensor i + 1; a
-// strategy may add blocks and tensors of its own.
+// another, in an order in which they can be computed. A plain model is the chain where block i
+// reads tensor i and writes tensor i + 1; a strategy may add blocks and tensors of its own: joins
+// of two tensors, and blocks that compute once more with the weights of an earlier one.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,17 @@ struct NetworkBlock {
   /// work.
   int whole = -1;
   double share = 1;
+  bool added = false;  ///< not of the model: the strategy's own
+  int piece = -1;      ///< that the strategy has put it in, for tables; -1: there are none
+  /// Of a join, which has no layers: dst = src + other, or src - other. Its backward_data adds the
+  /// gradient of dst to that of one of the two, which has been written before; there is none where
+  /// both share the gradient of dst (Network::diffs).
+  int other = -1;
+  bool subtracts = false;
+  /// The earlier block whose layers and weights this one computes with; -1: its own.
+  int repeats = -1;
+
+  bool joins() const { return other >= 0; }
 };
 
 struct Network {
@@ -34,14 +46,28 @@ struct Network {
   std::vector<std::int64_t> tensors;  ///< elements per sample; tensor 0 is the input
   Shape input{};
   bool cut = false;  ///< its blocks are pieces of the model's (ParameterPart names them)
+  /// Per tensor the one whose gradient it has: y and f of u = y + f have that of u. Empty: each
+  /// has its own.
+  std::vector<int> diffs{};
 
   int size() const { return static_cast<int>(blocks.size()); }
   std::int64_t parameters() const;
   std::int64_t macs() const;
   int logits() const { return blocks.back().dst; }
+  int diff_of(int tensor) const {
+    return diffs.empty() ? tensor : diffs[static_cast<std::size_t>(tensor)];
+  }
+  /// The block whose weights, gradient and running statistics this one uses.
+  int home_of(int block) const {
+    const int earlier = blocks[static_cast<std::size_t>(block)].repeats;
+    return earlier < 0 ? block : earlier;
+  }
 };
 
 Network make_network(const ModelSpec& model);
+
+/// Of every tensor, without the batch. Not of a network that is cut.
+std::vector<Shape> tensor_shapes(const Network& network);
 
 /// Of names, sizes and layers: equal networks, equal text.
 std::string network_hash(const Network& network);

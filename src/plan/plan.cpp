@@ -38,7 +38,7 @@ std::int64_t shard_size(std::int64_t n, int members, int member) {
 
 /// "12 rows of " on the side that picks them.
 std::string rows_text(const Plan& plan, const Task& task) {
-  if (!packs(task) || task.list >= static_cast<int>(plan.row_lists.size())) return "";
+  if (!packs(task) || task.half || task.list >= static_cast<int>(plan.row_lists.size())) return "";
   return fmt::format("{} rows of ", plan.row_lists[static_cast<std::size_t>(task.list)].size());
 }
 
@@ -107,7 +107,7 @@ std::vector<int> state_owners(const Plan& plan) {
   for (int worker = 0; worker < plan.workers(); ++worker) {
     for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
       if (task.kind != TaskKind::forward || task.accumulate) continue;
-      int& first = owner.at(static_cast<std::size_t>(task.block));
+      int& first = owner.at(static_cast<std::size_t>(plan.network.home_of(task.block)));
       if (first < 0) first = worker;
     }
   }
@@ -119,7 +119,7 @@ std::vector<int> staleness(const Plan& plan) {
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
       if (task.kind != TaskKind::forward && task.kind != TaskKind::backward_data) continue;
-      int& most = result.at(static_cast<std::size_t>(task.block));
+      int& most = result.at(static_cast<std::size_t>(plan.network.home_of(task.block)));
       most = std::max(most, task.delay);
     }
   }
@@ -146,7 +146,7 @@ std::string describe(const Plan& plan, const Task& task) {
 std::int64_t wire_bytes(const Plan& plan, int worker, const Task& task) {
   if (task.kind == TaskKind::send) {
     const std::int64_t samples = task.role == Role::weights ? 1 : task.samples.count(plan.batch);
-    return message_elements(plan, task) * samples * std::int64_t{sizeof(float)};
+    return message_elements(plan, task) * samples * (task.half ? 2 : 4);
   }
   if (task.kind != TaskKind::reduce_start && task.kind != TaskKind::reduce_sum) return 0;
   // transport/reduction.hpp: start sends every shard but the own one to its member, sum sends the

@@ -15,7 +15,7 @@ enum class Role : std::uint8_t {
   saved,    ///< index: block; forward .. its last backward
   pending,  ///< index: block; backward_data .. backward_weights
   partial,  ///< index: block; gradient of one microbatch before it is added
-  packed,   ///< index: packed_index(); rows of a tensor on their way
+  packed,   ///< index: packed_index(); rows of a tensor, or all of it as bf16, on their way
   weights,  ///< index: block; lives as long as the run, like the next two
   gradient,
   state,
@@ -31,7 +31,7 @@ enum class TaskKind : std::uint8_t {
   load,              ///< input and targets of `samples`
   forward,           ///< of `block`
   loss,              ///< of the logits: value, and gradient of the mean over the whole minibatch
-  backward_data,     ///< of `block`
+  backward_data,     ///< of `block`; of a join, for `tensor`
   backward_weights,  ///< of `block`; after backward_data
   clip,              ///< norm of all gradients this worker updates; scales the updates that follow
   update,            ///< of `block`: weights <- weights, gradient
@@ -70,7 +70,9 @@ struct Task {
   /// Not the first microbatch: backward adds to the gradient, forward leaves the running statistics
   /// alone, so that they move once per minibatch. Of a receive with a list: it adds.
   bool accumulate = false;
+  bool half = false;  ///< a message of a tensor or diff travels as bf16
   int block = -1;
+  /// Of a message; of backward_data of a join: the one of its two whose gradient it adds to.
   int tensor = -1;
   int peer = -1;
   int group = -1;   ///< index of Plan::groups
@@ -98,14 +100,19 @@ constexpr int channel_index(const Task& task) {
   return is_of_tensor(task.role) ? task.tensor : task.block;
 }
 
-/// Whether this side of a message picks rows, and so needs memory to pack them.
+/// Whether what travels is not the value itself, so that this side needs memory to pack it.
 constexpr bool packs(const Task& task) {
+  if (task.half) return task.kind == TaskKind::send || task.kind == TaskKind::receive;
   return task.list >= 0 && ((task.kind == TaskKind::send && task.role == Role::tensor) ||
                             (task.kind == TaskKind::receive && task.role == Role::diff));
 }
-/// Index of the `packed` value of such a task.
+/// Index of the `packed` value of such a task: of rows >= 0, of a tensor as bf16 below.
 constexpr int packed_index(const Task& task) {
+  if (task.half) return -1 - (2 * task.tensor + (task.role == Role::diff ? 1 : 0));
   return 2 * task.list + (task.kind == TaskKind::receive ? 1 : 0);
 }
+
+/// The tensor of a `packed` value with an index below 0.
+constexpr int packed_tensor(int index) { return (-1 - index) / 2; }
 
 }  // namespace plait

@@ -2,9 +2,34 @@
 
 #include <omp.h>
 
+#include <numeric>
+
 #include "base/error.hpp"
 
 namespace plait {
+
+namespace {
+
+std::vector<int> joined_tensors(const Network& network) {
+  std::vector<int> alike(network.tensors.size());
+  std::iota(alike.begin(), alike.end(), 0);
+  const auto find = [&](int tensor) {
+    while (alike[static_cast<std::size_t>(tensor)] != tensor) {
+      tensor = alike[static_cast<std::size_t>(tensor)];
+    }
+    return tensor;
+  };
+  for (const NetworkBlock& block : network.blocks) {
+    if (!block.joins()) continue;
+    for (const int tensor : {block.src, block.other}) {
+      alike[static_cast<std::size_t>(find(tensor))] = find(block.dst);
+    }
+  }
+  for (std::size_t i = 0; i < alike.size(); ++i) alike[i] = find(static_cast<int>(i));
+  return alike;
+}
+
+}  // namespace
 
 Chain::Chain(Network network, const ChainOptions& options)
     : network_(std::move(network)), options_(options) {
@@ -15,29 +40,49 @@ Chain::Chain(Network network, const ChainOptions& options)
   omp_set_dynamic(0);                    // a smaller team would sum in another order
   omp_set_num_threads(options.threads);  // oneDNN shapes its kernels for the pool it finds
   tensors_.resize(network_.tensors.size());
+  alike_ = joined_tensors(network_);
   tensors_.front() = batch_desc(network_.input, options.batch);
   for (const NetworkBlock& block : network_.blocks) {
-    TensorDesc& src = tensors_[static_cast<std::size_t>(block.src)];
-    if (src.shape.rank() == 0) {
-      if (!network_.cut) fail("block '{}' comes before the block it reads from", block.name);
-      // Rows of others, which only messages write.
-      src = batch_desc({network_.tensors[static_cast<std::size_t>(block.src)]}, options.batch,
-                       rows_layout());
-    }
-    blocks_.push_back(
-        std::make_unique<Block>(block.spec, src,
-                                BlockOptions{.backend = options.backend,
-                                             .threads = options.threads,
-                                             .wants_diff_src = block.src != 0,
-                                             .plain_dst = block.dst == network_.logits(),
-                                             .kernels = options.kernels}));
-    tensors_[static_cast<std::size_t>(block.dst)] = blocks_.back()->dst_desc();
+    blocks_.push_back(build(block));
+    const TensorDesc& dst = blocks_.back()->dst_desc();
+    tensors_[static_cast<std::size_t>(block.dst)] = dst;
+    tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(block.dst)])] = dst;
   }
   if (dst_desc().shape.rank() != 2) {
     user_error(
         "model '{}' ends with shape {}, but the loss needs flat outputs; end it with flatten",
         network_.name, dst_desc().shape);
   }
+}
+
+const TensorDesc& Chain::src_of(const NetworkBlock& block) {
+  TensorDesc& src = tensors_[static_cast<std::size_t>(block.src)];
+  if (src.shape.rank() != 0) return src;
+  if (!network_.cut) fail("block '{}' comes before the block it reads from", block.name);
+  // Rows of others, which only messages write.
+  src = batch_desc({network_.tensors[static_cast<std::size_t>(block.src)]}, options_.batch,
+                   rows_layout());
+  return src;
+}
+
+std::shared_ptr<Block> Chain::build(const NetworkBlock& block) {
+  const TensorDesc& src = src_of(block);
+  if (block.joins()) return std::make_shared<Block>(block.name, src);
+  if (block.repeats >= 0) {
+    const auto& earlier = blocks_[static_cast<std::size_t>(block.repeats)];
+    if (earlier->src_desc() != src) fail("block '{}' reads another layout", block.name);
+    return earlier;
+  }
+  BlockOptions wanted{.backend = options_.backend,
+                      .threads = options_.threads,
+                      .wants_diff_src = block.src != 0,
+                      .dst_layout = {},
+                      .kernels = options_.kernels};
+  if (block.dst == network_.logits()) wanted.dst_layout = Layout::plain;
+  const TensorDesc& like =
+      tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(block.dst)])];
+  if (like.shape.rank() != 0) wanted.dst_layout = like.layout;
+  return std::make_shared<Block>(block.spec, src, wanted);
 }
 
 std::size_t Chain::rows_bytes(std::int64_t rows) const {

@@ -1,5 +1,6 @@
 // Chain: a network made ready to compute: its blocks, built for one batch size, with layouts
-// flowing from block to block. No memory of its own beyond the primitives.
+// flowing from block to block. Tensors that are joined lie alike. No memory of its own beyond the
+// primitives.
 #pragma once
 
 #include <memory>
@@ -26,6 +27,7 @@ class Chain {
   const Network& network() const { return network_; }
   const ChainOptions& options() const { return options_; }
   std::size_t size() const { return blocks_.size(); }
+  /// Of a join: one without layers, sizes 0. A block that repeats another is that very one.
   Block& block(std::size_t i) { return *blocks_[i]; }
   const Block& block(std::size_t i) const { return *blocks_[i]; }
   /// How a tensor of the network lies.
@@ -38,13 +40,16 @@ class Chain {
   const TensorDesc& dst_desc() const { return tensor_desc(network_.logits()); }
 
  private:
+  const TensorDesc& src_of(const NetworkBlock& block);
+  std::shared_ptr<Block> build(const NetworkBlock& block);
   Layout rows_layout() const {
     return options_.backend == Backend::reference ? Layout::plain : Layout::panels;
   }
   Network network_;
   ChainOptions options_;
   std::vector<TensorDesc> tensors_;
-  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<int> alike_;  ///< per tensor: of those it must lie like, the one that stands for all
+  std::vector<std::shared_ptr<Block>> blocks_;
 };
 
 }  // namespace plait

@@ -38,6 +38,15 @@ void check_config(const TrainConfig& config) {
   at_least("memory-per-worker", config.memory_per_worker, 0);
   at_most("in-flight", config.in_flight, 1 << 20);
   at_most("memory-per-worker", config.memory_per_worker, std::int64_t{1} << 40);
+  at_least("replicas", config.replicas, 0);
+  at_most("replicas", config.replicas, 1 << 20);
+  at_least("sweeps", config.sweeps, 1);
+  at_most("sweeps", config.sweeps, 1 << 20);
+  at_least("fit-steps", config.fit_steps, 1);
+  at_most("fit-steps", config.fit_steps, 1'000'000'000);
+  if (config.fit_coarse && config.init.empty() && !config.resume) {
+    user_error("--fit-coarse fits to a trained network; add --init FILE");
+  }
   at_least("threads", config.threads, 0);
   at_least("warmup-steps", config.warmup_steps, 0);
   at_least("keep-last", config.keep_last, 1);

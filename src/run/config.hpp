@@ -28,7 +28,13 @@ struct TrainConfig {
   std::string weights = "stash";       ///< of async: stash, rebuilt, predicted or ring
   double stale_lr = 0;                 ///< rate of a block / (1 + its staleness)^this
   std::int64_t in_flight = 0;          ///< most microbatches on a worker; 0: the planner's choice
-  bool replicas = true;                ///< stages may have several workers
+  std::int64_t replicas = 0;           ///< of each piece; 0: the planner's choice
+  std::string pieces = "0";            ///< that the depth is torn into; 0: one per worker; auto
+  std::int64_t sweeps = 1;             ///< over the torn network
+  std::string coarse = "block";        ///< stand-ins for the pieces: block, conv or identity
+  std::string residual_wire = "fp32";  ///< of what crosses interfaces
+  bool fit_coarse = false;             ///< to the weights of `init`, before training
+  std::int64_t fit_steps = 100;
   std::int64_t memory_per_worker = 0;  ///< MiB; 0: not limited
   std::string profile;                 ///< measured costs for the planner
   double bucket_mb = 8;                ///< gradients are reduced in buckets of about this size

@@ -6,16 +6,23 @@
 
 namespace plait {
 
-Evaluation evaluate_file(const TrainConfig& config, const std::filesystem::path& file) {
+Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,
+                            const std::string& source, const NetworkOfWeights& network_of) {
   check_config(config);
   const Setup setup = make_setup(config);
   TrainConfig alone = config;  // however many workers trained it
   alone.workers = alone.nodes = 1;
   alone.workers_per_node = 0;
   alone.link_between_nodes.clear();
-  Chain chain(setup.model, {.batch = config.batch, .threads = threads_per_worker(alone)});
+  Network network = make_network(setup.model);
+  if (network_of) {
+    std::vector<std::string> names;
+    for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
+    network = network_of(network, names);
+  }
+  Chain chain(std::move(network), {.batch = config.batch, .threads = threads_per_worker(alone)});
   ParameterStore parameters(chain, config.seed, 0);
-  parameters.import_weights(read_safetensors(file).tensors, file.string());
+  parameters.import_weights(weights, source);
   Evaluator evaluator(chain, setup.data.test, loss_spec(config));
   return evaluator.run(parameters);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "run/config.hpp"
@@ -9,8 +10,14 @@
 
 namespace plait {
 
-/// Weights of `file` (.safetensors) in config's model on the test part of config's data.
-Evaluation evaluate_file(const TrainConfig& config, const std::filesystem::path& file);
+/// The network that weights with these names belong to.
+using NetworkOfWeights =
+    std::function<Network(const Network& model, const std::vector<std::string>& names)>;
+
+/// `weights` of `source` (a file's name) in config's model, or in what `network_of` makes of it, on
+/// the test part of config's data.
+Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,
+                            const std::string& source, const NetworkOfWeights& network_of = {});
 
 /// weights.safetensors of a run folder's best checkpoint (the latest, where none has a metric).
 std::filesystem::path weights_of_run(const std::filesystem::path& run_dir);

@@ -35,12 +35,9 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
                  {images_.floats().subspan(at * sample_size, sample_size),
                   targets_.floats().subspan(at * target_size, target_size)});
     }
-    workspace_.set_src(images_.floats().data());
-    for (std::size_t i = 0; i < chain_.size(); ++i) {
-      chain_.block(i).forward(workspace_.args(i, parameters.block(i)));
-    }
+    const std::span<const float> logits = workspace_.forward(parameters, images_.floats().data());
     const LossResult result = compute_loss(
-        loss_, {.logits = workspace_.logits().first(static_cast<std::size_t>(valid * outputs)),
+        loss_, {.logits = logits.first(static_cast<std::size_t>(valid * outputs)),
                 .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
                 .classes = outputs});
     sums.loss += result.sum;
@@ -52,7 +49,10 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
 }
 
 Evaluation Evaluator::run(ParameterStore& parameters) {
-  return to_evaluation(run(parameters, {.first = 0, .last = data_->size()}), data_->classes());
+  Evaluation evaluation =
+      to_evaluation(run(parameters, {.first = 0, .last = data_->size()}), data_->classes());
+  evaluation.residuals = residuals(chain_.network(), workspace_.take_residuals());
+  return evaluation;
 }
 
 }  // namespace plait

@@ -14,6 +14,7 @@ struct Evaluation {
   double loss = 0;
   std::optional<double> accuracy;  ///< none for regression
   std::int64_t samples = 0;
+  std::vector<Residual> residuals{};  ///< of the differences of the network, if it has any
 };
 
 /// Sums over samples; those of the workers add up to the whole.

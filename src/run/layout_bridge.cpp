@@ -22,7 +22,7 @@ void convert(const Block& from, const Block& to, std::size_t index,
 LayoutBridge::LayoutBridge(const Chain& home, const Chain& other)
     : home_(home), other_(other), blocks_(home.size()) {
   for (std::size_t i = 0; i < home.size(); ++i) {
-    if (equal_layouts(i)) continue;
+    if (home.network().blocks[i].repeats >= 0 || equal_layouts(i)) continue;
     const Block& block = other.block(i);
     blocks_[i].weights = Tensor(Shape{block.weights_size()});
     blocks_[i].gradient = Tensor(Shape{block.weights_size()});

@@ -133,9 +133,7 @@ TrainResult Member::run() {
 
 void Member::start() {
   if (is_zero()) {
-    if (!config_.init.empty()) {
-      worker_.parameters().import_weights(read_safetensors(config_.init).tensors, config_.init);
-    }
+    if (!config_.init.empty()) import_initial_weights();
     if (config_.resume) restore();
     parts_.folder->open_metrics(progress_.step);
   }
@@ -146,68 +144,22 @@ void Member::start() {
   epoch_watch_ = saved_watch_ = reported_ = Stopwatch();
 }
 
-std::string Member::model_hash() const { return network_hash(make_network(parts_.setup.model)); }
-
-void Member::restore() {
-  TrainObserver& observer = parts_.job.observer;
-  const auto checkpoint = parts_.folder->resume_point();
-  if (!checkpoint) {
-    observer.note("no checkpoint yet in " + parts_.folder->path().string() +
-                  "; starting from step 0");
-    return;
+std::vector<Residual> Member::gather_residuals() {
+  const Network& network = parts_.plan.network;
+  if (std::ranges::none_of(network.blocks, &NetworkBlock::subtracts)) return {};
+  const std::vector<ResidualSums> mine = worker_.take_residuals();
+  const std::size_t count = mine.size();
+  std::vector<ResidualSums> all(count * static_cast<std::size_t>(parts_.control.size()));
+  parts_.control.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  std::vector<ResidualSums> sums(count);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    sums[i % count].difference += all[i].difference;
+    sums[i % count].other += all[i].other;
   }
-  const std::string source = parts_.folder->latest_checkpoint_path();
-  const RunState& state = checkpoint->state;
-  const auto model = state.extra.find("model_hash");
-  if (state.seed != config_.seed || (model != state.extra.end() && model->second != model_hash())) {
-    user_error("{} is of another {}; bring it back, or begin a new run", source,
-               state.seed != config_.seed ? "seed" : "model than " + config_.model);
+  if (std::ranges::all_of(sums, [](const ResidualSums& one) { return one.other == 0; })) {
+    return residuals_;  // nothing was computed since
   }
-  worker_.parameters().import_weights(checkpoint->weights, source + "/weights.safetensors");
-  worker_.parameters().import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
-  progress_ = read_progress(state, config_.batch);
-  saved_step_ = state.step;
-  observer.note(
-      fmt::format("resumed from {} (epoch {}, step {})", source, state.epoch, state.step));
-}
-
-/// From worker 0 to all who need them: parameters lie alike on every worker.
-void Member::share_parameters() {
-  Group& control = parts_.control;
-  if (control.size() == 1) return;
-  for (int worker = 1; worker < control.size(); ++worker) {
-    if (!is_zero() && control.rank() != worker) continue;
-    const std::vector<BlockNeeds> needs = block_needs(parts_.plan, worker);
-    for (std::size_t i = 0; i < needs.size(); ++i) {
-      BlockMemory& block = worker_.parameters().block(i);
-      const auto pass = [&](Tensor& tensor, bool needed) {
-        if (!needed || tensor.empty()) return;
-        const auto bytes = std::as_writable_bytes(tensor.floats());
-        (is_zero() ? control.isend(bytes, worker, 4) : control.irecv(bytes, 0, 4)).wait();
-      };
-      pass(block.weights, needs[i].weights);
-      pass(block.state, needs[i].weights);
-      for (Tensor& tensor : block.optimizer) pass(tensor, needs[i].optimizer);
-    }
-  }
-  control.broadcast(std::as_writable_bytes(std::span(&progress_, 1)), 0);
-  control.broadcast(std::as_writable_bytes(std::span(&saved_step_, 1)), 0);
-}
-
-/// To worker 0: the blocks that others update.
-void Member::collect_parameters() {
-  Group& control = parts_.control;
-  for (std::size_t i = 0; i < worker_.parameters().size(); ++i) {
-    const auto fetch = [&](int owner, Tensor& tensor) {
-      if (owner <= 0 || (control.rank() != 0 && control.rank() != owner) || tensor.empty()) return;
-      const auto bytes = std::as_writable_bytes(tensor.floats());
-      (control.rank() == 0 ? control.irecv(bytes, owner, 3) : control.isend(bytes, 0, 3)).wait();
-    };
-    BlockMemory& block = worker_.parameters().block(i);
-    fetch(owners_[i], block.weights);
-    fetch(state_owners_[i], block.state);
-    for (Tensor& tensor : block.optimizer) fetch(owners_[i], tensor);
-  }
+  return residuals(network, sums);
 }
 
 /// Plays minibatches up to `last` and lets the pipeline run empty. A plan without offsets and old
@@ -277,20 +229,9 @@ void Member::take_losses(bool wait) {
 }
 
 void Member::stop_on_non_finite(const NonFiniteLoss& loss) const {
-  user_error(
-      "loss is {} at step {}; block '{}' is the first whose result is not finite; {}; "
-      "try a smaller --lr or --clip-norm 1",
-      loss.loss, loss.minibatch + 1, loss.block.empty() ? "loss" : loss.block, last_good());
-}
-
-std::string Member::last_good() const {
-  if (!parts_.checkpoints.empty()) {
-    const CheckpointStore store{std::filesystem::path(parts_.checkpoints)};
-    if (const auto latest = store.latest()) {
-      return "the last good checkpoint is " + store.path_of(latest->folder).string();
-    }
-  }
-  return "no checkpoint was written yet";
+  user_error("loss is {} at step {}; block '{}' is the first whose result is not finite; {}; {}",
+             loss.loss, loss.minibatch + 1, loss.block.empty() ? "loss" : loss.block, last_good(),
+             advice());
 }
 
 bool Member::stopped_early() const {
@@ -353,8 +294,8 @@ void Member::evaluate() {
   }
   evaluation_ = to_evaluation(total, test.classes());
   if (!std::isfinite(evaluation_->loss) && is_zero()) {
-    user_error("the test loss is {} after step {}; {}; try a smaller --lr or --clip-norm 1",
-               evaluation_->loss, progress_.step, last_good());
+    user_error("the test loss is {} after step {}; {}; {}", evaluation_->loss, progress_.step,
+               last_good(), advice());
   }
 }
 
@@ -366,6 +307,7 @@ void Member::finish_epoch() {
   progress_.batch = 0;
   ++progress_.epoch;
   evaluate();
+  residuals_ = gather_residuals();
   const double metric = evaluation_->accuracy.value_or(-evaluation_->loss);
   progress_.epochs_since_best =
       metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;
@@ -378,7 +320,8 @@ void Member::finish_epoch() {
                            .test_accuracy = evaluation_->accuracy,
                            .learning_rate = learning_rate(schedule_, progress_.step - 1),
                            .seconds = seconds,
-                           .images_per_second = samples / seconds};
+                           .images_per_second = samples / seconds,
+                           .residuals = residuals_};
   if (is_zero()) {
     parts_.folder->write(
         report);  // before the checkpoint: resuming drops what came after one, never adds
@@ -394,33 +337,6 @@ void Member::finish_epoch() {
   epoch_watch_ = Stopwatch();
 }
 
-void Member::save(std::optional<double> metric) {
-  parts_.status.set(WorkerState::unhurried);
-  collect_parameters();
-  saved_step_ = progress_.step;
-  if (is_zero()) {
-    ParameterStore& parameters = worker_.parameters();
-    if (const std::string name = parameters.non_finite_parameter(); !name.empty()) {
-      user_error("'{}' is not finite after step {}; {}; try a smaller --lr or --clip-norm 1", name,
-                 progress_.step, last_good());
-    }
-    if (parts_.folder->writes()) {
-      Checkpoint checkpoint{.weights = parameters.export_weights(),
-                            .optimizer = parameters.export_optimizer(),
-                            .state = {}};
-      write_progress(progress_, config_.batch, checkpoint.state);
-      checkpoint.state.seed = config_.seed;
-      checkpoint.state.metric = metric;
-      checkpoint.state.extra["model_hash"] = model_hash();
-      checkpoint.state.config = parts_.job.config_text;
-      parts_.folder->save(checkpoint);
-    }
-    saved_watch_ = Stopwatch();
-  }
-  parts_.control.barrier();  // nobody counts as stalled while worker 0 writes
-  parts_.status.set(WorkerState::elsewhere);
-}
-
 TrainResult Member::result(std::int64_t first_step) {
   const auto& programs = parts_.plan.programs;
   const WorkerSummary mine{.totals = parts_.trace.totals(),
@@ -432,6 +348,7 @@ TrainResult Member::result(std::int64_t first_step) {
   parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
                             std::as_writable_bytes(std::span(all)));
   collect_parameters();
+  residuals_ = gather_residuals();
   if (!is_zero()) return {};
   const std::int64_t in_epoch =
       std::min(progress_.batch * config_.batch, parts_.setup.data.train->size());
@@ -455,6 +372,7 @@ TrainResult Member::result(std::int64_t first_step) {
       .staleness_max = std::ranges::max(staleness(parts_.plan)),
       .shares = {},
       .memory = {},
+      .residuals = residuals_,
       .run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "",
       .interrupted = stop_,
       .plan = {},

@@ -45,7 +45,11 @@ class Member {
   void take_losses(bool wait);
   [[noreturn]] void stop_on_non_finite(const NonFiniteLoss& loss) const;
   std::string last_good() const;
+  std::string advice() const;
   void evaluate();
+  void import_initial_weights();
+  /// Of all workers since the last call; on every worker.
+  std::vector<Residual> gather_residuals();
   void finish_epoch();
   void save(std::optional<double> metric = std::nullopt);
   bool stopped_early() const;
@@ -72,6 +76,7 @@ class Member {
   LossBook losses_;
   TrainingProgress progress_;
   std::optional<Evaluation> evaluation_;
+  std::vector<Residual> residuals_;
   std::int64_t saved_step_ = 0;
   bool stop_ = false;
   double play_seconds_ = 0;

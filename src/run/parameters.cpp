@@ -22,6 +22,7 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
                                const std::vector<BlockNeeds>& needs)
     : chain_(chain), optimizer_states_(optimizer_states), blocks_(chain.size()) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (chain.network().blocks[i].repeats >= 0) continue;
     const BlockNeeds need = needs.empty() ? BlockNeeds{} : needs[i];
     const Shape size{chain.block(i).weights_size()};
     if (need.weights) blocks_[i].weights = Tensor(size);
@@ -53,6 +54,7 @@ std::size_t ParameterStore::bytes() const {
 std::vector<ParameterStore::Entry> ParameterStore::entries() const {
   std::vector<Entry> all;
   for (std::size_t i = 0; i < chain_.size(); ++i) {
+    if (chain_.network().blocks[i].repeats >= 0) continue;
     for (const BlockParameter& parameter : chain_.block(i).parameters()) {
       all.push_back({i, &parameter, chain_.block(i).name() + "." + parameter.name});
     }
@@ -228,7 +230,12 @@ class Incoming {
 void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
                                     const std::string& source) {
   Incoming incoming(tensors, source);
-  fill(entries(), kWeights, [&](const std::string& name, const ParameterSpec& spec) {
+  std::vector<Entry> wanted = entries();
+  if (!has_added_weights(chain_.network(), tensors)) {
+    std::erase_if(wanted,
+                  [&](const Entry& entry) { return chain_.network().blocks[entry.block].added; });
+  }
+  fill(wanted, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
     return incoming.take_weight(name, spec);
   });
   incoming.finish();
@@ -266,13 +273,27 @@ std::string ParameterStore::non_finite_parameter() const {
   return "";
 }
 
-void check_weights(const ModelSpec& model, const std::vector<NamedTensor>& tensors,
+bool has_added_weights(const Network& network, const std::vector<NamedTensor>& tensors) {
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
+  std::ranges::sort(names);
+  return std::ranges::any_of(network.blocks, [&](const NetworkBlock& block) {
+    const std::string prefix = block.name + ".";
+    const auto first = std::ranges::lower_bound(names, prefix);
+    return block.added && first != names.end() && first->starts_with(prefix);
+  });
+}
+
+void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,
                    const std::string& source) {
   Incoming incoming(tensors, source);
-  const std::vector<Shape> borders = border_shapes(model);
-  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
-      incoming.take_weight(model.blocks[i].name + "." + parameter.name, parameter);
+  const std::vector<Shape> shapes = tensor_shapes(network);
+  const bool with_added = has_added_weights(network, tensors);
+  for (const NetworkBlock& block : network.blocks) {
+    if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
+    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+      incoming.take_weight(block.name + "." + parameter.name, parameter);
     }
   }
   incoming.finish();

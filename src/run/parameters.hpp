@@ -45,6 +45,7 @@ class ParameterStore {
   std::vector<NamedTensor> export_optimizer() const;
 
   /// UserError with `source` (a file name) when a tensor is missing, surplus or of another shape.
+  /// Blocks that a strategy has added keep what they have where the file knows nothing of any.
   void import_weights(const std::vector<NamedTensor>& tensors, const std::string& source);
   void import_optimizer(const std::vector<NamedTensor>& tensors, const std::string& source);
 
@@ -79,8 +80,12 @@ class ParameterStore {
   std::vector<BlockMemory> blocks_;
 };
 
-/// UserError with `source` where `tensors` are not the weights of the model.
-void check_weights(const ModelSpec& model, const std::vector<NamedTensor>& tensors,
+/// Whether there are weights of blocks that a strategy has added.
+bool has_added_weights(const Network& network, const std::vector<NamedTensor>& tensors);
+
+/// UserError with `source` where `tensors` are not the weights of the network, as in
+/// import_weights.
+void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,
                    const std::string& source);
 
 }  // namespace plait

@@ -60,6 +60,7 @@ Profile to_profile(const Plan& plan, const std::vector<MeasuredStep>& steps) {
   for (const NetworkBlock& block : plan.network.blocks) {
     result.blocks.push_back(
         {.name = block.name,
+         .added = block.added,
          .macs = block.macs * plan.batch,
          .parameters = block.parameters,
          .dst_bytes = plan.network.tensors[static_cast<std::size_t>(block.dst)] * plan.batch *

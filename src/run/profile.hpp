@@ -18,6 +18,7 @@ struct ProfileConfig {
 
 struct BlockProfile {
   std::string name;
+  bool added = false;  ///< not of the model
   double forward_ms = 0;
   double backward_data_ms = 0;
   double backward_weights_ms = 0;

@@ -34,11 +34,13 @@ struct Prepared {
 Prepared prepare(const TrainJob& job, const Machine& machine) {
   check_config(job.config);
   Prepared prepared{.setup = make_setup(job.config), .plan = {}};
+  prepared.plan = job.make_plan(prepared.setup.model, machine);
   if (!job.config.init.empty() && (job.mpi == nullptr || job.mpi->rank() == 0)) {
     // Now, while no run folder has been made.
-    check_weights(prepared.setup.model, read_safetensors(job.config.init).tensors, job.config.init);
+    const Network& network = prepared.plan.network;
+    check_weights(network.cut ? make_network(prepared.setup.model) : network,
+                  read_safetensors(job.config.init).tensors, job.config.init);
   }
-  prepared.plan = job.make_plan(prepared.setup.model, machine);
   if (prepared.plan.workers() != machine.workers()) {
     fail("strategy {} made a plan for {} workers instead of {}", prepared.plan.strategy,
          prepared.plan.workers(), machine.workers());

@@ -34,6 +34,7 @@ struct EpochReport {
   double learning_rate = 0;
   double seconds = 0;
   double images_per_second = 0;
+  std::vector<Residual> residuals{};  ///< of the epoch's training steps
 };
 
 class TrainObserver {
@@ -68,6 +69,7 @@ struct TrainResult {
   double utilisation = 0;      ///< share of the steps' time spent computing, mean of the workers
   std::vector<Shares> shares;  ///< per worker
   std::vector<std::int64_t> memory;  ///< per worker: bytes of its tensors and weights
+  std::vector<Residual> residuals;   ///< of the last epoch, or of what came after it
   std::string run_dir;               ///< "" when nothing was written
   bool interrupted = false;
   Plan plan;
@@ -86,6 +88,9 @@ struct TrainJob {
   const std::atomic<bool>* interrupt = nullptr;
   MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
   TaskHook hook{};
+  /// Where the blocks that the strategy has added are to be fitted to config.init first: the
+  /// network they are fitted in (fit.hpp), of the model.
+  std::function<Network(const ModelSpec& model)> fit{};
 };
 
 /// Under MPI every process calls it; the result is rank 0's, the others get an empty one.

@@ -10,6 +10,7 @@
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "plan/memory.hpp"
+#include "run/join.hpp"
 #include "run/status.hpp"
 #include "run/weight_history.hpp"
 #include "run/worker_chains.hpp"
@@ -92,6 +93,8 @@ class Worker {
   void play(std::int64_t step, const MinibatchRange& range);
   /// Losses of the minibatches whose last loss task has been played since the last call.
   std::vector<MinibatchLoss> take_losses();
+  /// Per block, of the differences it has computed since the last call; 0 for all others.
+  std::vector<ResidualSums> take_residuals();
   /// Payload sent to other workers.
   Traffic traffic() const;
 
@@ -100,7 +103,8 @@ class Worker {
   struct Bound {
     int src = -1, dst = -1, diff_src = -1, diff_dst = -1;  ///< slots
     int saved = -1, pending = -1, partial = -1, message = -1;
-    int rows = -1;  ///< the tensor whose rows are packed
+    int rows = -1;   ///< the tensor that is packed, or rows of it
+    int other = -1;  ///< of a join
     int tag = 0;
   };
   /// Where and when a task is played.
@@ -121,9 +125,17 @@ class Worker {
   /// Arguments with the weights this task reads, brought into the layout of its number of samples.
   BlockArgs args_with_weights(const Moment& at);
   std::size_t message_bytes(const Moment& at) const;
+  /// Of a message that is packed whole.
+  std::span<float> tensor_of(const Moment& at) const;
   /// Of a task that packs: from its tensor to the message, and back.
   void pack(const Moment& at);
   void unpack(const Moment& at);
+
+  std::size_t home_of(const Moment& at) const {
+    return static_cast<std::size_t>(plan_.network.home_of(task_of(at).block));
+  }
+  void join_forward(const Moment& at, const NetworkBlock& block);
+  void join_backward(const Moment& at, const NetworkBlock& block);
 
   void perform(const Moment& at);
   void load(const Moment& at);
@@ -200,6 +212,7 @@ class Worker {
   };
   std::vector<OpenLoss> losses_;
   int loss_tasks_ = 0;
+  std::vector<ResidualSums> residuals_;
   float gradient_scale_ = 1;
   std::vector<double> rate_scale_;  ///< of the learning rate, per block
   double trace_begin_ = 0;

@@ -19,6 +19,9 @@ std::int64_t home_samples(const Plan& plan) {
   return most;
 }
 
+/// As bf16.
+std::size_t half_bytes(const TensorDesc& desc) { return desc.bytes() / 2; }
+
 bool needs_chain(TaskKind kind) {
   return kind == TaskKind::forward || kind == TaskKind::backward_data ||
          kind == TaskKind::backward_weights || kind == TaskKind::loss || kind == TaskKind::send ||
@@ -83,6 +86,10 @@ std::size_t WorkerChains::bytes_of(const Value& value) const {
       case Role::tensor:
       case Role::diff: most = std::max(most, chain.tensor_desc(value.index).bytes()); break;
       case Role::packed: {
+        if (value.index < 0) {
+          most = std::max(most, half_bytes(chain.tensor_desc(packed_tensor(value.index))));
+          break;
+        }
         const auto rows = static_cast<std::int64_t>(row_lists_[index / 2].size());
         most = std::max(most, chain.rows_bytes(rows));
         break;

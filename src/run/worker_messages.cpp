@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "run/row_packing.hpp"
 #include "run/worker.hpp"
+#include "transport/bf16.hpp"
 
 namespace plait {
 
@@ -59,15 +60,29 @@ std::size_t Worker::message_bytes(const Moment& at) const {
     const auto& rows = plan_.row_lists[static_cast<std::size_t>(task.list)];
     return chains_.at(at.samples).rows_bytes(static_cast<std::int64_t>(rows.size()));
   }
-  if (is_of_tensor(task.role)) return chains_.at(at.samples).tensor_desc(task.tensor).bytes();
+  if (is_of_tensor(task.role)) {
+    return chains_.at(at.samples).tensor_desc(task.tensor).bytes() / (task.half ? 2 : 1);
+  }
   const Block& block = chains_.at(at.samples).block(static_cast<std::size_t>(task.block));
   return task.role == Role::saved ? block.saved_bytes() : block.pending_bytes();
+}
+
+std::span<float> Worker::tensor_of(const Moment& at) const {
+  const TensorDesc& desc = chains_.at(at.samples).tensor_desc(task_of(at).tensor);
+  return {floats(bound_[at.task].rows, at.minibatch),
+          static_cast<std::size_t>(desc.physical_elements())};
 }
 
 void Worker::pack(const Moment& at) {
   const Task& task = task_of(at);
   const Bound& bound = bound_[at.task];
   free_for_writing(at, bound.message);
+  if (task.half) {
+    const std::span<const float> values = tensor_of(at);
+    auto* packed = reinterpret_cast<std::uint16_t*>(memory(bound.message, at.minibatch));
+    for (std::size_t i = 0; i < values.size(); ++i) packed[i] = to_bf16(values[i]);
+    return;
+  }
   pack_rows(chains_.at(at.samples).tensor_desc(task.tensor), floats(bound.rows, at.minibatch),
             plan_.row_lists[static_cast<std::size_t>(task.list)],
             floats(bound.message, at.minibatch));
@@ -76,6 +91,13 @@ void Worker::pack(const Moment& at) {
 void Worker::unpack(const Moment& at) {
   const Task& task = task_of(at);
   const Bound& bound = bound_[at.task];
+  if (task.half) {
+    const auto* packed =
+        reinterpret_cast<const std::uint16_t*>(memory(bound.message, at.minibatch));
+    const std::span<float> values = tensor_of(at);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = from_bf16(packed[i]);
+    return;
+  }
   unpack_rows(chains_.at(at.samples).tensor_desc(task.tensor), floats(bound.message, at.minibatch),
               plan_.row_lists[static_cast<std::size_t>(task.list)], task.accumulate,
               floats(bound.rows, at.minibatch));

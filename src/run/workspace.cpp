@@ -1,8 +1,8 @@
 #include "run/workspace.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <utility>
 
 namespace plait {
 
@@ -10,9 +10,71 @@ namespace {
 
 std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+std::vector<int> sources(const NetworkBlock& block) {
+  return block.joins() ? std::vector{block.src, block.other} : std::vector{block.src};
+}
+
+/// The blocks that the logits depend on.
+std::vector<bool> needed_blocks(const Network& network) {
+  std::vector<bool> blocks(network.blocks.size(), false);
+  std::vector<bool> tensors(network.tensors.size(), false);
+  tensors[static_cast<std::size_t>(network.logits())] = true;
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    const NetworkBlock& block = network.blocks[i];
+    blocks[i] = tensors[static_cast<std::size_t>(block.dst)];
+    if (!blocks[i]) continue;
+    for (const int tensor : sources(block)) tensors[static_cast<std::size_t>(tensor)] = true;
+  }
+  return blocks;
+}
+
+/// Per tensor the last needed block that reads it.
+std::vector<std::size_t> last_readers(const Network& network, const std::vector<bool>& needed) {
+  std::vector<std::size_t> last(network.tensors.size(), 0);
+  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
+    if (!needed[i]) continue;
+    for (const int tensor : sources(network.blocks[i])) last[static_cast<std::size_t>(tensor)] = i;
+  }
+  last[static_cast<std::size_t>(network.logits())] = network.blocks.size();
+  return last;
+}
+
+/// Per tensor the number of its buffer; `count` are enough.
+struct Buffers {
+  std::vector<int> of;
+  int count = 0;
+};
+
+Buffers assign_buffers(const Network& network, const std::vector<bool>& needed) {
+  const std::vector<std::size_t> last = last_readers(network, needed);
+  Buffers buffers{.of = std::vector<int>(network.tensors.size(), -1)};
+  std::vector<int> free;
+  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
+    if (!needed[i]) continue;
+    const NetworkBlock& block = network.blocks[i];
+    int& dst = buffers.of[static_cast<std::size_t>(block.dst)];
+    if (dst < 0) {
+      if (free.empty()) free.push_back(buffers.count++);
+      dst = free.back();
+      free.pop_back();
+    }
+    for (const int tensor : sources(block)) {
+      const int buffer = buffers.of[static_cast<std::size_t>(tensor)];
+      const bool done = buffer >= 0 && last[static_cast<std::size_t>(tensor)] == i;
+      if (done && std::ranges::find(free, buffer) == free.end()) free.push_back(buffer);
+    }
+  }
+  return buffers;
+}
+
 }  // namespace
 
-Workspace::Workspace(const Chain& chain) : chain_(chain) {
+Workspace::Workspace(Chain& chain)
+    : chain_(chain),
+      needed_(needed_blocks(chain.network())),
+      tensors_(chain.network().tensors.size(), nullptr),
+      residuals_(chain.size()) {
+  const Network& network = chain.network();
   std::size_t tensor = 0;
   std::size_t saved = 0;
   std::size_t scratch = 0;
@@ -22,30 +84,57 @@ Workspace::Workspace(const Chain& chain) : chain_(chain) {
     saved = std::max(saved, rounded(block.saved_bytes()));
     scratch = std::max(scratch, rounded(block.scratch_bytes()));
   }
-  const std::size_t bytes = 2 * tensor + saved + scratch;
-  memory_ = allocate_bytes(bytes);
-  std::memset(memory_.get(), 0, bytes);
-  const std::array<float*, 2> buffers{reinterpret_cast<float*>(memory_.get()),
-                                      reinterpret_cast<float*>(memory_.get() + tensor)};
-  for (std::size_t i = 0; i < chain.size(); ++i) tensors_.push_back(buffers[i % 2]);
-  saved_ = memory_.get() + 2 * tensor;
+  const Buffers buffers = assign_buffers(network, needed_);
+  const std::size_t all = static_cast<std::size_t>(buffers.count) * tensor;
+  memory_ = allocate_bytes(all + saved + scratch);
+  std::memset(memory_.get(), 0, all + saved + scratch);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (buffers.of[i] < 0) continue;
+    tensors_[i] =
+        reinterpret_cast<float*>(memory_.get() + static_cast<std::size_t>(buffers.of[i]) * tensor);
+  }
+  saved_ = memory_.get() + all;
   scratch_ = saved_ + saved;
 }
 
-std::span<const float> Workspace::logits() const {
-  return {tensors_.back(), static_cast<std::size_t>(chain_.dst_desc().physical_elements())};
-}
-
-BlockArgs Workspace::args(std::size_t i, BlockMemory& parameters) const {
+void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterStore& parameters) {
+  if (block.joins()) {
+    const TensorDesc& desc = chain_.tensor_desc(block.dst);
+    const ResidualSums sums =
+        join_forward(block, {.src = tensor(block.src),
+                             .other = tensor(block.other),
+                             .dst = tensor(block.dst),
+                             .count = static_cast<std::size_t>(desc.physical_elements()),
+                             .threads = chain_.options().threads});
+    residuals_[index].difference += sums.difference;
+    residuals_[index].other += sums.other;
+    return;
+  }
+  BlockMemory& memory =
+      parameters.block(static_cast<std::size_t>(chain_.network().home_of(static_cast<int>(index))));
   BlockArgs args;
-  args.src = i == 0 ? src_ : tensors_[i - 1];
-  args.dst = tensors_[i];
-  args.weights = parameters.weights.floats().data();
-  args.state = parameters.state.floats().data();
+  args.src = block.src == 0 ? images_ : tensor(block.src);
+  args.dst = tensor(block.dst);
+  args.weights = memory.weights.floats().data();
+  args.state = memory.state.floats().data();
   args.saved = saved_;
   args.scratch = scratch_;
   args.training = false;
-  return args;
+  chain_.block(index).forward(args);
+}
+
+std::span<const float> Workspace::forward(ParameterStore& parameters, const float* images) {
+  images_ = images;
+  const Network& network = chain_.network();
+  for (std::size_t i = 0; i < chain_.size(); ++i) {
+    if (needed_[i]) forward(network.blocks[i], i, parameters);
+  }
+  return {tensor(network.logits()),
+          static_cast<std::size_t>(chain_.dst_desc().physical_elements())};
+}
+
+std::vector<ResidualSums> Workspace::take_residuals() {
+  return std::exchange(residuals_, std::vector<ResidualSums>(residuals_.size()));
 }
 
 }  // namespace plait

@@ -1,32 +1,36 @@
-// Workspace: the memory of a forward pass that nothing follows (evaluation): every tensor lives
-// only until the next block has read it.
+// Workspace: a forward pass that nothing follows (evaluation), and its memory: every tensor lives
+// only until its last reader is done, and blocks whose result nobody reads are left out.
 #pragma once
 
 #include <span>
 
 #include "run/chain.hpp"
+#include "run/join.hpp"
 #include "run/parameters.hpp"
 
 namespace plait {
 
 class Workspace {
  public:
-  explicit Workspace(const Chain& chain);
+  explicit Workspace(Chain& chain);
 
-  /// The images, as the first block wants them; set before forward of block 0.
-  void set_src(const float* images) { src_ = images; }
-  /// Of the last block.
-  std::span<const float> logits() const;
-  /// The memory of block i's forward. Blocks go in order: neighbours share two buffers.
-  BlockArgs args(std::size_t i, BlockMemory& parameters) const;
+  /// `images` as the network wants them. The logits stay until the next call.
+  std::span<const float> forward(ParameterStore& parameters, const float* images);
+  /// Per block: of the differences since the last call; 0 for all others.
+  std::vector<ResidualSums> take_residuals();
 
  private:
-  const Chain& chain_;
+  void forward(const NetworkBlock& block, std::size_t index, ParameterStore& parameters);
+  float* tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
+
+  Chain& chain_;
   std::shared_ptr<std::byte> memory_;
-  const float* src_ = nullptr;
-  std::vector<float*> tensors_;
+  const float* images_ = nullptr;
+  std::vector<bool> needed_;     ///< by block
+  std::vector<float*> tensors_;  ///< by tensor; null where nobody writes it
   std::byte* saved_ = nullptr;
   std::byte* scratch_ = nullptr;
+  std::vector<ResidualSums> residuals_;
 };
 
 }  // namespace plait

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "plan/check.hpp"
 #include "strategy/data_parallel/data_parallel.hpp"
+#include "strategy/parareal/parareal.hpp"
 #include "strategy/pipeline/pipelines.hpp"
 #include "strategy/serial/serial.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
@@ -50,14 +52,38 @@ PipelineRequest pipeline_request(const std::string& mode, const std::string& wei
              did_you_mean(weights, {"stash", "rebuilt", "predicted", "ring"}));
 }
 
+TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::int64_t sweeps,
+                         const std::string& coarse, const std::string& wire) {
+  constexpr std::int64_t kMost = 1 << 20;
+  TearRequest request{.replicas = static_cast<int>(std::clamp<std::int64_t>(replicas, 0, kMost)),
+                      .sweeps = static_cast<int>(std::clamp<std::int64_t>(sweeps, 0, kMost)),
+                      .coarse = coarse_kind(coarse),
+                      .half_wire = wire == "bf16"};
+  if (wire != "bf16" && wire != "fp32") {
+    user_error("--residual-wire {} is not known{}; there are: fp32, bf16", wire,
+               did_you_mean(wire, {"fp32", "bf16"}));
+  }
+  if (pieces == "auto") {
+    request.pieces = kBestPieces;
+    return request;
+  }
+  const char* const end = pieces.data() + pieces.size();
+  const auto [stop, error] = std::from_chars(pieces.data(), end, request.pieces);
+  if (error != std::errc() || stop != end || request.pieces < 0 || request.pieces > kMost) {
+    user_error("--pieces {}: write a number (0: one per worker) or auto", pieces);
+  }
+  return request;
+}
+
 std::span<const Strategy> strategies() {
-  static const std::array<Strategy, 11> all{{
+  static const std::array<Strategy, 12> all{{
       {.name = "serial", .about = "one worker, plain SGD", .make = make_serial_plan},
       {.name = "data_parallel",
        .about = "every worker a share of the samples; gradients summed while backward runs",
        .make = make_data_parallel_plan},
       {.name = "layerpipe",
        .about = "forward, backward_data and backward_weights balanced over the workers",
+       .words = {"pipeline", "weights", "in_flight", "replicas", "stale_lr"},
        .make = make_layerpipe_plan},
       {.name = "gpipe",
        .about = "stages; all forwards, then all backwards",
@@ -67,12 +93,15 @@ std::span<const Strategy> strategies() {
        .make = make_1f1b_plan},
       {.name = "pipedream",
        .about = "stages; one forward, one backward; asynchronous, weights stashed",
+       .words = {"pipeline", "weights", "stale_lr"},
        .make = make_pipedream_plan},
       {.name = "pipedream-replicated",
        .about = "the same, several workers where a stage is long",
+       .words = {"pipeline", "weights", "stale_lr"},
        .make = make_pipedream_replicated_plan},
       {.name = "pipedream-2bw",
        .about = "the same with two versions of the weights",
+       .words = {"pipeline", "weights", "stale_lr"},
        .make = make_pipedream_2bw_plan},
       {.name = "zb-h1",
        .about = "stages; weight gradients fill the bubbles, memory as pipedream",
@@ -82,7 +111,13 @@ std::span<const Strategy> strategies() {
        .make = make_zb_h2_plan},
       {.name = "sparse_rows",
        .about = "every worker some rows of every (sparse) linear layer",
+       .words = {"partition"},
        .make = make_sparse_rows_plan},
+      {.name = "parareal",
+       .about = "the depth torn into pieces at once, joined by a coarse network",
+       .words = {"pieces", "replicas", "sweeps", "coarse", "residual_wire", "fit_coarse",
+                 "fit_steps"},
+       .make = make_parareal_plan},
   }};
   return all;
 }
@@ -90,6 +125,26 @@ std::span<const Strategy> strategies() {
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
   for (const Strategy& strategy : strategies()) names.push_back(strategy.name);
+  return names;
+}
+
+std::vector<std::string> strategy_words() {
+  std::vector<std::string> words;
+  for (const Strategy& strategy : strategies()) {
+    for (const std::string& word : strategy.words) {
+      if (std::ranges::find(words, word) == words.end()) words.push_back(word);
+    }
+  }
+  return words;
+}
+
+std::vector<std::string> listeners(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) {
+    if (std::ranges::find(strategy.words, word) != strategy.words.end()) {
+      names.push_back(strategy.name);
+    }
+  }
   return names;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cost/cost_model.hpp"
+#include "strategy/parareal/coarse.hpp"
 
 namespace plait {
 
@@ -24,6 +25,23 @@ struct PipelineRequest {
 /// on others.
 PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
                                  std::int64_t in_flight, bool replicate);
+
+constexpr int kBestPieces = -1;  ///< TearRequest::pieces: as many as are fastest
+
+/// What strategies that tear the depth can be told.
+struct TearRequest {
+  int pieces = 0;    ///< 0: one per worker
+  int replicas = 0;  ///< of every piece; 0: one, or the planner's choice with kBestPieces
+  int sweeps = 1;
+  CoarseKind coarse = CoarseKind::block;
+  bool half_wire = false;  ///< what crosses interfaces travels as bf16
+  /// The blocks that the pieces but the first begin with; empty: balanced by cost.
+  std::vector<int> cuts{};
+};
+
+/// From the words of flags: "auto" or a number; "fp32" or "bf16". UserError on others.
+TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::int64_t sweeps,
+                         const std::string& coarse, const std::string& wire);
 
 /// Per linear layer of the network, per row: a worker.
 using RowOwners = std::vector<std::vector<std::int32_t>>;
@@ -42,12 +60,15 @@ struct PlanRequest {
   int wire_bytes = 4;
   std::int64_t bucket_bytes = 8 << 20;
   PipelineRequest pipeline{};
+  TearRequest tear{};
   RowPartitioner partition{};  ///< for strategies that cut rows; empty: equal runs of rows
 };
 
 struct Strategy {
   std::string name;
   std::string about;  ///< one line for people
+  /// Settings (as in config files) that only some strategies listen to, this one among them.
+  std::vector<std::string> words{};
   std::function<Plan(const PlanRequest&)> make;
 };
 
@@ -55,6 +76,10 @@ std::span<const Strategy> strategies();
 std::vector<std::string> strategy_names();
 /// UserError ("did you mean") for a name that is not among them.
 void check_strategy(const std::string& name);
+
+/// All such settings of any strategy, and the strategies that listen to one.
+std::vector<std::string> strategy_words();
+std::vector<std::string> listeners(const std::string& word);
 
 /// The checked plan of the strategy with this name; UserError for an unknown one ("did you mean"),
 /// or where the strategy cannot use the machine (more workers than samples, ...).

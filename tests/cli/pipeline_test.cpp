@@ -160,7 +160,7 @@ TEST_F(PipelineCli, RefusesInOneLineWithTheNearestValueThatWorks) {
       HasSubstr("--clip-norm"));
   EXPECT_THAT(
       refusal(lenet + Words{"--strategy", "gpipe", "--workers", "2", "--pipeline", "async"}),
-      HasSubstr("gpipe has no asynchronous form"));
+      HasSubstr("gpipe does not listen to it"));
   EXPECT_THAT(
       refusal(lenet + Words{"--strategy", "layerpipe", "--workers", "2", "--weights", "rebuilt"}),
       HasSubstr("--pipeline async"));

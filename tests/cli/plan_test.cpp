@@ -270,7 +270,9 @@ TEST_F(PlanVerb, RefusesPlansThatCannotBe) {
   refused({"--workers", "100", "--batch", "64"}, "--workers 100 are more than the plan can use");
   refused({"--workers", "100", "--batch", "64", "--strategies", "data_parallel"},
           "use at most 64 workers or a --batch of at least 100");
-  refused({"--workers", "2", "--batch", "4", "--microbatches", "3"}, "more than the plan can use");
+  refused({"--workers", "2", "--batch", "4", "--microbatches", "3", "--strategies",
+           "data_parallel,layerpipe"},
+          "more than the plan can use");
   refused({"--memory-per-worker", "1"}, "the machine has 1.0 MiB for each");
   refused({"--memory-per-worker", "1", "--workers", "2", "--strategies", "data_parallel"},
           "worker 0 needs about ");

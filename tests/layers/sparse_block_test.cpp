@@ -129,7 +129,9 @@ class SparseBlock
   PlainRig make(Backend backend, int threads = 1) const {
     const auto& [spec, batch, layout, plain_dst] = GetParam();
     return {spec, batch, backend == Backend::reference ? Layout::plain : layout,
-            BlockOptions{.backend = backend, .threads = threads, .plain_dst = plain_dst}};
+            BlockOptions{.backend = backend,
+                         .threads = threads,
+                         .dst_layout = plain_dst ? std::optional(Layout::plain) : std::nullopt}};
   }
   Floats input() const {
     return random_floats(static_cast<std::size_t>(std::get<1>(GetParam()) * kFeatures), 1);

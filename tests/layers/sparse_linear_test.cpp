@@ -44,7 +44,7 @@ Floats gathered(const SparsePattern& pattern, const Floats& dense) {
 /// A block on plain numbers, whatever layout it likes.
 struct PlainBlock {
   PlainBlock(const BlockSpec& spec, const Shape& shape)
-      : rig(spec, {.shape = shape}, BlockOptions{.plain_dst = true}) {}
+      : rig(spec, {.shape = shape}, BlockOptions{.dst_layout = Layout::plain}) {}
   void set(std::size_t parameter, const Floats& values) {
     rig.set_parameter(rig.block.parameters()[parameter], values);
   }

@@ -16,8 +16,8 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-Chain random_chain(const Network& network, int parts, bool own_input) {
-  Chain chain{make_stages(network, own_input, true), {}, parts, 0.01};
+LayerChain random_chain(const Network& network, int parts, bool own_input) {
+  LayerChain chain{make_stages(network, own_input, true), {}, parts, 0.01};
   Rng rng(7, Purpose::test);
   for (const Stage& stage : chain.stages) {
     Parts part;
@@ -29,7 +29,7 @@ Chain random_chain(const Network& network, int parts, bool own_input) {
   return chain;
 }
 
-std::int64_t words(const Network& network, const Chain& chain, bool own_input) {
+std::int64_t words(const Network& network, const LayerChain& chain, bool own_input) {
   return measure_partition(network, to_partition(chain, own_input)).volume_words / 2;
 }
 
@@ -85,7 +85,7 @@ TEST(Stage, ASplitKeepsNetsAndRows) {
 TEST(StageCost, KnowsWhatAMoveAdds) {
   for (const bool own_input : {false, true}) {
     for (const Network& network : {irregular({10, 20, 15, 18}, 3, 1), rings(8, 4, 4, 1)}) {
-      Chain chain = random_chain(network, 3, own_input);
+      LayerChain chain = random_chain(network, 3, own_input);
       std::int64_t before = words(network, chain, own_input);
       for (std::size_t k = 0; k < chain.stages.size(); ++k) {
         StageCost cost(chain, k);
@@ -104,8 +104,8 @@ TEST(StageCost, KnowsWhatAMoveAdds) {
 
 TEST(StageCost, RenamesToTheLeastWords) {
   const Network network = irregular({10, 20, 15, 18}, 3, 2);
-  Chain chain = random_chain(network, 3, false);
-  Chain renamed = chain;
+  LayerChain chain = random_chain(network, 3, false);
+  LayerChain renamed = chain;
   StageCost cost(renamed, 1);
   cost.rename();
   renamed.part[1] = cost.part();
@@ -134,14 +134,14 @@ TEST(Growth, CutsRingsIntoArcs) {
   for (std::int32_t p = 0; p < 4; ++p) EXPECT_EQ(std::ranges::count(part, p), 4);
 }
 
-Chain ring_chain(int parts) {
-  Chain chain{make_stages(rings(16, 16, 3, 1), true, true), {}, parts, 0.01};
+LayerChain ring_chain(int parts) {
+  LayerChain chain{make_stages(rings(16, 16, 3, 1), true, true), {}, parts, 0.01};
   for (const Stage& stage : chain.stages) chain.part.push_back(grown_parts(stage, parts));
   return chain;
 }
 
 TEST(Balance, SplitsAsFewClassesAsItCan) {
-  Chain chain = ring_chain(3);
+  LayerChain chain = ring_chain(3);
   balance_stage(chain, 1);
   const StageCost cost(chain, 1);
   for (std::int32_t p = 0; p < 3; ++p) EXPECT_LE(cost.part_weight(p), 86 * 32);  // of 85.3 rows
@@ -149,7 +149,7 @@ TEST(Balance, SplitsAsFewClassesAsItCan) {
 }
 
 TEST(Balance, SplitsNoClassWhereWholeOnesFit) {
-  Chain chain = ring_chain(4);
+  LayerChain chain = ring_chain(4);
   chain.part[1].assign(16, 0);
   balance_stage(chain, 1);
   const StageCost cost(chain, 1);

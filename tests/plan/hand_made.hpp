@@ -244,7 +244,13 @@ inline std::size_t value_bytes(const Plan& plan, const Value& value) {
       return floats(plan.network.blocks.at(index).inner_elements);
     case Role::partial:
       return static_cast<std::size_t>(4 * plan.network.blocks.at(index).parameters);
-    case Role::packed: return floats(std::ssize(plan.row_lists.at(index / 2)));
+    case Role::packed:
+      if (value.index < 0) {  // a tensor as bf16
+        return floats(
+                   plan.network.tensors.at(static_cast<std::size_t>(packed_tensor(value.index)))) /
+               2;
+      }
+      return floats(std::ssize(plan.row_lists.at(index / 2)));
     default: return 0;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "model/zoo.hpp"
 #include "plan/hand_made.hpp"
+#include "plan/hand_made_joins.hpp"
 #include "plan/hand_made_rows.hpp"
 
 namespace plait {
@@ -161,6 +162,10 @@ Plan serial_plan(const std::string& model, int microbatches) {
 TEST(MemoryMap, NoValueIsOverwrittenWhileItIsNeeded) {
   for (const auto& [name, plan] : hand_made::all_plans()) expect_sound(plan, name);
   expect_sound(hand_made::cut_by_rows(), "rows");
+  expect_sound(hand_made::joined(), "joined");
+  expect_sound(hand_made::joined_on_two(false), "joined on two");
+  expect_sound(hand_made::joined_on_two(true), "joined on two, half");
+  expect_sound(hand_made::repeated(), "repeated");
   expect_sound(serial_plan("vgg16", 1), "vgg16");
   expect_sound(serial_plan("resnet20", 3), "resnet20");
 }

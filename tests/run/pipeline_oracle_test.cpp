@@ -1,9 +1,8 @@
 // Pipelines against plain SGD, bit for bit: synchronous ones against the same microbatches,
 // asynchronous ones against the delays their plan states.
-#include <fstream>
-
 #include "base/error.hpp"
 #include "plan/versions.hpp"
+#include "run/noise_images.hpp"
 #include "run/plain_sgd.hpp"
 #include "run/training.hpp"
 
@@ -21,21 +20,6 @@ struct Case {
 std::ostream& operator<<(std::ostream& out, const Case& one) {
   return out << one.strategy << "_" << one.pipeline << "_" << one.model << "_" << one.workers
              << "_workers_" << one.microbatches << "_microbatches";
-}
-
-/// Colourful noise whose class shows in one corner.
-void write_cifar(const std::filesystem::path& file, int records) {
-  std::ofstream out(file, std::ios::binary);
-  std::uint32_t noise = 12345;
-  for (int i = 0; i < records; ++i) {
-    const int label = i * 7 % 10;
-    out.put(static_cast<char>(label));
-    for (int p = 0; p < 3072; ++p) {
-      noise = noise * 1664525 + 1013904223;
-      const bool corner = p % 32 < 8 && p / 32 % 32 < 8;
-      out.put(static_cast<char>(corner ? 25 * label : noise >> 24));
-    }
-  }
 }
 
 class PipelineOracle : public TrainTest {
@@ -57,21 +41,10 @@ class PipelineOracle : public TrainTest {
     if (one.model.starts_with("mlp")) {
       config.train_limit = 160;
     } else {
-      config.data = "cifar10:" + images();
+      config.data = noise_images(folder_);
       config.train_limit = 64;
     }
     return config;
-  }
-
-  /// Written when first wanted.
-  std::string images() {
-    const std::filesystem::path folder = folder_ / "images";
-    if (!std::filesystem::exists(folder)) {
-      std::filesystem::create_directory(folder);
-      write_cifar(folder / "data_batch_1.bin", 64);
-      write_cifar(folder / "test_batch.bin", 16);
-    }
-    return folder.string();
   }
 
   static Plan plan_of(const TrainConfig& config) {
@@ -151,7 +124,7 @@ TEST_F(PipelineOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
   for (const int workers : {2, 5, 7}) {
     TrainConfig config =
         config_of({.strategy = "layerpipe", .model = "resnet20", .workers = workers});
-    config.replicas = false;
+    config.replicas = 1;
     EXPECT_EQ(run(config).weights_hash, one) << workers;
   }
 }
@@ -252,7 +225,7 @@ TEST_F(PipelineOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {
   config.train_limit = 155;  // nine of 16 and one of 11
   const std::string one = run(config).weights_hash;
   config.workers = 3;
-  config.replicas = false;
+  config.replicas = 1;
   for (const char* strategy : {"layerpipe", "gpipe", "1f1b", "zb-h1", "zb-h2"}) {
     config.strategy = strategy;
     EXPECT_EQ(run(config).weights_hash, one) << strategy;

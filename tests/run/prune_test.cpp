@@ -59,7 +59,7 @@ TEST(Prune, KeepsTheLargestWeightsOfEveryLinearLayer) {
 TEST(Prune, TheWeightsFitTheModelItMakes) {
   const Dense dense;
   const PrunedModel pruned = prune(dense.model, dense.weights, {.sparsity = 0.9});
-  EXPECT_NO_THROW(check_weights(pruned.model, pruned.weights, "pruned"));
+  EXPECT_NO_THROW(check_weights(make_network(pruned.model), pruned.weights, "pruned"));
   Chain chain(pruned.model, {.batch = 4});
   ParameterStore parameters(chain, 1, 1);
   parameters.import_weights(pruned.weights, "pruned");
@@ -99,7 +99,7 @@ TEST(Prune, WeightsOfAnotherPatternAreRefused) {
     one.tensor = changed;
   }
   try {
-    check_weights(pruned.model, other, "w.safetensors");
+    check_weights(make_network(pruned.model), other, "w.safetensors");
     FAIL() << "was taken";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("fc1.linear.weight.col_indices"));

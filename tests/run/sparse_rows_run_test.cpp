@@ -210,8 +210,8 @@ TEST_F(SparseRowsRun, BeginsFromWeightsOfOneWorkerAndLoadsInEval) {
   TrainConfig cut = sparse(model, 3);
   cut.init = init;
   expect_equal(cut, whole, PartitionMethod::merged);
-  const Evaluation here = evaluate_file(cut, weights_of_run(cut.run_dir));
-  const Evaluation there = evaluate_file(whole, weights_of_run(whole.run_dir));
+  const Evaluation here = evaluate_run(cut);
+  const Evaluation there = evaluate_run(whole);
   EXPECT_NEAR(here.loss, there.loss, 1e-5 * there.loss);
 }
 

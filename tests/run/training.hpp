@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "checkpoint/safetensors.hpp"
 #include "optim/optimizer.hpp"
+#include "run/eval.hpp"
 #include "run/train.hpp"
 #include "strategy/strategy.hpp"
 
@@ -31,7 +33,9 @@ inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Ma
                     .wire_bytes = config.wire == "bf16" ? 2 : 4,
                     .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
                     .pipeline = pipeline_request(config.pipeline, config.weights, config.in_flight,
-                                                 config.replicas)});
+                                                 config.replicas != 1),
+                    .tear = tear_request(config.pieces, config.replicas, config.sweeps,
+                                         config.coarse, config.residual_wire)});
 }
 
 inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {
@@ -41,6 +45,12 @@ inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {
       .make_plan = [config](const ModelSpec& model,
                             const Machine& machine) { return plan_for(config, model, machine); },
       .observer = observer};
+}
+
+/// The best weights of a finished run.
+inline Evaluation evaluate_run(const TrainConfig& config, const NetworkOfWeights& network_of = {}) {
+  const auto file = weights_of_run(config.run_dir);
+  return evaluate_weights(config, read_safetensors(file).tensors, file.string(), network_of);
 }
 
 inline TrainResult run(const TrainConfig& config) {

@@ -11,9 +11,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::string refused(const Network& network, int count, const RowPartitioner& partition) {
-  return refusal(
-      "sparse_rows",
-      {.network = network, .machine = workers(count), .batch = 8, .partition = partition});
+  const Machine machine = workers(count);
+  PlanRequest request{.network = network, .machine = machine, .batch = 8};
+  request.partition = partition;
+  return refusal("sparse_rows", request);
 }
 
 TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
@@ -57,10 +58,11 @@ TEST(SparseRowsRefusals, MoreWorkersThanRows) {
 
 TEST(SparseRowsRefusals, MicrobatchesAndClipping) {
   const Network network = make_network(mixed());
-  EXPECT_THAT(refusal("sparse_rows",
-                      {.network = network, .machine = workers(2), .batch = 8, .microbatches = 4}),
-              HasSubstr("--microbatches 4"));
-  PlanRequest request{.network = network, .machine = workers(2), .batch = 8, .clip = true};
+  const Machine machine = workers(2);
+  PlanRequest request{.network = network, .machine = machine, .batch = 8, .microbatches = 4};
+  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--microbatches 4"));
+  request.microbatches = 1;
+  request.clip = true;
   EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--clip-norm"));
 }
 

@@ -1,0 +1,95 @@
+#include "cli/torn_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/text.hpp"
+#include "simulate/simulate.hpp"
+
+namespace plait {
+
+namespace {
+
+struct PieceFigures {
+  std::string first{};
+  std::string last{};
+  int blocks = 0;
+  double seconds = 0;        ///< of the model's blocks
+  double added_seconds = 0;  ///< of the coarse part and the way to it
+  std::int64_t added_parameters = 0;
+};
+
+/// All tasks of one step, whoever does them; a repeated block counts each time.
+std::vector<PieceFigures> figures_of(const Plan& plan, const CostModel& cost) {
+  std::map<int, PieceFigures> pieces;
+  const Network& network = plan.network;
+  for (const NetworkBlock& block : network.blocks) {
+    PieceFigures& piece = pieces[block.piece];
+    if (block.added) {
+      if (block.repeats < 0) piece.added_parameters += block.parameters;
+      continue;
+    }
+    if (block.repeats >= 0) continue;
+    if (piece.blocks++ == 0) piece.first = block.name;
+    piece.last = block.name;
+  }
+  for (const Program& program : plan.programs) {
+    for (const Task& task : program.tasks) {
+      if (task.block < 0) continue;
+      const NetworkBlock& block = network.blocks[static_cast<std::size_t>(task.block)];
+      PieceFigures& piece = pieces[block.piece];
+      (block.added ? piece.added_seconds : piece.seconds) += task_seconds(cost, plan, task, 1);
+    }
+  }
+  std::vector<PieceFigures> list;
+  for (auto& [number, piece] : pieces) list.push_back(std::move(piece));
+  return list;
+}
+
+/// One worker and the model as it is, in the same costs.
+double serial_seconds(const Plan& plan, const CostModel& cost) {
+  double sum = cost.loss(plan.batch) + cost.load(plan.batch);
+  for (const NetworkBlock& block : plan.network.blocks) {
+    if (block.added || block.repeats >= 0) continue;
+    const BlockSeconds seconds = cost.block(block.whole, plan.batch);
+    sum += seconds.forward + seconds.backward_data + seconds.backward_weights + seconds.update;
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool is_torn(const Network& network) {
+  return std::ranges::any_of(network.blocks,
+                             [](const NetworkBlock& block) { return block.piece >= 0; });
+}
+
+std::string torn_table(const Plan& plan, const CostModel& cost) {
+  const std::vector<PieceFigures> pieces = figures_of(plan, cost);
+  std::vector<Row> rows{
+      {"piece", "blocks", "of the model", "ms a step", "coarse ms", "added parameters"}};
+  std::int64_t added = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const PieceFigures& piece = pieces[i];
+    added += piece.added_parameters;
+    rows.push_back({fmt::format("{}", i + 1), fmt::format("{}", piece.blocks),
+                    piece.blocks > 1 ? piece.first + " .. " + piece.last : piece.first,
+                    fmt::format("{:.2f}", 1e3 * piece.seconds),
+                    fmt::format("{:.2f}", 1e3 * piece.added_seconds),
+                    with_commas(piece.added_parameters)});
+  }
+  const std::int64_t all = plan.network.parameters();
+  const Simulation played =
+      simulate(plan, cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
+  return fmt::format(
+      "{} torn into {} pieces; costs: {}\n{}{} parameters added, {:.2f}% of the network's own; "
+      "expected speedup {:.2f}x on {} worker(s), simulated\n",
+      plan.network.name, pieces.size(), cost.source(), table(rows, 1), with_commas(added),
+      100.0 * static_cast<double>(added) /
+          static_cast<double>(std::max<std::int64_t>(1, all - added)),
+      serial_seconds(plan, cost) / played.step_seconds, plan.workers());
+}
+
+}  // namespace plait

@@ -1,0 +1,250 @@
+#include "run/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+#include "data/batch.hpp"
+#include "optim/optimizer.hpp"
+
+namespace plait {
+
+namespace {
+
+/// One difference of the network and what belongs to it; blocks by index.
+struct Interface {
+  int enter = -1;             ///< C
+  int coarse = -1;            ///< F; -1: the identity
+  std::vector<int> before{};  ///< of the model, from the interface before (or the input) to here
+  std::vector<int> piece{};   ///< g
+};
+
+class Reader {
+ public:
+  explicit Reader(const Network& network) : network_(network) {}
+
+  std::vector<Interface> interfaces() const {
+    std::vector<Interface> all;
+    std::vector<int> before = model_blocks(0, -1);
+    for (const NetworkBlock& block : network_.blocks) {
+      if (!block.subtracts) continue;
+      Interface one;
+      one.enter = writer(block.other);
+      one.coarse = find([&](const NetworkBlock& b) { return b.src == block.dst && !b.joins(); });
+      const int correction =
+          one.coarse < 0 ? block.dst : network_.blocks[static_cast<std::size_t>(one.coarse)].dst;
+      const int sum =
+          find([&](const NetworkBlock& b) { return b.joins() && b.other == correction; });
+      if (one.enter < 0 || sum < 0) fail("block '{}' is not at an interface", block.name);
+      one.piece = model_blocks(block.other, network_.blocks[static_cast<std::size_t>(sum)].src);
+      one.before = std::exchange(before, one.piece);
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+ private:
+  template <class Wanted>
+  int find(const Wanted& wanted) const {
+    const auto found = std::ranges::find_if(network_.blocks, wanted);
+    return found == network_.blocks.end() ? -1 : static_cast<int>(found - network_.blocks.begin());
+  }
+  int writer(int tensor) const {
+    return find([&](const NetworkBlock& b) { return b.dst == tensor && b.added && b.src == 0; });
+  }
+  /// From tensor to tensor (-1: as far as they go before a join).
+  std::vector<int> model_blocks(int from, int to) const {
+    std::vector<int> blocks;
+    while (from != to) {
+      const int next =
+          find([&](const NetworkBlock& b) { return b.src == from && !b.added && !b.joins(); });
+      if (next < 0) break;
+      blocks.push_back(next);
+      from = network_.blocks[static_cast<std::size_t>(next)].dst;
+    }
+    return blocks;
+  }
+
+  const Network& network_;
+};
+
+/// A block alone, learning to hit a target.
+class Learner {
+ public:
+  Learner(Chain& chain, ParameterStore& store, int block, const FitOptions& options)
+      : block_(chain.block(static_cast<std::size_t>(block))),
+        memory_(store.block(static_cast<std::size_t>(block))),
+        options_(options),
+        dst_(floats_of(block_.dst_desc())),
+        diff_dst_(floats_of(block_.dst_desc())),
+        diff_src_(floats_of(block_.src_desc())),
+        saved_(allocate_bytes(block_.saved_bytes())),
+        pending_(allocate_bytes(block_.pending_bytes())),
+        scratch_(allocate_bytes(block_.scratch_bytes())),
+        optimizer_(make_optimizer({.kind = "adam"})) {}
+
+  const float* forward(const float* src) {
+    src_ = src;
+    block_.forward(args());
+    return dst_.floats().data();
+  }
+  /// One step towards `target`; gives |dst - target|^2 / |target|^2 before it.
+  double learn(const float* target, std::int64_t step) {
+    const std::span<const float> dst = dst_.floats();
+    const std::span<float> diff = diff_dst_.floats();
+    double missed = 0;
+    double size = 0;
+    const float scale = 2.0F / static_cast<float>(dst.size());
+    for (std::size_t i = 0; i < dst.size(); ++i) {
+      const float d = dst[i] - target[i];
+      diff[i] = scale * d;
+      missed += static_cast<double>(d) * d;
+      size += static_cast<double>(target[i]) * target[i];
+    }
+    block_.backward_data(args());
+    block_.backward_weights(args());
+    const double left = 1 - static_cast<double>(step) / static_cast<double>(options_.steps);
+    UpdateArgs update{.weights = memory_.weights.floats(),
+                      .result = memory_.weights.floats(),
+                      .gradient = memory_.gradient.floats(),
+                      .state = {memory_.optimizer[0].floats(), memory_.optimizer[1].floats()},
+                      .learning_rate = options_.learning_rate * left,
+                      .weight_decay = 0,
+                      .gradient_scale = 1,
+                      .step = step + 1,
+                      .threads = options_.threads};
+    optimizer_->update(update);
+    return size > 0 ? missed / size : 0;
+  }
+
+ private:
+  static Tensor floats_of(const TensorDesc& desc) {
+    return Tensor(Shape{desc.physical_elements()});
+  }
+  BlockArgs args() {
+    return {.src = src_,
+            .dst = dst_.floats().data(),
+            .diff_dst = diff_dst_.floats().data(),
+            .diff_src = diff_src_.floats().data(),
+            .weights = memory_.weights.floats().data(),
+            .diff_weights = memory_.gradient.floats().data(),
+            .state = memory_.state.floats().data(),
+            .saved = saved_.get(),
+            .pending = pending_.get(),
+            .scratch = scratch_.get(),
+            .training = true,
+            .randomness = {}};
+  }
+
+  Block& block_;
+  BlockMemory& memory_;
+  const FitOptions& options_;
+  const float* src_ = nullptr;
+  Tensor dst_;
+  Tensor diff_dst_;
+  Tensor diff_src_;
+  std::shared_ptr<std::byte> saved_;
+  std::shared_ptr<std::byte> pending_;
+  std::shared_ptr<std::byte> scratch_;
+  std::unique_ptr<Optimizer> optimizer_;
+};
+
+/// The model's own blocks, as in evaluation.
+class Frozen {
+ public:
+  Frozen(Chain& chain, ParameterStore& store) : chain_(chain), store_(store) {
+    std::size_t saved = 0;
+    std::size_t scratch = 0;
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      saved = std::max(saved, chain.block(i).saved_bytes());
+      scratch = std::max(scratch, chain.block(i).scratch_bytes());
+    }
+    saved_ = allocate_bytes(saved);
+    scratch_ = allocate_bytes(scratch);
+  }
+
+  Tensor forward(const std::vector<int>& blocks, const float* src) {
+    Tensor result;
+    for (const int index : blocks) {
+      Block& block = chain_.block(static_cast<std::size_t>(index));
+      BlockMemory& memory = store_.block(static_cast<std::size_t>(index));
+      Tensor dst(Shape{block.dst_desc().physical_elements()});
+      BlockArgs args;
+      args.src = src;
+      args.dst = dst.floats().data();
+      args.weights = memory.weights.floats().data();
+      args.state = memory.state.floats().data();
+      args.saved = saved_.get();
+      args.scratch = scratch_.get();
+      args.training = false;
+      block.forward(args);
+      result = std::move(dst);
+      src = result.floats().data();
+    }
+    return result;
+  }
+
+ private:
+  Chain& chain_;
+  ParameterStore& store_;
+  std::shared_ptr<std::byte> saved_;
+  std::shared_ptr<std::byte> scratch_;
+};
+
+Tensor difference(const Tensor& a, const float* b) {
+  Tensor result(a.shape());
+  const std::span<float> out = result.floats();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = a.floats()[i] - b[i];
+  return result;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> fit_added(const Network& network, const std::vector<NamedTensor>& weights,
+                                   const FitOptions& options, const DatasetPtr& data) {
+  Chain chain(network, {.batch = options.batch, .threads = options.threads});
+  ParameterStore store(chain, options.seed, 2);
+  store.import_weights(weights, options.source);
+  const std::vector<Interface> interfaces = Reader(network).interfaces();
+  std::vector<Learner> enters;
+  std::vector<Learner> coarses;
+  for (const Interface& one : interfaces) {
+    enters.emplace_back(chain, store, one.enter, options);
+    coarses.emplace_back(chain, store, one.coarse < 0 ? one.enter : one.coarse, options);
+  }
+  Frozen frozen(chain, store);
+  const BatchStream stream(data, {.batch = options.batch, .seed = options.seed, .drop_last = true});
+  std::vector<std::pair<double, double>> errors(interfaces.size());
+  Batch batch;
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    stream.load_into(static_cast<std::uint64_t>(step / stream.batches_per_epoch()),
+                     step % stream.batches_per_epoch(), batch);
+    const float* images = batch.images.floats().data();
+    Tensor exact;
+    for (std::size_t i = 0; i < interfaces.size(); ++i) {
+      const Interface& one = interfaces[i];
+      exact = frozen.forward(one.before, i == 0 ? images : exact.floats().data());
+      const float* x = enters[i].forward(images);
+      if (one.coarse >= 0) {
+        const Tensor d = difference(exact, x);
+        const Tensor from_x = frozen.forward(one.piece, x);
+        const Tensor target =
+            difference(frozen.forward(one.piece, exact.floats().data()), from_x.floats().data());
+        coarses[i].forward(d.floats().data());
+        errors[i].second = coarses[i].learn(target.floats().data(), step);
+      }
+      errors[i].first = enters[i].learn(exact.floats().data(), step);
+    }
+    if (options.tick) options.tick();
+  }
+  for (std::size_t i = 0; i < interfaces.size() && options.note; ++i) {
+    options.note(fmt::format(
+        "fitted {} in {} steps: {:.0f}% of the interface missed, {:.0f}% of the correction",
+        network.blocks[static_cast<std::size_t>(interfaces[i].enter)].name, options.steps,
+        100 * std::sqrt(errors[i].first), 100 * std::sqrt(errors[i].second)));
+  }
+  return store.export_weights();
+}
+
+}  // namespace plait

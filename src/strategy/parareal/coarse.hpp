@@ -1,0 +1,32 @@
+// The parts a torn network has beside the model's, made from shapes alone: what brings the image
+// straight to a piece (C_j), and the cheap stand-in for a piece (F_j).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/spec.hpp"
+
+namespace plait {
+
+/// All map 0 to 0: no bias, no BatchNorm.
+enum class CoarseKind {
+  block,    ///< a bottleneck with a shortcut (of flat tensors: two linear layers with one)
+  conv,     ///< one 3x3 convolution (of flat tensors: one linear layer)
+  identity  ///< nothing: the shapes before and behind the piece must be equal
+};
+
+std::string_view name_of(CoarseKind kind);
+/// UserError on an unknown word.
+CoarseKind coarse_kind(const std::string& text);
+
+/// From the image to a tensor of this shape: a 3x3 convolution, after averaging where the image is
+/// more than twice as large; a linear layer for flat ones. Without nodes: there is no such way.
+BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst);
+
+/// Without nodes: identity, or there is no such way (`coarse_fits`).
+BlockSpec coarse_block(const std::string& name, CoarseKind kind, const Shape& src,
+                       const Shape& dst);
+bool coarse_fits(CoarseKind kind, const Shape& src, const Shape& dst);
+
+}  // namespace plait

@@ -1,0 +1,256 @@
+#include "strategy/parareal/programs.hpp"
+
+#include <algorithm>
+
+#include "strategy/reductions.hpp"
+
+namespace plait {
+
+namespace {
+
+/// One worker's tasks on the samples of one microbatch.
+class PieceTasks {
+ public:
+  PieceTasks(const TornNetwork& torn, const TornPlacement& placement, int replica, int worker,
+             std::vector<Task>& tasks)
+      : torn_(torn), placement_(placement), replica_(replica), tasks_(tasks) {
+    for (int piece = 0; piece < torn.pieces(); ++piece) {
+      if (placement.of[static_cast<std::size_t>(piece)] == worker) pieces_.push_back(piece);
+    }
+  }
+
+  void forward(const Samples& samples, bool first) {
+    begin(samples, first);
+    tasks_.push_back({.kind = TaskKind::load, .samples = samples_});
+    for (int sweep = 0; sweep < torn_.sweeps(); ++sweep) {
+      for (const int piece : pieces_) bodies_forward(sweep, piece);
+      for (const int piece : pieces_) chain_forward(sweep, piece);
+    }
+    if (pieces_.back() + 1 != torn_.pieces()) return;
+    for (const int block : torn_.head) compute(TaskKind::forward, block, !first_);
+    tasks_.push_back({.kind = TaskKind::loss, .samples = samples_});
+  }
+
+  void backward(const Samples& samples, bool first) {
+    begin(samples, first);
+    if (pieces_.back() + 1 == torn_.pieces()) {
+      for (auto block = torn_.head.rbegin(); block != torn_.head.rend(); ++block) {
+        both(*block, !first_);
+      }
+    }
+    for (int sweep = torn_.sweeps(); sweep-- > 0;) {
+      for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+        chain_backward(sweep, *piece);
+      }
+      for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+        bodies_backward(sweep, *piece);
+      }
+    }
+  }
+
+ private:
+  void begin(const Samples& samples, bool first) {
+    samples_ = samples;
+    first_ = first;
+  }
+  const NetworkBlock& block(int index) const {
+    return torn_.network.blocks[static_cast<std::size_t>(index)];
+  }
+  bool here(int piece) const { return std::ranges::find(pieces_, piece) != pieces_.end(); }
+  /// The last sweep of a piece moves its running statistics; backward begins with it.
+  bool accumulates(int sweep, int piece) const { return !first_ || torn_.has(sweep + 1, piece); }
+  bool coarse_accumulates(int sweep, int piece) const {
+    return !first_ || (torn_.has(sweep + 1, piece) && torn_.cell(sweep + 1, piece).sum >= 0);
+  }
+
+  void compute(TaskKind kind, int of, bool accumulate, int tensor = -1) {
+    tasks_.push_back({.kind = kind,
+                      .accumulate = accumulate,
+                      .block = of,
+                      .tensor = tensor,
+                      .samples = samples_});
+  }
+  void weights(int of, bool accumulate) {
+    if (block(of).parameters > 0) compute(TaskKind::backward_weights, of, accumulate);
+  }
+  void both(int of, bool accumulate) {
+    if (block(of).src == 0 && block(of).parameters == 0) return;
+    compute(TaskKind::backward_data, of, accumulate);
+    weights(of, accumulate);
+  }
+  void message(TaskKind kind, Role role, int tensor, int other_piece) {
+    tasks_.push_back({.kind = kind,
+                      .role = role,
+                      .half = placement_.half_wire,
+                      .tensor = tensor,
+                      .peer = placement_.worker(replica_, other_piece),
+                      .samples = samples_});
+  }
+
+  void bodies_forward(int sweep, int piece) {
+    if (!torn_.has(sweep, piece)) return;
+    const TornCell& cell = torn_.cell(sweep, piece);
+    if (sweep == 0 && piece > 0) {
+      compute(TaskKind::forward, torn_.enter[static_cast<std::size_t>(piece)], !first_);
+    }
+    for (const int of : cell.body) compute(TaskKind::forward, of, accumulates(sweep, piece));
+  }
+
+  /// Whether piece `piece` reads u_{j-1} of this sweep, in it or in the next one.
+  bool reads_before(int sweep, int piece) const {
+    if (piece == 0 || !torn_.has(sweep, piece - 1)) return false;
+    return (torn_.has(sweep, piece) && torn_.cell(sweep, piece).sum >= 0) ||
+           torn_.has(sweep + 1, piece);
+  }
+
+  void chain_forward(int sweep, int piece) {
+    if (reads_before(sweep, piece) && !here(piece - 1)) {
+      message(TaskKind::receive, Role::tensor, torn_.cell(sweep, piece - 1).u, piece - 1);
+    }
+    if (!torn_.has(sweep, piece)) return;
+    const TornCell& cell = torn_.cell(sweep, piece);
+    if (cell.sum >= 0) {
+      compute(TaskKind::forward, cell.difference, !first_);
+      if (cell.coarse >= 0) {
+        compute(TaskKind::forward, cell.coarse, coarse_accumulates(sweep, piece));
+      }
+      compute(TaskKind::forward, cell.sum, !first_);
+    }
+    if (piece + 1 < torn_.pieces() && reads_before(sweep, piece + 1) && !here(piece + 1)) {
+      message(TaskKind::send, Role::tensor, cell.u, piece + 1);
+    }
+  }
+
+  void send_back(int sweep, int piece) {
+    if (piece > 0 && !here(piece - 1)) {
+      message(TaskKind::send, Role::diff, torn_.cell(sweep, piece - 1).u, piece - 1);
+    }
+  }
+
+  /// lambda_{j-1} is complete as soon as F_j has been gone through backwards, or, where the sweep
+  /// has no F_j, when the next sweep's piece has.
+  void chain_backward(int sweep, int piece) {
+    if (!torn_.has(sweep, piece)) return;
+    const TornCell& cell = torn_.cell(sweep, piece);
+    if (piece + 1 < torn_.pieces() && reads_before(sweep, piece + 1) && !here(piece + 1)) {
+      message(TaskKind::receive, Role::diff, cell.u, piece + 1);
+    }
+    if (cell.sum < 0) return;
+    if (cell.coarse >= 0) {
+      compute(TaskKind::backward_data, cell.coarse, coarse_accumulates(sweep, piece));
+    }
+    const int before = torn_.cell(sweep, piece - 1).u;
+    if (torn_.network.diff_of(before) != torn_.network.diff_of(cell.d)) {
+      compute(TaskKind::backward_data, cell.difference, !first_, before);
+    }
+    send_back(sweep, piece);
+  }
+
+  void bodies_backward(int sweep, int piece) {
+    if (!torn_.has(sweep, piece)) return;
+    const TornCell& cell = torn_.cell(sweep, piece);
+    for (auto of = cell.body.rbegin(); of != cell.body.rend(); ++of) {
+      both(*of, accumulates(sweep, piece));
+    }
+    if (cell.sum >= 0) {
+      compute(TaskKind::backward_data, cell.difference, !first_, cell.x);
+      if (cell.coarse >= 0) weights(cell.coarse, coarse_accumulates(sweep, piece));
+    }
+    if (sweep == 0) {
+      if (piece > 0) both(torn_.enter[static_cast<std::size_t>(piece)], !first_);
+      return;
+    }
+    const bool joined_before = torn_.has(sweep - 1, piece) && torn_.cell(sweep - 1, piece).sum >= 0;
+    if (!joined_before) send_back(sweep - 1, piece);
+  }
+
+  const TornNetwork& torn_;
+  const TornPlacement& placement_;
+  int replica_;
+  std::vector<Task>& tasks_;
+  std::vector<int> pieces_;
+  Samples samples_{};
+  bool first_ = true;
+};
+
+/// The blocks whose gradients a program makes, in the order in which they become complete.
+std::vector<int> trained_blocks(const Network& network, const std::vector<Task>& tasks) {
+  std::vector<int> trained;
+  for (auto task = tasks.rbegin(); task != tasks.rend(); ++task) {
+    if (task->kind != TaskKind::backward_weights) continue;
+    const int home = network.home_of(task->block);
+    if (std::ranges::find(trained, home) == trained.end()) trained.push_back(home);
+  }
+  std::ranges::reverse(trained);
+  return trained;
+}
+
+/// The program with the sums over the replicas between its tasks, each as soon as it can begin, and
+/// the updates.
+std::vector<Task> with_reductions(const Plan& plan, const OverlappedReductions::Range& range,
+                                  const std::vector<Task>& tasks) {
+  std::vector<Task> result;
+  OverlappedReductions reductions(plan, range, true, result);
+  std::vector<std::size_t> last(plan.network.blocks.size(), 0);
+  std::size_t last_forward = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].kind == TaskKind::forward) last_forward = i;
+    if (tasks[i].kind != TaskKind::backward_weights) continue;
+    last[static_cast<std::size_t>(plan.network.home_of(tasks[i].block))] = i;
+  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    result.push_back(tasks[i]);
+    if (i == last_forward) reductions.state_ready();
+    if (tasks[i].kind != TaskKind::backward_weights) continue;
+    const int home = plan.network.home_of(tasks[i].block);
+    if (last[static_cast<std::size_t>(home)] == i) reductions.gradient_ready(home);
+  }
+  reductions.drain();
+  return result;
+}
+
+}  // namespace
+
+void write_programs(const TornNetwork& torn, const TornPlacement& placement,
+                    const PlanRequest& request, Plan& plan) {
+  const int parts = request.microbatches;
+  for (int worker = 0; worker < placement.workers; ++worker) {
+    OverlappedReductions::Range range{.group = worker,
+                                      .first = static_cast<int>(plan.buckets.size())};
+    std::vector<int>& group = plan.groups.emplace_back();
+    for (int replica = 0; replica < placement.replicas; ++replica) {
+      std::vector<Task> tasks;
+      PieceTasks pieces(torn, placement, replica, worker, tasks);
+      const auto part = [&](int k) {
+        return part_of(replica * parts + k, placement.replicas * parts);
+      };
+      for (int k = 0; k < parts; ++k) pieces.forward(part(k), k == 0);
+      for (int k = 0; k < parts; ++k) pieces.backward(part(k), k == 0);
+      const std::vector<int> trained = trained_blocks(plan.network, tasks);
+      const int self = replica * placement.workers + worker;
+      group.push_back(self);
+      std::vector<Task>& program = plan.programs[static_cast<std::size_t>(self)].tasks;
+      if (placement.replicas == 1) {
+        program = std::move(tasks);
+        for (const int block : trained) {
+          program.push_back({.kind = TaskKind::update, .block = block});
+        }
+        continue;
+      }
+      if (replica == 0) {
+        if (Bucket state = state_bucket(plan.network, trained); !state.blocks.empty()) {
+          plan.buckets.push_back(std::move(state));
+        }
+        for (Bucket& bucket :
+             gradient_buckets(plan.network, trained, request.bucket_bytes, request.wire_bytes)) {
+          plan.buckets.push_back(std::move(bucket));
+        }
+        range.last = static_cast<int>(plan.buckets.size());
+      }
+      program = with_reductions(plan, range, tasks);
+    }
+  }
+  if (placement.replicas == 1) plan.groups.clear();
+}
+
+}  // namespace plait

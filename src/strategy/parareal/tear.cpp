@@ -1,0 +1,186 @@
+#include "strategy/parareal/tear.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/error.hpp"
+#include "model/shapes.hpp"
+#include "strategy/parareal/added_block.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr std::string_view kEnter = ".enter";
+constexpr std::string_view kCoarse = ".coarse";
+
+double total(const BlockSeconds& seconds) {
+  return seconds.forward + seconds.backward_data + seconds.backward_weights + seconds.update;
+}
+
+/// Fewest seconds of the slowest piece, by dynamic programming over (pieces, first block of the
+/// rest).
+class Balance {
+ public:
+  Balance(const TornChain& chain, const CostModel& cost, const TearOptions& options)
+      : chain_(chain), options_(options), before_(1, 0.0) {
+    for (int b = 0; b < chain.network().size(); ++b) {
+      before_.push_back(before_.back() + total(cost.block(b, options.samples)));
+    }
+    enter_.resize(static_cast<std::size_t>(chain.head()), 0.0);
+    for (const int place : chain.places()) {
+      const Shape& image = chain.network().input;
+      const Network alone =
+          network_of_one(enter_block(enter_name(name(place)), image, chain.shape(place)), image);
+      enter_[static_cast<std::size_t>(place)] = total(cost.added(alone, 0, options.samples));
+    }
+  }
+
+  Tearing best() {
+    const std::vector<int> places = chain_.places();
+    std::vector<int> starts{0};
+    starts.insert(starts.end(), places.begin(), places.end());
+    const auto count = starts.size();
+    const auto pieces = static_cast<std::size_t>(options_.pieces);
+    // most_[k][i]: of k + 1 pieces that begin with block starts[i] and go to the head.
+    std::vector<std::vector<double>> most(pieces, std::vector<double>(count, kNever));
+    std::vector<std::vector<std::size_t>> next(pieces, std::vector<std::size_t>(count, 0));
+    for (std::size_t i = 0; i < count; ++i) most[0][i] = seconds(starts[i], chain_.head());
+    for (std::size_t k = 1; k < pieces; ++k) {
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t j = i + 1; j < count; ++j) {
+          const double slowest = std::max(seconds(starts[i], starts[j]), most[k - 1][j]);
+          if (slowest < most[k][i]) {
+            most[k][i] = slowest;
+            next[k][i] = j;
+          }
+        }
+      }
+    }
+    Tearing tearing{.first = {0}, .head = chain_.head(), .coarse = options_.coarse};
+    if (most[pieces - 1][0] == kNever) return {.first = {}};
+    std::size_t at = 0;
+    for (std::size_t k = pieces - 1; k > 0; --k) {
+      at = next[k][at];
+      tearing.first.push_back(starts[at]);
+    }
+    return tearing;
+  }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  const std::string& name(int block) const {
+    return chain_.network().blocks[static_cast<std::size_t>(block)].name;
+  }
+  double sum(int first, int last) const {
+    return before_[static_cast<std::size_t>(last)] - before_[static_cast<std::size_t>(first)];
+  }
+  double seconds(int first, int last) const {
+    if (first > 0 && !coarse_fits(options_.coarse, chain_.shape(first), chain_.shape(last))) {
+      return kNever;
+    }
+    const bool with_head = last == chain_.head() && options_.overlapped;
+    return sum(first, last) + (first > 0 ? enter_[static_cast<std::size_t>(first)] : 0) +
+           (with_head ? sum(last, chain_.network().size()) : 0);
+  }
+
+  const TornChain& chain_;
+  TearOptions options_;
+  std::vector<double> before_;  ///< seconds of all blocks before this one
+  std::vector<double> enter_;   ///< seconds of the way from the image to this block
+};
+
+/// The most pieces, fewer than asked for, that are possible; 1: none.
+int most_pieces(const TornChain& chain, const CostModel& cost, TearOptions options) {
+  while (--options.pieces > 1) {
+    if (!Balance(chain, cost, options).best().first.empty()) return options.pieces;
+  }
+  return 1;
+}
+
+}  // namespace
+
+TornChain::TornChain(const Network& network) : network_(network) {
+  ModelSpec model{.name = network.name, .input = network.input, .blocks = {}};
+  for (int b = 0; b < network.size(); ++b) {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    if (block.src != b || block.dst != b + 1) {
+      user_error("parareal tears a chain, but block '{}' reads tensor {}", block.name, block.src);
+    }
+    if (block.spec.nodes.empty()) {
+      user_error("parareal needs the layers of '{}', and a published profile has none; use --model",
+                 network.name);
+    }
+    model.blocks.push_back(block.spec);
+  }
+  shapes_ = border_shapes(model);
+  head_ = network.size() - 1;
+  const auto empty = [&](int block) {
+    return network.blocks[static_cast<std::size_t>(block)].parameters == 0;
+  };
+  while (head_ > 0 && empty(head_)) --head_;
+  while (head_ > 1 && empty(head_ - 1)) --head_;
+}
+
+std::vector<int> TornChain::places() const {
+  std::vector<int> places;
+  for (int b = 1; b < head_; ++b) {
+    if (!enter_block("", network_.input, shape(b)).nodes.empty()) places.push_back(b);
+  }
+  return places;
+}
+
+std::string enter_name(const std::string& first_block) { return first_block + std::string(kEnter); }
+std::string coarse_name(const std::string& first_block) {
+  return first_block + std::string(kCoarse);
+}
+
+Tearing tear(const TornChain& chain, const CostModel& cost, const TearOptions& options) {
+  if (options.pieces < 1) user_error("--pieces {}: there is at least 1", options.pieces);
+  const auto places = static_cast<int>(chain.places().size());
+  if (options.pieces > places + 1) {
+    user_error(
+        "--pieces {} are more than {} can be torn into: it has {} place(s) where one tensor "
+        "crosses before the head, so use at most {}",
+        options.pieces, chain.network().name, places, places + 1);
+  }
+  Tearing tearing = Balance(chain, cost, options).best();
+  if (tearing.first.empty()) {
+    const int most = most_pieces(chain, cost, options);
+    const bool other_kind = options.coarse == CoarseKind::identity;
+    std::vector<std::string> ways;
+    if (other_kind) ways.emplace_back("--coarse block");
+    if (most > 1) ways.push_back(fmt::format("--pieces {}", most));
+    user_error("--coarse {} does not fit {} in {} pieces: {}{}{}", name_of(options.coarse),
+               chain.network().name, options.pieces,
+               other_kind
+                   ? "the tensors before and behind every piece but the first must have one shape"
+                   : "a tensor would have to grow",
+               ways.empty() ? "" : "; use ", fmt::join(ways, " or "));
+  }
+  return tearing;
+}
+
+std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std::string>& names) {
+  const std::set<std::string> known(names.begin(), names.end());
+  const auto has = [&](const std::string& prefix) {
+    const auto found = known.lower_bound(prefix + ".");
+    return found != known.end() && found->starts_with(prefix + ".");
+  };
+  Tearing tearing{.first = {0}, .head = chain.head(), .coarse = CoarseKind::identity};
+  for (int b = 1; b < chain.head(); ++b) {
+    const std::string& name = chain.network().blocks[static_cast<std::size_t>(b)].name;
+    if (!has(enter_name(name))) continue;
+    tearing.first.push_back(b);
+    if (!has(coarse_name(name))) continue;
+    const bool single = known.contains(coarse_name(name) + ".conv.weight") ||
+                        known.contains(coarse_name(name) + ".linear.weight");
+    tearing.coarse = single ? CoarseKind::conv : CoarseKind::block;
+  }
+  if (tearing.pieces() == 1) return std::nullopt;
+  return tearing;
+}
+
+}  // namespace plait

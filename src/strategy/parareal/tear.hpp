@@ -1,0 +1,64 @@
+// Where a chain is torn: the pieces g_1 .. g_N, and the head behind them that stays whole.
+#pragma once
+
+#include <optional>
+
+#include "cost/cost_model.hpp"
+#include "strategy/parareal/coarse.hpp"
+
+namespace plait {
+
+/// Piece j (from 1) of N has the blocks first[j - 1] .. first[j] - 1; piece 1 begins with block 0.
+struct Tearing {
+  std::vector<int> first{0};  ///< ascending
+  int head = 0;               ///< the first block behind the last piece
+  CoarseKind coarse = CoarseKind::block;
+
+  int pieces() const { return static_cast<int>(first.size()); }
+  int end(int piece) const {
+    return piece < pieces() ? first[static_cast<std::size_t>(piece)] : head;
+  }
+};
+
+/// What of a network a tearing is about.
+class TornChain {
+ public:
+  /// UserError where it is no chain of blocks with layers. The head is the last block with
+  /// parameters, what follows it, and what has none right before it.
+  explicit TornChain(const Network& network);
+
+  const Network& network() const { return network_; }
+  int head() const { return head_; }
+  /// At the border before block `block`.
+  const Shape& shape(int block) const { return shapes_[static_cast<std::size_t>(block)]; }
+  /// Blocks that a piece but the first may begin with.
+  std::vector<int> places() const;
+
+ private:
+  const Network& network_;
+  std::vector<Shape> shapes_;
+  int head_ = 0;
+};
+
+/// "layer2.0.enter", "layer2.0.coarse": named after the block that the piece begins with.
+std::string enter_name(const std::string& first_block);
+std::string coarse_name(const std::string& first_block);
+
+struct TearOptions {
+  int pieces = 2;
+  CoarseKind coarse = CoarseKind::block;
+  std::int64_t samples = 1;  ///< that a worker sees at a time
+  /// The head and the coarse parts are computed while other samples are in the pieces, and so
+  /// count like them; else everybody waits for them anyway.
+  bool overlapped = false;
+};
+
+/// The tearing whose slowest piece is the fastest. UserError where there are not enough places, or
+/// the coarse kind fits nowhere.
+Tearing tear(const TornChain& chain, const CostModel& cost, const TearOptions& options);
+
+/// The tearing of a network whose parameters have these names; nothing where it is not torn.
+/// UserError where the names do not fit the network.
+std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std::string>& names);
+
+}  // namespace plait

@@ -1,0 +1,215 @@
+#include "strategy/parareal/torn_network.hpp"
+
+#include <map>
+#include <numeric>
+
+#include "strategy/parareal/added_block.hpp"
+
+namespace plait {
+
+namespace {
+
+class Builder {
+ public:
+  Builder(const TornChain& chain, const Tearing& tearing, int sweeps, Sweeping sweeping)
+      : chain_(chain), tearing_(tearing), sweeping_(sweeping) {
+    const Network& model = chain.network();
+    torn_.network.name = model.name;
+    torn_.network.input = model.input;
+    torn_.network.tensors.push_back(model.tensors.front());
+    torn_.cells.assign(static_cast<std::size_t>(sweeps),
+                       std::vector<TornCell>(static_cast<std::size_t>(tearing.pieces())));
+    coarse_.assign(static_cast<std::size_t>(tearing.pieces()), -1);
+  }
+
+  TornNetwork run() {
+    enter();
+    for (int sweep = 0; sweep < torn_.sweeps(); ++sweep) {
+      for (int piece = 0; piece < pieces(); ++piece) {
+        if (wanted(sweep, piece)) body(sweep, piece);
+      }
+      for (int piece = 0; piece < pieces(); ++piece) {
+        if (torn_.has(sweep, piece)) join(sweep, piece);
+      }
+    }
+    unused_coarse();
+    head();
+    share_diffs();
+    return std::move(torn_);
+  }
+
+ private:
+  int pieces() const { return tearing_.pieces(); }
+  TornCell& cell(int sweep, int piece) {
+    return torn_.cells[static_cast<std::size_t>(sweep)][static_cast<std::size_t>(piece)];
+  }
+  bool wanted(int sweep, int piece) const {
+    if (sweeping_ == Sweeping::all) return true;
+    return piece >= sweep && piece <= pieces() - torn_.sweeps() + sweep;
+  }
+  bool exact(int sweep, int piece) const {
+    return piece == 0 || (sweeping_ == Sweeping::needed && piece == sweep);
+  }
+  const Shape& shape_before(int piece) const {
+    return chain_.shape(piece < pieces() ? tearing_.first[static_cast<std::size_t>(piece)]
+                                         : tearing_.head);
+  }
+  const std::string& name_of(int piece) const {
+    const int first = tearing_.first[static_cast<std::size_t>(piece)];
+    return chain_.network().blocks[static_cast<std::size_t>(first)].name;
+  }
+  static std::string in_sweep(const std::string& name, int sweep) {
+    return sweep == 0 ? name : fmt::format("{}#{}", name, sweep + 1);
+  }
+
+  int add_tensor(std::int64_t elements) {
+    torn_.network.tensors.push_back(elements);
+    return static_cast<int>(torn_.network.tensors.size()) - 1;
+  }
+  int add(NetworkBlock block, int src, int dst, int piece) {
+    block.src = src;
+    block.dst = dst;
+    block.piece = piece;
+    torn_.network.blocks.push_back(std::move(block));
+    return torn_.network.size() - 1;
+  }
+  /// Block `block` of the model, computed from `src`; its result is a new tensor.
+  int add_of_model(int block, int src, int sweep, int piece) {
+    const Network& model = chain_.network();
+    NetworkBlock added = model.blocks[static_cast<std::size_t>(block)];
+    const std::int64_t elements = model.tensors[static_cast<std::size_t>(added.dst)];
+    added.whole = block;
+    int& home = homes_.try_emplace(block, -1).first->second;
+    added.repeats = home;
+    if (home >= 0) added.name = in_sweep(added.name, sweep);
+    const int index = add(std::move(added), src, add_tensor(elements), piece);
+    if (home < 0) home = index;
+    return index;
+  }
+  int dst_of(int block) const { return torn_.network.blocks[static_cast<std::size_t>(block)].dst; }
+
+  void enter() {
+    torn_.enter.push_back(-1);
+    const Shape& image = chain_.network().input;
+    for (int piece = 1; piece < pieces(); ++piece) {
+      const BlockSpec spec = enter_block(enter_name(name_of(piece)), image, shape_before(piece));
+      const int dst = add_tensor(shape_before(piece).elements());
+      torn_.enter.push_back(add(added_block(spec, image), 0, dst, piece));
+    }
+  }
+
+  void body(int sweep, int piece) {
+    TornCell& here = cell(sweep, piece);
+    if (piece == 0) {
+      here.x = 0;
+    } else if (sweep == 0) {
+      here.x = dst_of(torn_.enter[static_cast<std::size_t>(piece)]);
+    } else {
+      here.x = cell(sweep - 1, piece - 1).u;
+    }
+    int src = here.x;
+    for (int b = tearing_.first[static_cast<std::size_t>(piece)]; b < tearing_.end(piece + 1);
+         ++b) {
+      here.body.push_back(add_of_model(b, src, sweep, piece));
+      src = dst_of(here.body.back());
+    }
+    here.y = src;
+  }
+
+  NetworkBlock join_block(const std::string& name, int other, bool subtracts) {
+    return {.name = name, .added = true, .other = other, .subtracts = subtracts};
+  }
+
+  void join(int sweep, int piece) {
+    TornCell& here = cell(sweep, piece);
+    if (exact(sweep, piece)) {
+      here.u = here.y;
+      return;
+    }
+    const std::string name = in_sweep(name_of(piece), sweep);
+    const int before = cell(sweep, piece - 1).u;
+    here.d = add_tensor(shape_before(piece).elements());
+    here.difference = add(join_block(name + ".residual", here.x, true), before, here.d, piece);
+    int correction = here.d;
+    if (tearing_.coarse != CoarseKind::identity) {
+      here.coarse = add_coarse(sweep, piece, here.d);
+      correction = dst_of(here.coarse);
+    }
+    here.u = add_tensor(shape_before(piece + 1).elements());
+    here.sum = add(join_block(name + ".sum", correction, false), here.y, here.u, piece);
+  }
+
+  int add_coarse(int sweep, int piece, int src) {
+    const Shape& shape = shape_before(piece);
+    NetworkBlock block = added_block(
+        coarse_block(coarse_name(name_of(piece)), tearing_.coarse, shape, shape_before(piece + 1)),
+        shape);
+    int& home = coarse_[static_cast<std::size_t>(piece)];
+    block.repeats = home;
+    if (home >= 0) block.name = in_sweep(block.name, sweep);
+    const int dst = add_tensor(shape_before(piece + 1).elements());
+    const int index = add(std::move(block), src, dst, piece);
+    if (home < 0) home = index;
+    return index;
+  }
+
+  void unused_coarse() {
+    if (tearing_.coarse == CoarseKind::identity) return;
+    for (int piece = 1; piece < pieces(); ++piece) {
+      if (coarse_[static_cast<std::size_t>(piece)] >= 0) continue;
+      add_coarse(0, piece, dst_of(torn_.enter[static_cast<std::size_t>(piece)]));
+    }
+  }
+
+  void head() {
+    int src = torn_.cells.back().back().u;
+    for (int b = tearing_.head; b < chain_.network().size(); ++b) {
+      torn_.head.push_back(add_of_model(b, src, 0, pieces() - 1));
+      src = dst_of(torn_.head.back());
+    }
+  }
+
+  /// y and F_j(d) have the gradient of u; d has that of u_{j-1} where nobody else reads u_{j-1}.
+  void share_diffs() {
+    std::vector<int>& diffs = torn_.network.diffs;
+    diffs.resize(torn_.network.tensors.size());
+    std::iota(diffs.begin(), diffs.end(), 0);
+    const auto share = [&](int tensor, int with) {
+      diffs[static_cast<std::size_t>(tensor)] = with;
+    };
+    for (int sweep = 0; sweep < torn_.sweeps(); ++sweep) {
+      for (int piece = 1; piece < pieces(); ++piece) {
+        const TornCell& here = torn_.cell(sweep, piece);
+        if (here.sum < 0) continue;
+        share(here.y, here.u);
+        const int before = torn_.cell(sweep, piece - 1).u;
+        const bool only_reader = !torn_.has(sweep + 1, piece);
+        const int correction = here.coarse < 0 ? here.d : dst_of(here.coarse);
+        share(correction, here.u);
+        // Of the identity d has that of u already, and so u_{j-1} takes it from d.
+        if (only_reader) {
+          here.coarse < 0 ? share(before, here.u) : share(here.d, before);
+        }
+      }
+    }
+    for (int& of : diffs) {
+      while (diffs[static_cast<std::size_t>(of)] != of) of = diffs[static_cast<std::size_t>(of)];
+    }
+  }
+
+  const TornChain& chain_;
+  const Tearing& tearing_;
+  Sweeping sweeping_;
+  TornNetwork torn_;
+  std::map<int, int> homes_;  ///< block of the model -> its first block here
+  std::vector<int> coarse_;   ///< by piece: the first block of F_j
+};
+
+}  // namespace
+
+TornNetwork tear_network(const TornChain& chain, const Tearing& tearing, int sweeps,
+                         Sweeping sweeping) {
+  return Builder(chain, tearing, sweeps, sweeping).run();
+}
+
+}  // namespace plait

@@ -1,0 +1,67 @@
+#include "strategy/reductions.hpp"
+
+namespace plait {
+
+std::vector<Bucket> gradient_buckets(const Network& network, const std::vector<int>& blocks,
+                                     std::int64_t bucket_bytes, int wire_bytes) {
+  std::vector<Bucket> buckets;
+  Bucket open{.payload = Payload::gradient, .blocks = {}};
+  std::int64_t bytes = 0;
+  for (const int block : blocks) {
+    const std::int64_t parameters = network.blocks[static_cast<std::size_t>(block)].parameters;
+    if (parameters == 0) continue;
+    open.blocks.push_back(block);
+    bytes += parameters * wire_bytes;
+    if (bytes < bucket_bytes) continue;
+    buckets.push_back(std::move(open));
+    open = {.payload = Payload::gradient, .blocks = {}};
+    bytes = 0;
+  }
+  if (!open.blocks.empty()) buckets.push_back(std::move(open));
+  return buckets;
+}
+
+Bucket state_bucket(const Network& network, const std::vector<int>& blocks) {
+  Bucket state{.payload = Payload::state, .blocks = {}};
+  for (const int block : blocks) {
+    if (network.blocks[static_cast<std::size_t>(block)].state > 0) state.blocks.push_back(block);
+  }
+  return state;
+}
+
+void OverlappedReductions::append(TaskKind kind, int index) {
+  tasks_.push_back({.kind = kind, .group = range_.group, .bucket = index});
+}
+
+void OverlappedReductions::state_ready() {
+  if (started_ < range_.last && bucket(started_).payload == Payload::state) start();
+}
+
+void OverlappedReductions::gradient_ready(int block) {
+  if (started_ < range_.last && bucket(started_).blocks.back() == block) start();
+}
+
+void OverlappedReductions::start() {
+  append(TaskKind::reduce_start, started_++);
+  if (started_ >= range_.first + 2) append(TaskKind::reduce_sum, summed_++);
+  if (started_ >= range_.first + 3) finish();
+}
+
+void OverlappedReductions::drain() {
+  while (summed_ < started_) {
+    append(TaskKind::reduce_sum, summed_++);
+    if (finished_ + 1 < summed_) finish();
+  }
+  while (finished_ < started_) finish();
+}
+
+void OverlappedReductions::finish() {
+  const int index = finished_++;
+  append(TaskKind::reduce_finish, index);
+  if (!update_at_once_ || bucket(index).payload != Payload::gradient) return;
+  for (const int block : bucket(index).blocks) {
+    tasks_.push_back({.kind = TaskKind::update, .block = block});
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,263 @@
+// Joins of two tensors, blocks that repeat others, shared gradients and messages of half the width:
+// what their tasks touch, and which plans are wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan/check.hpp"
+#include "plan/hand_made_joins.hpp"
+#include "plan/json.hpp"
+#include "plan/versions.hpp"
+
+namespace plait {
+namespace {
+
+using hand_made::erase;
+using hand_made::join_back;
+using hand_made::joined;
+using hand_made::joined_on_two;
+using hand_made::message;
+using hand_made::position;
+using hand_made::repeated;
+using hand_made::task;
+using hand_made::tasks_of;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> words(const Plan& plan, const Task& one) {
+  std::vector<std::string> list;
+  for (const Access& access : accesses(plan, one)) {
+    list.push_back(std::string(access.writes ? "write " : "read ") +
+                   std::string(name_of(access.value.role)) + " " +
+                   std::to_string(access.value.index));
+  }
+  return list;
+}
+
+void expect_fault(const Plan& plan, const std::string& part) {
+  EXPECT_THAT(faults(plan), Contains(HasSubstr(part)));
+}
+
+TEST(Joins, GoodPlansHaveNoFault) {
+  for (const Plan& plan : {joined(), joined_on_two(false), joined_on_two(true), repeated()}) {
+    EXPECT_THAT(faults(plan), IsEmpty()) << plan.strategy << ", " << plan.workers() << " workers";
+  }
+}
+
+TEST(Joins, ReadTwoTensorsAndNoWeights) {
+  const Plan plan = joined();
+  EXPECT_THAT(words(plan, {.kind = TaskKind::forward, .block = 3}),
+              UnorderedElementsAre("read tensor 2", "read tensor 1", "write tensor 4"));
+  EXPECT_THAT(words(plan, {.kind = TaskKind::forward, .block = 5}),
+              UnorderedElementsAre("read tensor 3", "read tensor 5", "write tensor 6"));
+}
+
+TEST(Joins, AddToTheGradientOfOneOfTheTwo) {
+  const Plan plan = joined();
+  // that of tensor 4 is that of tensor 2
+  EXPECT_THAT(words(plan, join_back(3, 1)),
+              UnorderedElementsAre("read diff 2", "read diff 1", "write diff 1"));
+}
+
+TEST(Joins, OthersSeeTheSharedGradient) {
+  const Plan plan = joined();
+  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_data, .block = 4}),
+              UnorderedElementsAre("read diff 6", "read saved 4", "read tensor 4", "read weights 4",
+                                   "write diff 2", "write pending 4"));
+  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_weights, .block = 2}),
+              UnorderedElementsAre("read diff 6", "read tensor 1", "read pending 2", "read saved 2",
+                                   "write gradient 2"));
+  EXPECT_THAT(words(plan, {.kind = TaskKind::send, .role = Role::diff, .tensor = 4, .peer = 0}),
+              UnorderedElementsAre("read diff 2"));
+}
+
+TEST(Joins, OfUnequalSizesAreAFault) {
+  Plan plan = joined();
+  plan.network.tensors[1] = 17;
+  expect_fault(plan, "residual joins tensors of 16 and 17 elements to one of 16");
+  plan = joined();
+  plan.network.blocks[5].other = 8;
+  expect_fault(plan, "sum joins tensor 8, but there are 8");
+}
+
+TEST(Joins, HaveNoWeights) {
+  for (const TaskKind kind : {TaskKind::update, TaskKind::backward_weights}) {
+    Plan plan = joined();
+    tasks_of(plan, 0).push_back({.kind = kind, .block = 5});
+    expect_fault(plan, "a join has no weights");
+  }
+}
+
+TEST(Joins, BackwardIsForOneOfTheTwo) {
+  for (const int tensor : {-1, 0, 4, 6}) {
+    Plan plan = joined();
+    task(plan, 0, TaskKind::backward_data, 3).tensor = tensor;
+    expect_fault(plan, "is none of the two that are joined");
+  }
+  Plan plan = joined();
+  task(plan, 0, TaskKind::backward_data, 3).tensor = 2;
+  expect_fault(plan, "tensor 2 has the gradient of tensor 4 already");
+}
+
+TEST(Joins, AddToAGradientThatIsThere) {
+  // before back has written the gradient of its input there is nothing to subtract from
+  Plan plan = joined();
+  hand_made::move_to(plan, 0, position(plan, 0, TaskKind::backward_data, 3),
+                     position(plan, 0, TaskKind::backward_data, 2));
+  expect_fault(plan, "the gradient of tensor 1");
+}
+
+TEST(Joins, ComeAfterBothTensors) {
+  for (const int missing : {0, 1}) {
+    Plan plan = joined();
+    erase(plan, 0, TaskKind::forward, missing);
+    expect_fault(plan, missing == 0 ? "tensor 1" : "tensor 2");
+  }
+}
+
+TEST(SharedGradients, AreOfTensorsOfOneSize) {
+  Plan plan = joined();
+  plan.network.diffs[3] = 7;
+  expect_fault(plan, "tensor 3 cannot have the gradient of tensor 7");
+  plan = joined();
+  plan.network.diffs[3] = 4;  // which has that of another one itself
+  expect_fault(plan, "tensor 3 cannot have the gradient of tensor 4");
+  for (const int nowhere : {-1, 8}) {
+    plan = joined();
+    plan.network.diffs[3] = nowhere;
+    expect_fault(plan, "tensor 3 cannot have the gradient of tensor");
+  }
+  plan = joined();
+  plan.network.diffs.pop_back();
+  expect_fault(plan, "7 tensors have gradients, but there are 8");
+}
+
+TEST(Repeats, UseWeightsGradientAndStateOfTheEarlierBlock) {
+  const Plan plan = repeated();
+  EXPECT_THAT(words(plan, {.kind = TaskKind::forward, .block = 1}),
+              UnorderedElementsAre("read tensor 1", "read weights 0", "read state 0",
+                                   "write state 0", "write tensor 2", "write saved 1"));
+  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_data, .block = 1}),
+              UnorderedElementsAre("read diff 2", "read saved 1", "read tensor 1", "read weights 0",
+                                   "write diff 1", "write pending 1"));
+  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_weights, .block = 1}),
+              UnorderedElementsAre("read diff 2", "read tensor 1", "read pending 1", "read saved 1",
+                                   "write gradient 0"));
+  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_weights, .accumulate = true, .block = 1}),
+              UnorderedElementsAre("read diff 2", "read tensor 1", "read pending 1", "read saved 1",
+                                   "write partial 0", "read gradient 0", "write gradient 0"));
+  EXPECT_EQ(plan.network.parameters(), 32 + 40);
+  EXPECT_EQ(plan.network.home_of(1), 0);
+  EXPECT_EQ(owners(plan)[0], 0);
+  EXPECT_EQ(state_owners(plan)[0], 0);
+}
+
+TEST(Repeats, AreOfAnEarlierBlockWithWeightsOfItsOwn) {
+  for (const int of : {1, 2, 3}) {
+    Plan plan = repeated();
+    plan.network.blocks[1].repeats = of;
+    expect_fault(plan, "block body#2 repeats block " + std::to_string(of));
+  }
+  Plan plan = repeated();
+  plan.network.blocks[2].repeats = 1;
+  expect_fault(plan, "block fc repeats block 1");
+}
+
+TEST(Repeats, AreNotUpdated) {
+  Plan plan = repeated();
+  tasks_of(plan, 0).push_back({.kind = TaskKind::update, .block = 1});
+  expect_fault(plan, "the weights are those of block 0; only that one is updated");
+}
+
+TEST(Repeats, MoveTheStatisticsOnceAndBeginTheGradientOnce) {
+  Plan plan = repeated();
+  task(plan, 0, TaskKind::forward, 0).accumulate = false;
+  expect_fault(plan, "moves the running statistics a second time");
+  plan = repeated();
+  task(plan, 0, TaskKind::backward_weights, 0).accumulate = false;
+  EXPECT_THAT(faults(plan), Not(IsEmpty()));
+}
+
+TEST(Repeats, WithoutAnUpdateOfTheEarlierOneAreForgotten) {
+  Plan plan = repeated();
+  erase(plan, 0, TaskKind::update, 0);
+  EXPECT_THAT(faults(plan), Not(IsEmpty()));
+}
+
+TEST(HalfMessages, HaveHalfTheBytes) {
+  const Plan whole = joined_on_two(false);
+  const Plan half = joined_on_two(true);
+  for (int worker = 0; worker < 2; ++worker) {
+    const auto& tasks = whole.programs[static_cast<std::size_t>(worker)].tasks;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const Task& other = half.programs[static_cast<std::size_t>(worker)].tasks[i];
+      EXPECT_EQ(wire_bytes(whole, worker, tasks[i]), 2 * wire_bytes(half, worker, other));
+      if (other.kind == TaskKind::send) {
+        EXPECT_EQ(wire_bytes(half, worker, other), 2 * 16 * 8);
+      }
+    }
+  }
+}
+
+TEST(HalfMessages, ArePackedOnBothSides) {
+  Plan plan = joined_on_two(true);
+  const Task send = message(plan, 0, TaskKind::send, Role::tensor);
+  const Task receive = message(plan, 1, TaskKind::receive, Role::tensor);
+  const Task back = message(plan, 1, TaskKind::send, Role::diff);
+  const auto packed = [](const Task& one) { return std::to_string(packed_index(one)); };
+  EXPECT_THAT(words(plan, send),
+              UnorderedElementsAre("read tensor 2", "write packed " + packed(send)));
+  EXPECT_THAT(words(plan, receive),
+              UnorderedElementsAre("write packed " + packed(receive), "write tensor 2"));
+  EXPECT_THAT(words(plan, back),
+              UnorderedElementsAre("read diff 2", "write packed " + packed(back)));
+  EXPECT_NE(packed_index(send), packed_index(back));
+  for (const Task& one : {send, receive, back}) EXPECT_EQ(packed_tensor(packed_index(one)), 2);
+}
+
+TEST(HalfMessages, InDifferentWidthsAreAFault) {
+  for (const Role role : {Role::tensor, Role::diff}) {
+    Plan plan = joined_on_two(true);
+    message(plan, role == Role::tensor ? 0 : 1, TaskKind::send, role).half = false;
+    expect_fault(plan, "sends it in another width");
+    plan = joined_on_two(false);
+    message(plan, role == Role::tensor ? 1 : 0, TaskKind::receive, role).half = true;
+    expect_fault(plan, "sends it in another width");
+  }
+}
+
+TEST(HalfMessages, AreOfTensorsAndGradientsOnly) {
+  Plan plan = hand_made::lent_backward();
+  for (const Role role : {Role::saved, Role::pending, Role::weights}) {
+    Plan copy = plan;
+    for (int worker = 0; worker < 2; ++worker) {
+      for (Task& one : tasks_of(copy, worker)) {
+        const bool travels = one.kind == TaskKind::send || one.kind == TaskKind::receive;
+        if (travels && one.role == role) one.half = true;
+      }
+    }
+    expect_fault(copy, "only whole tensors and their gradients travel as bf16");
+  }
+}
+
+TEST(Joins, AreInTheHashAndInJson) {
+  const Network net = hand_made::joined_network();
+  const auto differs = [&](auto change) {
+    Network other = net;
+    change(other.blocks);
+    EXPECT_NE(network_hash(other), network_hash(net));
+  };
+  differs([](auto& blocks) { blocks[3].subtracts = false; });
+  differs([](auto& blocks) { std::swap(blocks[5].src, blocks[5].other); });
+  Network again = repeated().network;
+  const std::string repeats = network_hash(again);
+  again.blocks[1].repeats = -1;
+  EXPECT_NE(network_hash(again), repeats);
+  EXPECT_THAT(to_json(joined_on_two(true)),
+              AllOf(HasSubstr("\"subtracts\""), HasSubstr("\"half\"")));
+}
+
+}  // namespace
+}  // namespace plait

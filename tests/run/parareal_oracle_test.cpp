@@ -1,0 +1,247 @@
+// parareal against its formulas in a plain loop, and against itself on other workers: bit for bit.
+#include <gmock/gmock.h>
+
+#include "run/noise_images.hpp"
+#include "run/plain_parareal.hpp"
+#include "run/solo_worker.hpp"
+#include "run/training.hpp"
+
+namespace plait {
+namespace {
+
+using testing::IsEmpty;
+
+struct Torn {
+  std::string model;
+  int pieces = 2;
+  CoarseKind coarse = CoarseKind::block;
+};
+
+std::ostream& operator<<(std::ostream& out, const Torn& one) {
+  return out << one.model << " in " << one.pieces << ", " << name_of(one.coarse);
+}
+
+Batch random_batch(const Shape& sample, std::int64_t size, std::uint64_t seed) {
+  Batch batch{.images = random_tensor(sample.with_front(size), seed),
+              .targets = Tensor(Shape{size})};
+  Rng rng(seed, Purpose::test, 1);
+  for (float& target : batch.targets.floats()) target = static_cast<float>(rng.below(10));
+  return batch;
+}
+
+ModelSpec model_of(const std::string& name) {
+  const bool gray = name == "lenet" || name.starts_with("mlp");
+  return make_model(name, gray ? Shape{1, 28, 28} : Shape{3, 32, 32}, 10);
+}
+
+/// Several steps of the engine and of the plain loop, from the same random weights.
+void expect_oracle(const Torn& one) {
+  constexpr std::int64_t kBatch = 4;
+  SCOPED_TRACE(testing::PrintToString(one));
+  const ModelSpec model = model_of(one.model);
+  const Network network = make_network(model);
+  const Machine alone;
+  SoloWorker engine(make_plan("parareal", {.network = network,
+                                           .machine = alone,
+                                           .batch = kBatch,
+                                           .tear = {.pieces = one.pieces, .coarse = one.coarse}}),
+                    {.optimizer = {.kind = "sgd", .momentum = 0.9}});
+  std::vector<std::string> names;
+  for (const NamedTensor& weight : engine.parameters().export_weights()) {
+    names.push_back(weight.name);
+  }
+  const auto tearing = tearing_of(TornChain(network), names);
+  ASSERT_TRUE(tearing);
+  ASSERT_EQ(tearing->pieces(), one.pieces);
+  PlainParareal plain(model, *tearing, kBatch);
+  const std::vector<NamedTensor> begin = random_weights(engine.plan().network);
+  engine.parameters().import_weights(begin, "test");
+  plain.set_weights(begin);
+  ASSERT_THAT(differing(begin, plain.weights()), IsEmpty());
+  for (std::uint64_t step = 0; step < 4; ++step) {
+    const Batch batch = random_batch(model.input, kBatch, step);
+    const double loss = engine.step(batch, 0.01).sum;
+    EXPECT_EQ(loss, plain.step(batch, 0.01)) << "step " << step;
+    ASSERT_TRUE(std::isfinite(loss));
+  }
+  const std::vector<NamedTensor> end = engine.parameters().export_weights();
+  EXPECT_EQ(end.size(), plain.weights().size());
+  EXPECT_THAT(differing(end, plain.weights()), IsEmpty());
+  // everything has learned, the coarse parts too
+  EXPECT_EQ(differing(begin, end).size(), begin.size());
+}
+
+TEST(PararealOracle, TheEngineHasTheBitsOfTheFormulas) {
+  for (const int pieces : {2, 3}) {
+    for (const CoarseKind coarse : {CoarseKind::block, CoarseKind::conv, CoarseKind::identity}) {
+      expect_oracle({"mlp:32-32-32-32", pieces, coarse});
+      expect_oracle({"resnet20", pieces, coarse});
+    }
+    expect_oracle({"mlp:64-32-16-8", pieces});
+    expect_oracle({"mlp:64-32-16-8", pieces, CoarseKind::conv});
+  }
+  expect_oracle({"lenet", 2});
+  expect_oracle({"lenet", 2, CoarseKind::conv});
+}
+
+TEST(PararealOracle, OfManyPiecesToo) {
+  expect_oracle({"mlp:32-32-32-32-32-32", 6});
+  expect_oracle({"mlp:32-32-32-32-32-32", 6, CoarseKind::identity});
+  expect_oracle({"resnet20", 6});
+}
+
+class PararealBits : public TrainTest {
+ protected:
+  TrainConfig torn(int pieces, int workers) const {
+    TrainConfig config = small();
+    config.model = "mlp:32-32-32-32";
+    config.strategy = "parareal";
+    config.pieces = std::to_string(pieces);
+    config.workers = workers;
+    config.threads = 1;
+    config.batch = 16;
+    config.train_limit = 150;  // nine of 16 and one of 6
+    config.test_limit = 16;
+    config.epochs = 1;
+    config.checkpoint_every = 0;
+    config.stall_seconds = 10;
+    return config;
+  }
+  TrainConfig images(int pieces, int workers) const {
+    TrainConfig config = torn(pieces, workers);
+    config.model = "resnet20";
+    config.data = noise_images(folder_);
+    config.train_limit = 64;
+    config.steps = 3;
+    return config;
+  }
+  static std::string hash(const TrainConfig& config) { return run(config).weights_hash; }
+};
+
+TEST_F(PararealBits, AreTheSameOnAnyNumberOfWorkers) {
+  for (const char* coarse : {"block", "conv", "identity"}) {
+    for (int sweeps = 1; sweeps <= 3; ++sweeps) {
+      for (const int microbatches : {1, 3}) {
+        std::vector<std::string> hashes;
+        for (int workers = 1; workers <= 3; ++workers) {
+          TrainConfig config = torn(3, workers);
+          config.coarse = coarse;
+          config.sweeps = sweeps;
+          config.microbatches = microbatches;
+          hashes.push_back(hash(config));
+        }
+        EXPECT_THAT(hashes, testing::Each(hashes.front()))
+            << coarse << ", " << sweeps << " sweeps, " << microbatches << " microbatches";
+      }
+    }
+  }
+}
+
+TEST_F(PararealBits, OfImagesToo) {
+  for (const int sweeps : {1, 2, 3}) {
+    std::vector<std::string> hashes;
+    for (int workers = 1; workers <= 3; ++workers) {
+      TrainConfig config = images(3, workers);
+      config.sweeps = sweeps;
+      config.microbatches = sweeps == 1 ? 3 : 1;
+      hashes.push_back(hash(config));
+    }
+    EXPECT_THAT(hashes, testing::Each(hashes.front())) << sweeps << " sweeps";
+  }
+}
+
+TEST_F(PararealBits, DependOnSweepsPiecesAndKind) {
+  std::vector<std::string> hashes;
+  const auto add = [&](int pieces, int sweeps, const char* coarse) {
+    TrainConfig config = torn(pieces, 1);
+    config.sweeps = sweeps;
+    config.coarse = coarse;
+    hashes.push_back(hash(config));
+  };
+  add(2, 1, "block");
+  add(3, 1, "block");
+  add(3, 2, "block");
+  add(3, 3, "block");
+  add(3, 1, "conv");
+  add(3, 1, "identity");
+  std::ranges::sort(hashes);
+  EXPECT_EQ(std::ranges::adjacent_find(hashes), hashes.end());
+  EXPECT_EQ(hash(torn(3, 2)), hash(torn(3, 2)));
+}
+
+TEST_F(PararealBits, ResumedAreThoseOfTheWholeRun) {
+  for (const int sweeps : {1, 2}) {
+    TrainConfig config = images(3, 3);
+    config.steps = 0;
+    config.epochs = 2;
+    config.checkpoint_every = 2;
+    config.sweeps = sweeps;
+    const TrainResult whole = run(config);
+    config.run_dir = (folder_ / std::to_string(sweeps)).string();
+    config.steps = 3;
+    run(config);
+    config.steps = 0;
+    config.resume = true;
+    config.workers = 2;  // as many pieces, whoever computes them
+    const TrainResult resumed = run(config);
+    EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << sweeps;
+    EXPECT_EQ(resumed.test_loss, whole.test_loss) << sweeps;
+  }
+}
+
+TEST_F(PararealBits, OfReplicasAreThoseOfTheirAverage) {
+  const auto with_replicas = [](TrainConfig config, int workers) {
+    config.replicas = 2;
+    config.workers = 2 * workers;
+    return hash(config);
+  };
+  for (const int sweeps : {1, 2}) {
+    for (const int microbatches : {1, 2}) {
+      TrainConfig config = torn(3, 1);
+      config.sweeps = sweeps;
+      config.microbatches = microbatches;
+      const std::string one = with_replicas(config, 1);
+      EXPECT_EQ(with_replicas(config, 2), one) << sweeps << ", " << microbatches;
+      EXPECT_EQ(with_replicas(config, 3), one) << sweeps << ", " << microbatches;
+    }
+  }
+  TrainConfig config = torn(4, 1);  // as many as possible: there is one way to tear it
+  config.train_limit = 160;
+  const std::string both = with_replicas(config, 2);
+  config.microbatches = 2;  // the gradients of two halves, added
+  EXPECT_EQ(hash(config), both);
+  EXPECT_EQ(with_replicas(images(3, 1), 2), with_replicas(images(3, 1), 1));
+}
+
+TEST_F(PararealBits, HalfNumbersOnTheWireStayNear) {
+  for (TrainConfig config : {torn(3, 3), images(3, 3)}) {
+    config.epochs = 3;
+    const TrainResult whole = run(config);
+    config.residual_wire = "bf16";
+    const TrainResult half = run(config);
+    EXPECT_NE(half.weights_hash, whole.weights_hash) << config.model;
+    EXPECT_NEAR(half.train_loss, whole.train_loss, 0.02 * whole.train_loss) << config.model;
+    EXPECT_EQ(2 * half.bytes_sent, whole.bytes_sent) << config.model;
+    EXPECT_EQ(run(config).weights_hash, half.weights_hash) << config.model;
+    config.workers = 1;  // nothing travels
+    TrainConfig alone = config;
+    alone.residual_wire = "fp32";
+    EXPECT_EQ(hash(config), hash(alone)) << config.model;
+  }
+}
+
+TEST_F(PararealBits, ResidualsAreTheSameOnAnyNumberOfWorkers) {
+  const TrainResult one = run(images(3, 1));
+  const TrainResult three = run(images(3, 3));
+  ASSERT_EQ(one.residuals.size(), 2U);
+  ASSERT_EQ(three.residuals.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(one.residuals[i].name, three.residuals[i].name);
+    EXPECT_DOUBLE_EQ(one.residuals[i].value, three.residuals[i].value);
+    EXPECT_GT(one.residuals[i].value, 0);
+  }
+  EXPECT_EQ(one.test_loss, three.test_loss);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,215 @@
+// Sweeps: after as many as there are pieces the torn network is the serial one, bit for bit,
+// whatever its coarse parts.
+#include <gmock/gmock.h>
+#include <omp.h>
+
+#include "model/shapes.hpp"
+#include "run/noise_images.hpp"
+#include "run/torn_testing.hpp"
+#include "run/training.hpp"
+
+namespace plait {
+namespace {
+
+constexpr std::int64_t kBatch = 2;
+
+const std::vector<CoarseKind>& kinds() {
+  static const std::vector<CoarseKind> all{CoarseKind::block, CoarseKind::conv,
+                                           CoarseKind::identity};
+  return all;
+}
+
+/// Nothing where the kind does not fit.
+std::optional<Tearing> try_tear(const Network& network, int pieces, CoarseKind kind) {
+  try {
+    return tearing_for(network, pieces, kind);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+Tensor images_for(const Network& network) {
+  return random_tensor(network.input.with_front(kBatch), 3);
+}
+
+class SerialTwin : public testing::TestWithParam<const char*> {};
+
+TEST_P(SerialTwin, IsWhatAsManySweepsAsPiecesGive) {
+  const Network network = network_of(GetParam());
+  const Tensor images = images_for(network);
+  const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
+  EXPECT_TRUE(std::ranges::all_of(wanted, [](float x) { return std::isfinite(x) && x != 0; }));
+  for (const int pieces : {2, 3, 6}) {
+    for (const CoarseKind kind : kinds()) {
+      const bool large = network.parameters() > 1'000'000;  // takes long to make
+      if (kind != CoarseKind::block && large) continue;
+      const auto tearing = try_tear(network, pieces, kind);
+      if (!tearing) continue;
+      SCOPED_TRACE(fmt::format("{} pieces, {}", pieces, name_of(kind)));
+      const auto logits = [&](int sweeps) {
+        return Evaluated(torn_network(network, *tearing, sweeps).network, kBatch).logits(images);
+      };
+      EXPECT_TRUE(equal_bits(logits(pieces), wanted));
+      if (large && pieces > 2) continue;
+      EXPECT_FALSE(equal_bits(logits(pieces - 1), wanted)) << "the test sees nothing";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SerialTwin,
+                         testing::Values("mlp:32-32-32-32-32-32", "vgg11", "resnet20", "resnet164"),
+                         [](const auto& one) {
+                           const std::string name = one.param;
+                           return name.substr(0, name.find(':'));
+                         });
+
+TEST(Sweeping, LeavingOutWhatIsNotNeededChangesNothing) {
+  for (const char* name : {"mlp:32-32-32-32-32-32", "resnet20"}) {
+    const Network network = network_of(name);
+    const Tensor images = images_for(network);
+    for (const int pieces : {2, 3, 6}) {
+      for (const CoarseKind kind : kinds()) {
+        const auto tearing = try_tear(network, pieces, kind);
+        if (!tearing) continue;
+        for (int sweeps = 1; sweeps <= pieces; ++sweeps) {
+          const auto logits = [&](Sweeping sweeping) {
+            return Evaluated(torn_network(network, *tearing, sweeps, sweeping).network, kBatch)
+                .logits(images);
+          };
+          EXPECT_TRUE(equal_bits(logits(Sweeping::needed), logits(Sweeping::all)))
+              << name << ", " << pieces << " pieces, " << sweeps << " sweeps, " << name_of(kind);
+        }
+      }
+    }
+  }
+}
+
+TEST(Sweeping, TheFirstInterfacesAreExactAndTheOthersNot) {
+  for (const char* name : {"mlp:32-32-32-32-32-32", "resnet20"}) {
+    const Network network = network_of(name);
+    const Tensor images = images_for(network);
+    constexpr int kPieces = 6;
+    const Tearing tearing = tearing_for(network, kPieces);
+    for (int sweeps = 1; sweeps <= kPieces; ++sweeps) {
+      const TornNetwork torn = torn_network(network, tearing, sweeps);
+      Evaluated evaluated(torn.network, kBatch);
+      evaluated.logits(images);
+      const std::vector<ResidualSums> sums = evaluated.residuals();
+      // u_j is right in sweep j and stays, so that in sweep k nothing changes in front of piece k
+      for (int piece = 1; piece < kPieces; ++piece) {
+        const TornCell& cell = torn.cell(sweeps - 1, piece);
+        const ResidualSums& one = sums[static_cast<std::size_t>(cell.difference)];
+        SCOPED_TRACE(fmt::format("{}, sweep {}, piece {}", name, sweeps, piece + 1));
+        EXPECT_EQ(one.residual() == 0, piece + 1 <= sweeps);
+        EXPECT_GT(one.other, 0);
+      }
+    }
+  }
+}
+
+TEST(Sweeping, ALinearNetworkWithExactCoarsePartsIsSerialInOneSweep) {
+  ModelSpec model{.name = "line", .input = {24}, .blocks = {}};
+  for (const std::int64_t width : {32, 16, 48, 24, 20, 10}) {
+    model.blocks.emplace_back(BlockSpec{.name = fmt::format("l{}", width), .nodes = {}})
+        .then("linear", LinearSpec{.out_features = width, .bias = false});
+  }
+  const Network network = make_network(model);
+  const Tensor images = images_for(network);
+  const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
+  const Tearing tearing = tearing_for(network, 5, CoarseKind::conv);
+  const Network torn = torn_network(network, tearing, 1).network;
+  const std::vector<NamedTensor> random = random_weights(torn);
+  std::vector<NamedTensor> weights = random;
+  int copied = 0;
+  for (NamedTensor& one : weights) {
+    const std::size_t at = one.name.find(".coarse.");
+    if (at == std::string::npos) continue;
+    const auto block =
+        std::ranges::find(random, one.name.substr(0, at) + ".linear.weight", &NamedTensor::name);
+    ASSERT_NE(block, random.end()) << one.name;
+    one.tensor = block->tensor;
+    ++copied;
+  }
+  EXPECT_EQ(copied, 4);
+  const auto distance = [&](const std::vector<NamedTensor>& with) {
+    const std::vector<float> logits = Evaluated(torn, kBatch, with).logits(images);
+    double most = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      most = std::max(most, std::abs(static_cast<double>(logits[i]) - wanted[i]));
+    }
+    return most;
+  };
+  EXPECT_LT(distance(weights), 1e-5);
+  EXPECT_GT(distance(random), 1e-2) << "the test sees nothing";
+}
+
+TEST(Sweeping, EveryCoarsePartMapsZeroToZero) {
+  const std::vector<std::pair<Shape, Shape>> pairs{{{16, 8, 8}, {16, 8, 8}},
+                                                   {{16, 8, 8}, {32, 4, 4}},
+                                                   {{3, 32, 32}, {20, 4, 4}},
+                                                   {{20, 7, 7}, {50, 3, 3}},
+                                                   {{8, 8, 8}, {8, 1, 1}},
+                                                   {{32}, {32}},
+                                                   {{32}, {10}},
+                                                   {{5, 4, 4}, {40}}};
+  omp_set_num_threads(1);
+  for (const auto& [src, dst] : pairs) {
+    for (const CoarseKind kind : {CoarseKind::block, CoarseKind::conv}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", name_of(kind), src, dst));
+      ModelSpec model{.name = "probe", .input = src, .blocks = {}};
+      model.blocks.push_back(coarse_block("f", kind, src, dst));
+      if (dst.rank() == 3) {
+        model.blocks.emplace_back(BlockSpec{.name = "flat", .nodes = {}})
+            .then("flatten", FlattenSpec{});
+      }
+      const Network network = make_network(model);
+      Evaluated probe(network, kBatch);
+      const auto is_zero = [](float x) { return x == 0; };
+      const auto of_zeros = probe.logits(Tensor(src.with_front(kBatch)));
+      EXPECT_TRUE(std::ranges::all_of(of_zeros, is_zero));
+      EXPECT_FALSE(std::ranges::all_of(probe.logits(images_for(network)), is_zero));
+    }
+  }
+}
+
+class SweepTraining : public TrainTest {};
+
+TEST_F(SweepTraining, WithAsManySweepsAsPiecesIsTheSerialOne) {
+  for (const char* model : {"mlp:32-32-32-32", "lenet", "resnet20"}) {
+    TrainConfig config = small();
+    config.model = model;
+    config.threads = 1;
+    config.batch = 16;
+    config.epochs = 2;
+    config.train_limit = 64;
+    config.test_limit = 16;
+    config.checkpoint_every = 0;
+    config.weight_decay = 1e-3;
+    if (config.model == "resnet20") config.data = noise_images(folder_);
+    config.run_dir = (folder_ / (config.model.substr(0, 3) + "-serial")).string();
+    const TrainResult serial = run(config);
+    const auto serial_weights = read_safetensors(weights_of_run(config.run_dir)).tensors;
+    config.strategy = "parareal";
+    for (const int pieces : {2, 3}) {
+      if (config.model == "lenet" && pieces > 2) continue;  // it has one place
+      config.pieces = std::to_string(pieces);
+      config.sweeps = pieces;
+      config.workers = pieces;
+      config.run_dir = (folder_ / fmt::format("{}-{}", config.model.substr(0, 3), pieces)).string();
+      const TrainResult torn = run(config);
+      SCOPED_TRACE(fmt::format("{} in {}", model, pieces));
+      EXPECT_EQ(torn.train_loss, serial.train_loss);
+      EXPECT_EQ(torn.test_loss, serial.test_loss);
+      EXPECT_EQ(torn.test_accuracy, serial.test_accuracy);
+      const auto weights = read_safetensors(weights_of_run(config.run_dir)).tensors;
+      EXPECT_GT(weights.size(), serial_weights.size());
+      EXPECT_THAT(differing(serial_weights, weights), testing::IsEmpty());
+      config.sweeps = 1;
+      config.run_dir = "none";
+      EXPECT_NE(run(config).train_loss, serial.train_loss) << "the test sees nothing";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,258 @@
+// The oracle of parareal: the formulas written down as plainly as possible, on one thread, with
+// nothing of plans, workers or torn networks. One sweep:
+//
+//   x_1 = image,  x_j = C_j(image),  y_j = g_j(x_j)
+//   u_1 = y_1,    u_j = y_j + F_j(u_{j-1} - x_j),     logits = h(u_N)
+//   lambda_N = h'^T dL,  lambda_{j-1} = F_j'^T lambda_j
+//   g_j is seeded with lambda_j;  C_j receives g_j'^T lambda_j - lambda_{j-1}
+#pragma once
+
+#include <omp.h>
+
+#include <optional>
+
+#include "data/batch.hpp"
+#include "layers/block.hpp"
+#include "model/shapes.hpp"
+#include "optim/loss.hpp"
+#include "optim/optimizer.hpp"
+#include "run/torn_testing.hpp"
+
+namespace plait {
+
+/// A block with all its memory, which learns by itself.
+class PlainPart {
+ public:
+  PlainPart(const BlockSpec& spec, const TensorDesc& src, bool wants_diff_src,
+            std::optional<Layout> dst_layout = {})
+      : block_(spec, src, {.wants_diff_src = wants_diff_src, .dst_layout = dst_layout}),
+        dst_(block_.dst_desc()),
+        diff_src_(block_.src_desc()),
+        saved_(bytes(block_.saved_bytes())),
+        pending_(bytes(block_.pending_bytes())),
+        scratch_(bytes(block_.scratch_bytes())) {
+    for (Tensor* array : {&weights_, &gradient_, &momentum_}) {
+      *array = Tensor(Shape{std::max<std::int64_t>(1, block_.weights_size())});
+    }
+    state_ = Tensor(Shape{std::max<std::int64_t>(1, block_.state_size())});
+    args_ = {.dst = dst_.floats().data(),
+             .diff_src = wants_diff_src ? diff_src_.floats().data() : nullptr,
+             .weights = weights_.floats().data(),
+             .diff_weights = gradient_.floats().data(),
+             .state = state_.floats().data(),
+             .saved = saved_.get(),
+             .pending = pending_.get(),
+             .scratch = scratch_.get(),
+             .training = true,
+             .randomness = {}};
+  }
+
+  const TensorDesc& desc() const { return block_.dst_desc(); }
+  std::span<float> diff_src() { return diff_src_.floats(); }
+
+  std::span<const float> forward(std::span<const float> src) {
+    args_.src = src.data();
+    block_.forward(args_);
+    return dst_.floats();
+  }
+  std::span<const float> backward(std::span<const float> diff_dst) {
+    args_.diff_dst = diff_dst.data();
+    block_.backward_data(args_);
+    block_.backward_weights(args_);
+    return diff_src_.floats();
+  }
+  void update(const Optimizer& optimizer, double rate, std::int64_t step) {
+    if (block_.weights_size() == 0) return;
+    optimizer.update({.weights = weights_.floats(),
+                      .result = weights_.floats(),
+                      .gradient = gradient_.floats(),
+                      .state = {momentum_.floats(), {}},
+                      .learning_rate = rate,
+                      .step = step});
+  }
+
+  void set_weights(const std::vector<NamedTensor>& weights) {
+    for (const BlockParameter& one : block_.parameters()) {
+      const auto found =
+          std::ranges::find(weights, block_.name() + "." + one.name, &NamedTensor::name);
+      ASSERT_NE(found, weights.end()) << block_.name() << "." << one.name;
+      block_.pack_parameter(one, found->tensor.floats().data(), place(one));
+    }
+  }
+  void append_to(std::vector<NamedTensor>& weights) {
+    for (const BlockParameter& one : block_.parameters()) {
+      Tensor plain(one.spec.shape);
+      block_.unpack_parameter(one, place(one), plain.floats().data());
+      weights.push_back({block_.name() + "." + one.name, plain});
+    }
+  }
+
+ private:
+  static std::shared_ptr<std::byte> bytes(std::size_t size) {
+    auto memory = allocate_bytes(size + 64);
+    std::fill_n(memory.get(), size + 64, std::byte{0});
+    return memory;
+  }
+  float* place(const BlockParameter& one) {
+    return (one.spec.trainable ? weights_ : state_).floats().data() + one.offset;
+  }
+
+  Block block_;
+  Tensor dst_;
+  Tensor diff_src_;
+  std::shared_ptr<std::byte> saved_;
+  std::shared_ptr<std::byte> pending_;
+  std::shared_ptr<std::byte> scratch_;
+  Tensor weights_;
+  Tensor gradient_;
+  Tensor momentum_;
+  Tensor state_;
+  BlockArgs args_;
+};
+
+class PlainParareal {
+ public:
+  /// Piece j begins with block first[j - 1] of the model, the head with block `head`.
+  PlainParareal(const ModelSpec& model, const Tearing& tearing, std::int64_t batch)
+      : batch_(batch), optimizer_(make_optimizer({.kind = "sgd", .momentum = 0.9})) {
+    omp_set_num_threads(1);
+    const std::vector<Shape> shapes = border_shapes(model);
+    const TensorDesc image = batch_desc(model.input, batch);
+    const std::size_t count = tearing.first.size();
+    const auto spec = [&](int b) -> const BlockSpec& {
+      return model.blocks[static_cast<std::size_t>(b)];
+    };
+    const auto shape = [&](int b) -> const Shape& { return shapes[static_cast<std::size_t>(b)]; };
+    pieces_.resize(count);
+    for (std::size_t j = 1; j < count; ++j) {  // they decide how the interfaces lie
+      const int first = tearing.first[j];
+      pieces_[j].enter.emplace(enter_block(enter_name(spec(first).name), model.input, shape(first)),
+                               image, false);
+    }
+    for (std::size_t j = 0; j < count; ++j) {
+      Piece& piece = pieces_[j];
+      const int first = tearing.first[j];
+      const int end = j + 1 < count ? tearing.first[j + 1] : tearing.head;
+      std::optional<Layout> behind;
+      if (j + 1 < count) {
+        behind = pieces_[j + 1].enter->desc().layout;
+      } else if (tearing.coarse == CoarseKind::identity) {
+        behind = piece.enter->desc().layout;
+      }
+      for (int b = first; b < end; ++b) {
+        const TensorDesc& src = b > first ? piece.body.back()->desc()
+                                : j > 0   ? piece.enter->desc()
+                                          : image;
+        piece.body.push_back(
+            std::make_unique<PlainPart>(spec(b), src, b > 0, b + 1 == end ? behind : std::nullopt));
+      }
+      const TensorDesc& y = piece.body.back()->desc();
+      piece.u = Tensor(y);
+      if (j == 0) continue;
+      piece.d = Tensor(piece.enter->desc());
+      if (tearing.coarse == CoarseKind::identity) continue;
+      piece.coarse.emplace(
+          coarse_block(coarse_name(spec(first).name), tearing.coarse, shape(first), shape(end)),
+          piece.enter->desc(), true, y.layout);
+    }
+    for (int b = tearing.head; b < static_cast<int>(model.blocks.size()); ++b) {
+      const bool last = b + 1 == static_cast<int>(model.blocks.size());
+      const TensorDesc& src = head_.empty() ? pieces_.back().u.desc() : head_.back()->desc();
+      head_.push_back(std::make_unique<PlainPart>(
+          spec(b), src, true, last ? std::optional(Layout::plain) : std::nullopt));
+    }
+  }
+
+  void set_weights(const std::vector<NamedTensor>& weights) {
+    each([&](PlainPart& part) { part.set_weights(weights); });
+  }
+  std::vector<NamedTensor> weights() {
+    std::vector<NamedTensor> all;
+    each([&](PlainPart& part) { part.append_to(all); });
+    return all;
+  }
+
+  /// One update; gives the sum of the losses before it.
+  double step(const Batch& batch, double rate) {
+    const std::span<const float> logits = forward(batch.images.floats());
+    Tensor diff(head_.back()->desc());
+    const double loss = compute_loss({},
+                                     {.logits = logits,
+                                      .targets = batch.targets.floats(),
+                                      .classes = diff.shape()[1],
+                                      .scale = 1.0 / static_cast<double>(batch_)},
+                                     diff.floats())
+                            .sum;
+    backward(diff.floats());
+    ++steps_;
+    each([&](PlainPart& part) { part.update(*optimizer_, rate, steps_); });
+    return loss;
+  }
+
+ private:
+  struct Piece {
+    std::optional<PlainPart> enter;                ///< C_j
+    std::vector<std::unique_ptr<PlainPart>> body;  ///< g_j
+    std::optional<PlainPart> coarse;               ///< F_j
+    Tensor d;
+    Tensor u;
+  };
+
+  template <class Body>
+  void each(const Body& body) {
+    for (Piece& piece : pieces_) {
+      if (piece.enter) body(*piece.enter);
+      for (auto& part : piece.body) body(*part);
+      if (piece.coarse) body(*piece.coarse);
+    }
+    for (auto& part : head_) body(*part);
+  }
+
+  std::span<const float> forward(std::span<const float> image) {
+    for (std::size_t j = 0; j < pieces_.size(); ++j) {
+      Piece& piece = pieces_[j];
+      const std::span<const float> x = j == 0 ? image : piece.enter->forward(image);
+      std::span<const float> y = x;
+      for (auto& part : piece.body) y = part->forward(y);
+      const std::span<float> u = piece.u.floats();
+      std::ranges::copy(y, u.begin());
+      if (j == 0) continue;
+      const std::span<const float> before = pieces_[j - 1].u.floats();
+      const std::span<float> d = piece.d.floats();
+      for (std::size_t i = 0; i < d.size(); ++i) d[i] = before[i] - x[i];
+      const std::span<const float> f = piece.coarse ? piece.coarse->forward(d) : d;
+      for (std::size_t i = 0; i < u.size(); ++i) u[i] = y[i] + f[i];
+    }
+    std::span<const float> at = pieces_.back().u.floats();
+    for (auto& part : head_) at = part->forward(at);
+    return at;
+  }
+
+  void backward(std::span<const float> diff) {
+    for (auto part = head_.rbegin(); part != head_.rend(); ++part) diff = (*part)->backward(diff);
+    std::vector<std::span<const float>> lambda(pieces_.size());
+    lambda.back() = diff;
+    for (std::size_t j = pieces_.size() - 1; j > 0; --j) {
+      lambda[j - 1] = pieces_[j].coarse ? pieces_[j].coarse->backward(lambda[j]) : lambda[j];
+    }
+    for (std::size_t j = 0; j < pieces_.size(); ++j) {
+      Piece& piece = pieces_[j];
+      std::span<const float> back = lambda[j];
+      for (auto part = piece.body.rbegin(); part != piece.body.rend(); ++part) {
+        back = (*part)->backward(back);
+      }
+      if (j == 0) continue;
+      const std::span<float> received = piece.body.front()->diff_src();
+      for (std::size_t i = 0; i < received.size(); ++i) received[i] -= lambda[j - 1][i];
+      piece.enter->backward(received);
+    }
+  }
+
+  std::int64_t batch_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<Piece> pieces_;
+  std::vector<std::unique_ptr<PlainPart>> head_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace plait

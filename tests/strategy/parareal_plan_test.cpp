@@ -1,0 +1,302 @@
+// Plans of parareal: sound whatever the numbers, one message per interface, sweep and direction,
+// as long as the formula says; and what is refused.
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "plan/check.hpp"
+#include "simulate/simulate.hpp"
+#include "strategy/parareal_testing.hpp"
+
+namespace plait {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::string kDeep = "mlp:32-32-32-32-32-32";
+
+struct Numbers {
+  int pieces = 2;
+  int sweeps = 1;
+  int workers = 1;  ///< of each replica
+  int microbatches = 1;
+  int replicas = 1;
+  CoarseKind coarse = CoarseKind::block;
+
+  std::string text() const {
+    return fmt::format("{} pieces, {} sweeps, {} x {} workers, {} microbatches, {}", pieces, sweeps,
+                       replicas, workers, microbatches, name_of(coarse));
+  }
+};
+
+Plan plan_of(const Network& network, const Numbers& n) {
+  const Machine machine = one_node(n.replicas * n.workers);
+  return make_plan(
+      "parareal",
+      {.network = network,
+       .machine = machine,
+       .batch = 16,
+       .microbatches = n.microbatches,
+       .tear = {
+           .pieces = n.pieces, .replicas = n.replicas, .sweeps = n.sweeps, .coarse = n.coarse}});
+}
+
+std::vector<Numbers> combinations(const Network& network) {
+  std::vector<Numbers> all;
+  for (const CoarseKind coarse : coarse_kinds()) {
+    for (int pieces = 2; pieces <= 6; ++pieces) {
+      if (!can_tear(network, pieces, coarse)) continue;
+      for (int sweeps = 1; sweeps <= pieces; ++sweeps) {
+        for (int workers = 1; workers <= pieces; ++workers) {
+          for (const int microbatches : {1, 3}) {
+            for (const int replicas : {1, 2}) {
+              all.push_back({pieces, sweeps, workers, microbatches, replicas, coarse});
+            }
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+/// The same tearing once more, which the plan does not name.
+TornNetwork torn_of(const Network& network, const Plan& plan, const Numbers& n) {
+  const TornChain chain(network);
+  const auto tearing = tearing_of(chain, weight_names(plan.network));
+  EXPECT_TRUE(tearing) << n.text();
+  return tear_network(chain, *tearing, n.sweeps);
+}
+
+/// Values u_j of the torn network that piece j + 1 reads, be it for its difference or as the x of
+/// the next sweep: by tensor, the piece that makes it.
+std::map<int, int> crossings(const TornNetwork& torn) {
+  std::map<int, int> found;
+  for (int sweep = 0; sweep < torn.sweeps(); ++sweep) {
+    for (int piece = 1; piece < torn.pieces(); ++piece) {
+      if (!torn.has(sweep, piece)) continue;
+      const TornCell& cell = torn.cell(sweep, piece);
+      if (sweep > 0) found[cell.x] = piece - 1;
+      if (cell.difference >= 0) {
+        found[torn.network.blocks[static_cast<std::size_t>(cell.difference)].src] = piece - 1;
+      }
+    }
+  }
+  return found;
+}
+
+class EveryTornNetwork : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryTornNetwork, HasSoundPlansWithOneMessagePerInterfaceSweepAndDirection) {
+  const Network network = network_of(GetParam());
+  const std::vector<Numbers> all = combinations(network);
+  ASSERT_GE(all.size(), 16U);
+  for (const Numbers& n : all) {
+    const Plan plan = plan_of(network, n);  // checked there
+    const TornNetwork torn = torn_of(network, plan, n);
+    ASSERT_EQ(network_hash(torn.network), network_hash(plan.network)) << n.text();
+    int wanted = 0;
+    for (const auto& [tensor, piece] : crossings(torn)) {
+      const bool apart = piece * n.workers / n.pieces != (piece + 1) * n.workers / n.pieces;
+      wanted += apart ? n.microbatches * n.replicas : 0;
+    }
+    std::map<Role, int> sent;
+    using Message = std::tuple<int, int, Role, int, int>;
+    std::set<Message> different;
+    for (int worker = 0; worker < plan.workers(); ++worker) {
+      for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+        if (task.kind != TaskKind::send) continue;
+        ++sent[task.role];
+        different.insert({worker, task.peer, task.role, task.tensor, task.samples.begin});
+        EXPECT_EQ(std::abs(task.peer - worker), 1) << n.text();
+      }
+    }
+    ASSERT_EQ(sent[Role::tensor], wanted) << n.text();
+    ASSERT_EQ(sent[Role::diff], wanted) << n.text();
+    ASSERT_EQ(different.size(), static_cast<std::size_t>(2 * wanted)) << n.text();
+    ASSERT_EQ(sent.size(), 2U) << n.text();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryTornNetwork,
+                         testing::Values("mlp:32-32-32-32-32-32", "lenet", "resnet20"),
+                         [](const auto& one) { return std::string(one.param).substr(0, 3); });
+
+TEST(PararealPlan, PassesTheCheckOnceMore) {
+  for (const char* name : {"mlp:32-32-32-32-32-32", "resnet20"}) {
+    const Network network = network_of(name);
+    for (const int sweeps : {1, 2, 4}) {
+      EXPECT_THAT(faults(plan_of(network, {4, sweeps, 4, 3, 2})), IsEmpty()) << name << sweeps;
+    }
+  }
+}
+
+TEST(PararealPlan, OneSweepHasOneMessagePerInterfaceAndDirection) {
+  const Network network = network_of(kDeep);
+  for (int pieces = 2; pieces <= 6; ++pieces) {
+    const TornNetwork torn =
+        torn_of(network, plan_of(network, {pieces, 1, pieces}), {pieces, 1, pieces});
+    EXPECT_EQ(crossings(torn).size(), static_cast<std::size_t>(pieces - 1));
+  }
+}
+
+TEST(PararealPlan, SweepsComputeWhatTheResultNeeds) {
+  const Network network = network_of(kDeep);
+  for (int pieces = 2; pieces <= 6; ++pieces) {
+    for (int sweeps = 1; sweeps <= pieces; ++sweeps) {
+      const Numbers n{pieces, sweeps, 1};
+      const TornNetwork torn = torn_of(network, plan_of(network, n), n);
+      for (int sweep = 0; sweep < sweeps; ++sweep) {
+        int cells = 0;
+        for (int piece = 0; piece < pieces; ++piece) cells += torn.has(sweep, piece) ? 1 : 0;
+        EXPECT_EQ(cells, pieces - sweeps + 1) << n.text();
+      }
+    }
+  }
+}
+
+TEST(PararealPlan, BatchNormMovesOnceAndEveryBlockIsUpdatedOnItsOneWorker) {
+  const Network network = network_of("resnet20");
+  for (const int sweeps : {1, 2, 3}) {
+    const Plan plan = plan_of(network, {3, sweeps, 3, 3});
+    std::map<int, int> moved;
+    std::map<int, int> updated;
+    for (const Program& program : plan.programs) {
+      for (const Task& task : program.tasks) {
+        if (task.kind == TaskKind::update) ++updated[task.block];
+        const bool moves = task.kind == TaskKind::forward && !task.accumulate &&
+                           plan.network.blocks[static_cast<std::size_t>(task.block)].state > 0;
+        if (moves) ++moved[plan.network.home_of(task.block)];
+      }
+    }
+    for (int b = 0; b < plan.network.size(); ++b) {
+      const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(b)];
+      if (block.repeats >= 0 || block.added) continue;
+      EXPECT_EQ(moved[b], block.state > 0 ? 1 : 0) << block.name;
+      EXPECT_EQ(updated[b], 1) << block.name;
+    }
+  }
+}
+
+std::string one_line(const PlanRequest& request) {
+  const std::string message = refusal("parareal", request);
+  EXPECT_THAT(message, AllOf(Not(HasSubstr("\n")), Not("no UserError")));
+  return message;
+}
+
+TEST(PararealRefusals, AreOneLineWithAValueThatWorks) {
+  const Network network = network_of(kDeep);
+  const auto ask = [&](int workers, const TearRequest& tear, std::int64_t batch = 16,
+                       int microbatches = 1, bool clip = false) {
+    const Machine machine = one_node(workers);
+    return one_line({.network = network,
+                     .machine = machine,
+                     .batch = batch,
+                     .microbatches = microbatches,
+                     .clip = clip,
+                     .tear = tear});
+  };
+  EXPECT_THAT(ask(4, {.pieces = 3}), AllOf(HasSubstr("--workers 4"), HasSubstr("--pieces 4")));
+  EXPECT_THAT(ask(8, {.pieces = 3, .replicas = 2}), HasSubstr("--workers 8"));
+  EXPECT_THAT(ask(5, {.pieces = 2, .replicas = 2}),
+              AllOf(HasSubstr("--replicas 2"), HasSubstr("--workers 4")));
+  EXPECT_THAT(ask(1, {.pieces = 2, .replicas = 2}), HasSubstr("--workers 2"));
+  EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 3}), HasSubstr("--sweeps 3"));
+  EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 0}), HasSubstr("--sweeps 0"));
+  EXPECT_THAT(ask(2, {.pieces = 2}, 16, 1, true), HasSubstr("--clip-norm"));
+  EXPECT_THAT(ask(2, {.pieces = 2}, 3, 4), AllOf(HasSubstr("--batch 3"), HasSubstr("at least 4")));
+  EXPECT_THAT(ask(4, {.pieces = 2, .replicas = 2}, 5, 3), HasSubstr("at least 6"));
+  EXPECT_THAT(ask(2, {.pieces = 7}), HasSubstr("use at most 6"));
+  EXPECT_THAT(ask(7, {.pieces = kBestPieces, .replicas = 3}), HasSubstr("--pieces auto"));
+}
+
+TEST(PararealRefusals, WordsOfFlags) {
+  const auto ask = [](const char* pieces, const char* coarse, const char* wire) {
+    return [=] { tear_request(pieces, 0, 1, coarse, wire); };
+  };
+  for (const char* pieces : {"two", "-1", "", "2x", "99999999999"}) {
+    EXPECT_THAT(ask(pieces, "block", "fp32"),
+                testing::ThrowsMessage<UserError>(HasSubstr("--pieces")));
+  }
+  EXPECT_THAT(ask("2", "blok", "fp32"), testing::ThrowsMessage<UserError>(HasSubstr("--coarse")));
+  EXPECT_THAT(ask("2", "block", "fp8"),
+              testing::ThrowsMessage<UserError>(HasSubstr("--residual-wire fp8")));
+  EXPECT_EQ(tear_request("auto", 2, 3, "conv", "bf16").pieces, kBestPieces);
+}
+
+TEST(PararealRefusals, ClippingIsFineOnOneWorker) {
+  const Network network = network_of(kDeep);
+  const Machine machine = one_node(1);
+  EXPECT_EQ(refusal("parareal",
+                    {.network = network, .machine = machine, .clip = true, .tear = {.pieces = 3}}),
+            "no UserError");
+}
+
+/// N equal blocks and a head.
+struct EqualPieces {
+  explicit EqualPieces(int pieces)
+      : network(flat_network(std::vector<std::int64_t>(static_cast<std::size_t>(pieces) + 2, 8))),
+        cost(std::vector<BlockSeconds>(static_cast<std::size_t>(pieces) + 1,
+                                       {1, 1.25, 0.75, 0.03125}),
+             {0.125, 0, 0.0625, 0.03125}, {0.0625, 0.03125, 0.015625, 0.03125}) {}
+  Network network;
+  TornCost cost;
+};
+
+TEST(PararealTime, OfOneSweepIsTheFormula) {
+  constexpr std::int64_t kBatch = 4;
+  for (int pieces = 2; pieces <= 8; ++pieces) {
+    const EqualPieces made(pieces);
+    const Machine machine = one_node(pieces);
+    const Plan plan = make_plan("parareal", {.network = made.network,
+                                             .machine = machine,
+                                             .cost = &made.cost,
+                                             .batch = kBatch,
+                                             .tear = {.pieces = pieces}});
+    // T = max_j (C_j + g_j) + sum F_j + h; of F_j the chain waits for forward and backward_data,
+    // its backward_weights and update are the piece's own; the head's update is off the way
+    const BlockSeconds g = made.cost.block(0, kBatch);
+    const BlockSeconds enter{0.125 * kBatch, 0, 0.0625 * kBatch, 0.03125};
+    const BlockSeconds coarse{0.0625 * kBatch, 0.03125 * kBatch, 0.015625 * kBatch, 0.03125};
+    const double own = total(g) + total(enter) + coarse.backward_weights + coarse.update;
+    const double wanted = own + (pieces - 1) * (coarse.forward + coarse.backward_data) + g.forward +
+                          g.backward_data + g.backward_weights;
+    const Simulation played =
+        simulate(plan, made.cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
+    EXPECT_NEAR(played.step_seconds, wanted, 0.01 * wanted) << pieces;
+  }
+}
+
+TEST(PararealTime, AutoIsAsFastAsEveryChoiceItHas) {
+  for (const char* name : {"mlp:512-512-512-512-512-512-512-512", "resnet20", "resnet164"}) {
+    const Network network = network_of(name);
+    const auto cost = make_analytic_cost(network);
+    for (const int workers : {1, 2, 4, 6, 8}) {
+      const Machine machine = one_node(workers, kUsualInside);
+      const auto seconds = [&](int pieces, int replicas) {
+        const Plan plan = make_plan("parareal", {.network = network,
+                                                 .machine = machine,
+                                                 .cost = cost.get(),
+                                                 .tear = {.pieces = pieces, .replicas = replicas}});
+        return simulate(plan, *cost,
+                        {.minibatches = steady_minibatches(plan), .keep_events = false})
+            .step_seconds;
+      };
+      const double best = seconds(kBestPieces, 0);
+      for (int replicas = 1; 2 * replicas <= std::max(2, workers); ++replicas) {
+        if (workers % replicas != 0) continue;
+        const int pieces = std::max(2, workers / replicas);
+        EXPECT_LE(best, seconds(pieces, replicas) * (1 + 1e-9))
+            << name << ", " << workers << " workers, " << replicas << " replicas";
+        EXPECT_LE(best, seconds(kBestPieces, replicas) * (1 + 1e-9));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plait

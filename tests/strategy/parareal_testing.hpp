@@ -1,0 +1,122 @@
+// Chains that can be torn, with given costs, for the tests of parareal.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost/analytic.hpp"
+#include "model/parameters.hpp"
+#include "strategy/parareal/torn_network.hpp"
+#include "strategy/pipeline_testing.hpp"
+
+namespace plait {
+
+/// Seconds per sample and block of the model as in TableCost; every C_j takes `enter`, every F_j
+/// `coarse`, joins take no time.
+class TornCost final : public CostModel {
+ public:
+  TornCost(std::vector<BlockSeconds> blocks, BlockSeconds enter, BlockSeconds coarse)
+      : model_(std::move(blocks)), parts_(std::vector<BlockSeconds>{enter, coarse}) {}
+
+  BlockSeconds block(int block, std::int64_t samples) const override {
+    return model_.block(block, samples);
+  }
+  BlockSeconds added(const Network& network, int block, std::int64_t samples) const override {
+    const NetworkBlock& one = network.blocks[static_cast<std::size_t>(block)];
+    if (one.joins()) return {};
+    return parts_.block(one.name.find(".enter") == std::string::npos ? 1 : 0, samples);
+  }
+  double loss(std::int64_t samples) const override { return model_.loss(samples); }
+  double load(std::int64_t samples) const override { return model_.load(samples); }
+  double sum(std::int64_t, int) const override { return 0; }
+  double contention(int) const override { return 1; }
+  std::string source() const override { return "made up"; }
+
+ private:
+  TableCost model_;
+  TableCost parts_;
+};
+
+inline double total(const BlockSeconds& one) {
+  return one.forward + one.backward_data + one.backward_weights + one.update;
+}
+
+/// Linear layers with ReLU: widths[0] is the input, and every other width a block b1, b2, ...
+inline Network flat_network(const std::vector<std::int64_t>& widths) {
+  ModelSpec model{.name = "flat", .input = {widths.front()}, .blocks = {}};
+  for (std::size_t i = 1; i < widths.size(); ++i) {
+    BlockSpec& block =
+        model.blocks.emplace_back(BlockSpec{.name = fmt::format("b{}", i), .nodes = {}});
+    block.then("linear", LinearSpec{.out_features = widths[i]});
+    block.then("relu", ActivationSpec{});
+  }
+  return make_network(model);
+}
+
+/// 16x16 images, then 6x6, then 8x8 twice: the border of 6x6 must not begin a piece that ends at
+/// one of 8x8.
+inline Network growing_network() {
+  ModelSpec model{.name = "growing", .input = {3, 16, 16}, .blocks = {}};
+  const auto add = [&](const char* name, const ConvolutionSpec& conv) {
+    model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}}).then("conv", conv);
+  };
+  add("shrinks", {.out_channels = 8, .stride = {3, 3}, .padding = {1, 1}});
+  add("grows", {.out_channels = 8, .kernel = {1, 1}, .padding = {1, 1}});
+  add("stays", {.out_channels = 8, .padding = {1, 1}});
+  BlockSpec& head = model.blocks.emplace_back(BlockSpec{.name = "head", .nodes = {}});
+  head.then("flatten", FlattenSpec{});
+  head.then("linear", LinearSpec{.out_features = 10});
+  return make_network(model);
+}
+
+/// Names of all weights of a network, as a checkpoint has them.
+inline std::vector<std::string> weight_names(const Network& network) {
+  const std::vector<Shape> shapes = tensor_shapes(network);
+  std::vector<std::string> names;
+  for (const NetworkBlock& block : network.blocks) {
+    if (block.joins() || block.repeats >= 0) continue;
+    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+      names.push_back(block.name + "." + parameter.name);
+    }
+  }
+  return names;
+}
+
+inline const std::vector<CoarseKind>& coarse_kinds() {
+  static const std::vector<CoarseKind> kinds{CoarseKind::block, CoarseKind::conv,
+                                             CoarseKind::identity};
+  return kinds;
+}
+
+/// What tear() says, and the tearing in words where it has nothing to say.
+inline std::string tear_refusal(const Network& network, int pieces, CoarseKind kind) {
+  const TornChain chain(network);
+  try {
+    tear(chain, *make_analytic_cost(network), {.pieces = pieces, .coarse = kind});
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no UserError";
+}
+
+inline bool can_tear(const Network& network, int pieces, CoarseKind kind) {
+  return tear_refusal(network, pieces, kind) == "no UserError";
+}
+
+/// The last number behind `word` in a message; -1: none.
+inline int last_number(const std::string& message, const std::string& word) {
+  int number = -1;
+  const std::regex pattern(word + " ([0-9]+)");
+  for (auto it = std::sregex_iterator(message.begin(), message.end(), pattern);
+       it != std::sregex_iterator(); ++it) {
+    number = std::stoi((*it)[1]);
+  }
+  return number;
+}
+
+}  // namespace plait
