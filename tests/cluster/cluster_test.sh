@@ -1,0 +1,134 @@
+#!/bin/bash
+# cluster_test.sh PLAIT: the cluster on one machine keeps its rate, gives the bits of threads, ends when a
+# worker dies or a signal comes, and leaves nothing behind. Exit code 77 where the machine cannot have one.
+set -u
+
+plait=$(realpath "$1")
+cluster=$(realpath "$(dirname "$0")/../../bench/cluster/cluster")
+name=t$$  # at most 8 characters: process ids have at most 7 digits
+failures=0
+
+reason=$("$cluster" check) || { echo "skipped: $reason"; exit 77; }
+
+work=$(mktemp -d)
+trap '"$cluster" down --name "$name"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# expect_code CODE COMMAND...
+expect_code() {
+  local code=$1 found
+  shift
+  "$@" >out 2>err
+  found=$?
+  [ $found -eq "$code" ] || fail "exit code $found instead of $code: $* $(cat out err)"
+}
+
+on_cluster() { timeout 60 "$cluster" run --name "$name" --workers-per-node "$@"; }
+milliseconds() { date +%s%3N; }
+host_interfaces() { ip -o link | cut -d: -f2 | sort; }
+processes() { grep -lzs "^PLAIT_CLUSTER_RUN=plait-$name-run-" /proc/[0-9]*/environ; }
+
+train=("$plait" train --model lenet --data glyphs --strategy data_parallel --threads 1 --train-limit 600
+       --test-limit 64 --json --quiet --run-dir none)
+
+field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+
+# rank NUMBER: its process, once it is there.
+rank() {
+  local process
+  for _ in $(seq 200); do
+    for process in $(ip netns pids "plait-$name-1"); do
+      grep -qzs "^OMPI_COMM_WORLD_RANK=$1\$" "/proc/$process/environ" || continue
+      [ "$(readlink "/proc/$process/exe")" = "$plait" ] && echo "$process" && return
+    done
+    sleep 0.05
+  done
+}
+
+mistakes_take_one_line() {
+  expect_code 2 "$cluster" up --nodes 2 --rate fast
+  [ "$(wc -l <err)" -eq 1 ] || fail "a mistake and these lines: $(cat err)"
+  expect_code 2 "$cluster" up --nodes 2 --rate 1gbit --name much_too_long
+  expect_code 2 "$cluster" rate --name "$name"
+  expect_code 0 "$cluster" down --name "$name"
+}
+
+# The best of three: others may use the machine at the same time.
+keeps_the_rate() {
+  local best=0 found
+  for _ in 1 2 3; do
+    found=$("$cluster" rate --name "$name" | sed -n 's/.*: \([0-9]*\)[.0-9]* Mbit.*from.*/\1/p')
+    [ "${found:-0}" -gt "$best" ] && best=$found
+    [ "$best" -ge 80 ] && break
+  done
+  echo "rate: $best Mbit/s of 100"
+  if [ "$best" -lt 80 ] || [ "$best" -gt 120 ]; then fail "$best Mbit/s instead of 100"; fi
+}
+
+# same_bits WORKERS_PER_NODE
+same_bits() {
+  local alone
+  alone=$("${train[@]}" --steps 4 --nodes 2 --workers-per-node "$1" | field weights_hash)
+  expect_code 0 on_cluster "$1" -- "${train[@]}" --steps 4
+  echo "2 nodes x $1: $(field weights_hash <out), threads: $alone"
+  [ "$(field nodes <out)" = 2 ] || fail "not two nodes: $(cat out)"
+  [ "$(field weights_hash <out)" = "${alone:-none}" ] || fail "other bits than on threads: $(cat out)"
+}
+
+# death WORKERS_PER_NODE RANK LINE: the rank, of the second node, is killed; somebody says LINE.
+death() {
+  local job victim begin took
+  on_cluster "$1" -- "${train[@]}" --epochs 1000 >out 2>err &
+  job=$!
+  victim=$(rank "$2")
+  sleep 2
+  begin=$(milliseconds)
+  kill -9 "${victim:?no rank $2}"
+  wait $job && fail "exit code 0 after a death"
+  took=$(($(milliseconds) - begin))
+  echo "2 nodes x $1: death of rank $2 ended the job after $took ms: $(grep -E "$3" err)"
+  [ $took -le 10000 ] || fail "$took ms from a death to the end"
+  grep -qE "$3" err || fail "nobody said '$3': $(cat err)"
+}
+
+# signal NAME CODE
+signal() {
+  local job code
+  "$cluster" run --name "$name" --workers-per-node 1 -- "${train[@]}" --epochs 1000 >out 2>err &
+  job=$!
+  rank 1 >/dev/null
+  kill "-$1" $job
+  wait $job
+  code=$?
+  [ $code -eq "$2" ] || fail "exit code $code after SIG$1"
+  [ -z "$(processes)" ] || fail "left after SIG$1: $(processes)"
+}
+
+nothing_is_left() {
+  expect_code 0 "$cluster" down --name "$name"
+  ! ip netns list | grep -q "plait-$name-" || fail "namespaces: $(ip netns list)"
+  [ "$(host_interfaces)" = "$interfaces" ] || fail "interfaces: $(host_interfaces)"
+  [ -z "$(processes)" ] || fail "processes: $(processes)"
+  [ -z "$(ls -d "/tmp/plait-$name-run-"* /dev/shm/*"plait-$name-"* 2>/dev/null)" ] || fail "files are left"
+  expect_code 0 "$cluster" down --name "$name"
+}
+
+interfaces=$(host_interfaces)
+mistakes_take_one_line
+expect_code 0 "$cluster" up --nodes 2 --rate 100mbit --name "$name"
+expect_code 2 "$cluster" up --nodes 2 --rate 100mbit --name "$name"
+keeps_the_rate
+expect_code 3 on_cluster 1 -- sh -c 'exit 3'
+same_bits 1
+same_bits 2
+death 1 1 "rank 1 with PID [0-9]+ on node plait-$name-1 exited on signal 9"
+death 2 3 "^plait: worker 3 died in "
+signal TERM 143
+nothing_is_left
+[ $failures -eq 0 ] && echo "all is well"
+exit $((failures > 0))
