@@ -19,6 +19,7 @@ constexpr std::string_view kRate = "Learning rate";
 constexpr std::string_view kMachine = "Machine";
 constexpr std::string_view kPipelines = "Pipelines";
 constexpr std::string_view kParareal = "Parareal";
+constexpr std::string_view kReplicas = "Between nodes";
 constexpr std::string_view kFolder = "Run folder";
 
 constexpr std::array kFields{
@@ -56,7 +57,8 @@ constexpr std::array kFields{
     Field{"final_lr", &C::final_lr, kRate, "X", "schedule cosine: the end, as a fraction of --lr"},
 
     Field{"strategy", &C::strategy, kMachine, "NAME",
-          "how the work is cut: serial, data_parallel, layerpipe, ...; plait plan lists them",
+          "how the work is cut: serial, data_parallel, layerpipe, ...; plait "
+          "plan lists them",
           false},
     Field{"workers", &C::workers, kMachine, "N",
           "how many share the work; 0: what mpirun started, else 1", false},
@@ -69,17 +71,21 @@ constexpr std::array kFields{
     Field{"microbatches", &C::microbatches, kMachine, "N",
           "pieces a worker's share of a batch is computed in"},
     Field{"partition", &C::partition, kMachine, "HOW",
-          "sparse_rows: FILE of plait partition, or merged, zoltan, block, random"},
+          "sparse_rows: FILE of plait partition, or merged, zoltan, block, "
+          "random"},
     Field{"pipeline", &C::pipeline, kPipelines, "MODE",
           "layerpipe: sync, or async (weights some updates old)"},
     Field{"weights", &C::weights, kPipelines, "HOW",
           "of async pipelines: stash, rebuilt, predicted or ring"},
     Field{"stale_lr", &C::stale_lr, kPipelines, "X",
-          "learning rate of a block / (1 + its staleness)^X; 0: the same for all"},
+          "learning rate of a block / (1 + its staleness)^X; 0: the same for "
+          "all"},
     Field{"in_flight", &C::in_flight, kPipelines, "N",
           "layerpipe: most microbatches on a worker; 0: the planner's choice", false},
     Field{"replicas", &C::replicas, kMachine, "N",
-          "workers of each piece: layerpipe at most N = 1 or any (0), parareal N groups", false},
+          "workers of each piece: layerpipe at most N = 1 or any (0), parareal "
+          "N groups",
+          false},
     Field{"pieces", &C::pieces, kParareal, "N|auto",
           "that the depth is torn into; 0: one per worker"},
     Field{"sweeps", &C::sweeps, kParareal, "N",
@@ -91,6 +97,21 @@ constexpr std::array kFields{
     Field{"fit_coarse", &C::fit_coarse, kParareal, "",
           "fit the coarse parts to the network of --init before training"},
     Field{"fit_steps", &C::fit_steps, kParareal, "N", "of --fit-coarse"},
+    Field{"warmup_epochs", &C::warmup_epochs, kReplicas, "N",
+          "daso: epochs at the beginning that average after every step"},
+    Field{"cooldown_epochs", &C::cooldown_epochs, kReplicas, "N", "daso: the same at the end"},
+    Field{"exchange_every", &C::exchange_every, kReplicas, "N",
+          "daso: steps from one exchange of weights to the next, at first"},
+    Field{"exchange_wait", &C::exchange_wait, kReplicas, "N", "daso: steps until it is merged"},
+    Field{"exchange_most", &C::exchange_most, kReplicas, "N", "daso: the largest --exchange-every"},
+    Field{"merge", &C::merge, kReplicas, "HOW", "daso: paper or corrected"},
+    Field{"exchange_wire", &C::exchange_wire, kReplicas, "TYPE",
+          "weights between nodes: fp32, or bf16 with what rounding left out "
+          "sent later"},
+    Field{"local_steps", &C::local_steps, kReplicas, "N",
+          "local_sgd, diloco: steps between exchanges"},
+    Field{"outer_lr", &C::outer_lr, kReplicas, "X", "diloco: of the outer optimizer"},
+    Field{"outer_momentum", &C::outer_momentum, kReplicas, "X", "diloco: of the outer optimizer"},
     Field{"memory_per_worker", &C::memory_per_worker, kMachine, "MiB",
           "plans that need more are refused; 0: not checked", false},
     Field{"profile", &C::profile, kMachine, "FILE",

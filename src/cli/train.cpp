@@ -47,14 +47,16 @@ std::string recipe(TrainConfig config) {
 [[noreturn]] void out_of_memory(const TrainConfig& config) {
   if (config.batch == 1) fail("not enough memory for --model {} even with --batch 1", config.model);
   fail(
-      "not enough memory for --model {} with --batch {}; try --batch {}, activations need half as "
+      "not enough memory for --model {} with --batch {}; try --batch {}, "
+      "activations need half as "
       "much",
       config.model, config.batch, config.batch / 2);
 }
 
 std::string quoted_for_shell(const std::string& text) {
   constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:+,@%";
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO"
+      "PQRSTUVWXYZ0123456789_-./=:+,@%";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -65,8 +67,10 @@ void print_interrupted(const TrainResult& result) {
   if (result.run_dir.empty()) {
     tell("stopped after step {}; nothing was kept (--run-dir none)\n", result.steps);
   } else {
-    tell("stopped after step {}; go on with: plait train --resume --run-dir {}\n", result.steps,
-         quoted_for_shell(result.run_dir));
+    tell(
+        "stopped after step {}; go on with: plait train --resume --run-dir "
+        "{}\n",
+        result.steps, quoted_for_shell(result.run_dir));
   }
 }
 
@@ -76,7 +80,8 @@ std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& net
   const auto* ours = std::get_if<ProfileFile>(&source);
   if (ours == nullptr) {
     user_error(
-        "--profile {} is a published profile of another network; measure this one with "
+        "--profile {} is a published profile of another network; "
+        "measure this one with "
         "plait profile --model {} --out FILE",
         config.profile, config.model);
   }
@@ -107,10 +112,12 @@ void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& 
 }
 
 void print_summary(const TrainResult& result) {
-  tell("done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of memory\n",
-       result.epochs, result.steps, result.seconds,
-       with_commas(static_cast<std::int64_t>(result.images_per_second)),
-       with_bytes(result.peak_memory_bytes));
+  tell(
+      "done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of "
+      "memory\n",
+      result.epochs, result.steps, result.seconds,
+      with_commas(static_cast<std::int64_t>(result.images_per_second)),
+      with_bytes(result.peak_memory_bytes));
   tell("{}train loss {:.4f}, test loss {:.4f}, weights {}\n",
        result.test_accuracy ? fmt::format("test accuracy {:.2f}%, ", 100 * *result.test_accuracy)
                             : "",
@@ -124,6 +131,29 @@ void print_summary(const TrainResult& result) {
 TearRequest tear_of(const TrainConfig& config) {
   return tear_request(config.pieces, config.replicas, config.sweeps, config.coarse,
                       config.residual_wire);
+}
+
+ExchangeRequest exchange_of(const TrainConfig& config) {
+  return exchange_request({.every = static_cast<int>(config.exchange_every),
+                           .wait = static_cast<int>(config.exchange_wait),
+                           .most = static_cast<int>(config.exchange_most),
+                           .local_steps = static_cast<int>(config.local_steps),
+                           .outer_rate = config.outer_lr,
+                           .outer_momentum = config.outer_momentum},
+                          config.merge, config.exchange_wire);
+}
+
+/// Which mode of the strategy's plan each epoch takes; null where there is one.
+ModeOfEpoch modes_of(const TrainConfig& config) {
+  const auto mode = find_strategy(config.strategy).mode;
+  if (!mode) return nullptr;
+  return [mode, config](std::int64_t epochs, const std::vector<double>& losses) {
+    return mode({.epochs = epochs,
+                 .warmup = config.warmup_epochs,
+                 .cooldown = config.cooldown_epochs,
+                 .exchange = exchange_of(config)},
+                losses);
+  };
 }
 
 /// The strategy's plan for the config.
@@ -146,6 +176,7 @@ Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& m
                          .pipeline = pipeline_request(config.pipeline, config.weights,
                                                       config.in_flight, config.replicas != 1),
                          .tear = tear_of(config),
+                         .exchange = exchange_of(config),
                          .partition = row_partitioner(config.partition, config.seed)});
   plan.machine = machine;
   return plan;
@@ -184,7 +215,8 @@ TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard,
       .observer = progress,
       .interrupt = guard.flag(),
       .mpi = mpi,
-      .fit = config.fit_coarse ? fitting(config) : nullptr};
+      .fit = config.fit_coarse ? fitting(config) : nullptr,
+      .mode = modes_of(config)};
   try {
     return train(job);
   } catch (const std::bad_alloc&) {
@@ -308,6 +340,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas != 1);
   check_ignored_words(config);
   tear_of(config);
+  exchange_of(config);
   settle_pieces(config, mpi != nullptr);
   if (mpi == nullptr) {
     const Machine machine = machine_of(config);
@@ -356,9 +389,11 @@ Verb train_verb(MpiWorld* mpi) {
           .examples = {"plait train --model lenet --data glyphs --epochs 3",
                        "plait train --config runs/001-lenet/config.toml --lr 0.01 --json",
                        "plait train --resume --run-dir runs/001-lenet --epochs 10",
-                       "plait train --model vgg16 --data cifar10:DIR --strategy data_parallel "
+                       "plait train --model vgg16 --data cifar10:DIR --strategy "
+                       "data_parallel "
                        "--workers 2",
-                       "mpirun -n 4 plait train --model vgg16 --data cifar10:DIR --strategy "
+                       "mpirun -n 4 plait train --model vgg16 --data cifar10:DIR "
+                       "--strategy "
                        "data_parallel"},
           .options = std::move(options),
           .run = [mpi](const Arguments& arguments) { return run_train(arguments, mpi); }};

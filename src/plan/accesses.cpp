@@ -60,10 +60,22 @@ class Collector {
 
   void reduce() {
     const Bucket& bucket = plan_.buckets.at(static_cast<std::size_t>(task_.bucket));
+    // The update's own, and the exchange's.
+    if (bucket.payload == Payload::optimizer || bucket.payload == Payload::outer) return;
+    if (bucket.payload == Payload::weights) return exchange(bucket);
     const Role role = bucket.payload == Payload::gradient ? Role::gradient : Role::state;
     for (int block : bucket.blocks) {
       if (task_.kind != TaskKind::reduce_finish) read(role, block);
       if (task_.kind != TaskKind::reduce_start) write(role, block);
+    }
+  }
+
+  void exchange(const Bucket& bucket) {
+    for (int block : bucket.blocks) {
+      for (const Role role : {Role::weights, Role::state}) {
+        if (task_.kind != TaskKind::reduce_sum) read(role, block);
+        if (task_.kind == TaskKind::reduce_finish) write(role, block);
+      }
     }
   }
 

@@ -217,6 +217,9 @@ std::string wrong_number(const Plan& plan, int worker, const Task& task) {
   if (task.delay < 0 || task.delay > kMaxSteps) {
     return fmt::format("the delay is {}", task.delay);
   }
+  if (task.mode < -1 || task.mode >= static_cast<int>(plan.modes.size())) {
+    return fmt::format("there is no mode {}, only {}", task.mode, plan.modes.size());
+  }
   if (task.every < 1 || task.every > kMaxSteps || task.phase < 0 || task.phase >= task.every) {
     return fmt::format("phase {} of every {} steps never comes", task.phase, task.every);
   }

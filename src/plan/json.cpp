@@ -74,6 +74,8 @@ Json task_json(const Task& task) {
   put("offset", task.offset, usual.offset);
   put("every", task.every, usual.every);
   put("phase", task.phase, usual.phase);
+  if (task.at_end) json["at_end"] = true;
+  put("mode", task.mode, usual.mode);
   return json;
 }
 
@@ -95,6 +97,10 @@ std::string to_json(const Plan& plan, int indent) {
     buckets.push_back({{"payload", name_of(bucket.payload)},
                        {"blocks", bucket.blocks},
                        {"bytes", bucket_bytes(plan, bucket)}});
+    if (bucket.payload != Payload::weights) continue;
+    buckets.back()["merge"] = name_of(bucket.merge.kind);
+    buckets.back()["part"] = {bucket.part, bucket.parts};
+    buckets.back()["half"] = bucket.half;
   }
   Json workers = Json::array();
   for (int worker = 0; worker < plan.workers(); ++worker) {
@@ -111,6 +117,7 @@ std::string to_json(const Plan& plan, int indent) {
                   {"groups", plan.groups},
                   {"buckets", std::move(buckets)},
                   {"row_lists", plan.row_lists},
+                  {"modes", plan.modes},
                   {"workers", std::move(workers)}};
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

@@ -18,14 +18,20 @@ std::int64_t bucket_elements(const Plan& plan, const Bucket& bucket) {
   std::int64_t elements = 0;
   for (int index : bucket.blocks) {
     const NetworkBlock& block = plan.network.blocks.at(static_cast<std::size_t>(index));
-    elements += bucket.payload == Payload::gradient ? block.parameters : block.state;
+    switch (bucket.payload) {
+      case Payload::gradient: elements += block.parameters; break;
+      case Payload::state: elements += block.state; break;
+      case Payload::weights:
+      case Payload::outer: elements += block.parameters + block.state; break;
+      case Payload::optimizer: elements += block.parameters * plan.optimizer_states; break;
+    }
   }
-  return elements;
+  return elements * (bucket.part + 1) / bucket.parts - elements * bucket.part / bucket.parts;
 }
 
-/// Running statistics always travel as fp32.
 int number_bytes(const Plan& plan, const Bucket& bucket) {
-  return bucket.payload == Payload::gradient ? plan.wire_bytes : 4;
+  if (bucket.payload == Payload::gradient) return plan.wire_bytes;
+  return bucket.half ? 2 : 4;
 }
 
 /// Values of shard `member` of n, as transport/pieces.hpp cuts them: in units of 16.
@@ -79,7 +85,25 @@ std::string_view name_of(OldWeights how) {
 }
 
 std::string_view name_of(Payload payload) {
-  return payload == Payload::gradient ? "gradient" : "state";
+  switch (payload) {
+    case Payload::gradient: return "gradient";
+    case Payload::state: return "state";
+    case Payload::weights: return "weights";
+    case Payload::optimizer: return "optimizer";
+    case Payload::outer: return "outer";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(MergeKind kind) {
+  switch (kind) {
+    case MergeKind::average: return "average";
+    case MergeKind::paper: return "paper";
+    case MergeKind::corrected: return "corrected";
+    case MergeKind::outer: return "outer";
+    case MergeKind::gather: return "gather";
+  }
+  return "unknown";
 }
 
 int Plan::depth() const {
@@ -160,6 +184,16 @@ std::int64_t wire_bytes(const Plan& plan, int worker, const Task& task) {
   const std::int64_t own = shard_size(elements, size, static_cast<int>(found - group.begin()));
   const std::int64_t sent = task.kind == TaskKind::reduce_start ? elements - own : own * (size - 1);
   return sent * number_bytes(plan, bucket);
+}
+
+bool has_outer_optimizer(const Plan& plan) {
+  return std::ranges::any_of(plan.buckets, [](const Bucket& bucket) {
+    return bucket.payload == Payload::weights && bucket.merge.kind == MergeKind::outer;
+  });
+}
+
+std::int64_t bucket_numbers(const Plan& plan, const Bucket& bucket) {
+  return bucket_elements(plan, bucket);
 }
 
 std::int64_t bucket_bytes(const Plan& plan, const Bucket& bucket) {

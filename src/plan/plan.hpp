@@ -14,18 +14,47 @@
 
 namespace plait {
 
-/// What a reduction sums. Gradients add up; state is the mean weighted by the members' samples.
-enum class Payload : std::uint8_t { gradient, state };
+/// What a reduction sums. Gradients add up; state is the mean weighted by the members' samples;
+/// what becomes of the sum of weights (running statistics go with them) and of the optimizer's
+/// arrays says the bucket's merge.
+enum class Payload : std::uint8_t { gradient, state, weights, optimizer, outer };
 std::string_view name_of(Payload payload);
+
+/// What a member makes of G, the sum of the values x of P members as they were when it started.
+enum class MergeKind : std::uint8_t {
+  average,    ///< x <- G / P
+  paper,      ///< x <- (2 S x + G) / (2 S + P), S being the steps since the start
+  corrected,  ///< x <- x + G / P - x at the start
+  outer,      ///< DiLoCo: a step of Nesterov's SGD from where all were last equal, along G / P
+  gather,     ///< no sum: member m brings part m of x, and all get all
+};
+std::string_view name_of(MergeKind kind);
+
+struct Merge {
+  MergeKind kind = MergeKind::average;
+  int steps = 0;      ///< S
+  double rate = 0.7;  ///< of outer
+  double momentum = 0.9;
+  bool operator==(const Merge&) const = default;
+};
 
 struct Bucket {
   Payload payload = Payload::gradient;
   std::vector<int> blocks{};
+  Merge merge{};  ///< of weights and optimizer
+  /// Of weights: the members sum only part `part` of `parts` of them, as one array.
+  int part = 0;
+  int parts = 1;
+  /// Of weights: what travels is, as bf16, how far they are from where all were last equal, with
+  /// what earlier roundings have left out.
+  bool half = false;
   bool operator==(const Bucket&) const = default;
 };
 
 struct Program {
   std::vector<Task> tasks{};
+  /// The samples whose gradient the updates see; they take the mean over these.
+  Samples averages{};
 };
 
 /// How a worker comes by weights older than its newest ones.
@@ -50,6 +79,9 @@ struct Plan {
   OldWeights old_weights = OldWeights::stash;
   std::vector<std::vector<int>> groups{};  ///< workers, ascending
   std::vector<Bucket> buckets{};
+  /// Ways to play the plan, of which the loop chooses one for every range of minibatches; empty:
+  /// there is one.
+  std::vector<std::string> modes{};
   std::vector<std::vector<std::int32_t>> row_lists{};  ///< rows of tensors that travel, ascending
   std::vector<Program> programs{};                     ///< one per worker
 
@@ -73,6 +105,12 @@ std::string describe(const Plan& plan, const Task& task);
 /// Bytes one worker's task puts on the wire (send; start and sum of a reduction), the minibatch
 /// being `batch` samples.
 std::int64_t wire_bytes(const Plan& plan, int worker, const Task& task);
+
+/// Whether weights are merged by an outer optimizer, which keeps an array of their size.
+bool has_outer_optimizer(const Plan& plan);
+
+/// How many numbers of a bucket are summed.
+std::int64_t bucket_numbers(const Plan& plan, const Bucket& bucket);
 
 /// Of all numbers of a bucket as they travel; running statistics always as fp32.
 std::int64_t bucket_bytes(const Plan& plan, const Bucket& bucket);

@@ -89,6 +89,9 @@ struct Task {
   int offset = 0;  ///< at step t the task works on minibatch t - offset
   int every = 1;   ///< runs at the steps t with t % every == phase
   int phase = 0;
+  int mode = -1;        ///< index of Plan::modes: runs in ranges of this mode only; -1: in all
+  bool at_end = false;  ///< runs for the last minibatch of a range (an epoch's,
+                        ///< a checkpoint's) only
   bool operator==(const Task&) const = default;
 
   bool runs_at(std::int64_t step) const { return step % every == phase; }

@@ -68,6 +68,8 @@ std::string time_text(const Task& task) {
     text += fmt::format(", weights {} update{} old", task.delay, task.delay == 1 ? "" : "s");
   }
   if (task.every != 1) text += fmt::format(", every {} steps (phase {})", task.every, task.phase);
+  if (task.at_end) text += ", at the end of an epoch";
+  if (task.mode >= 0) text += fmt::format(", in mode {}", task.mode);
   return text;
 }
 

@@ -43,6 +43,17 @@ void check_config(const TrainConfig& config) {
   at_least("sweeps", config.sweeps, 1);
   at_most("sweeps", config.sweeps, 1 << 20);
   at_least("fit-steps", config.fit_steps, 1);
+  at_least("warmup-epochs", config.warmup_epochs, 0);
+  at_least("cooldown-epochs", config.cooldown_epochs, 0);
+  at_least("exchange-every", config.exchange_every, 1);
+  at_least("exchange-wait", config.exchange_wait, 1);
+  at_most("exchange-every", config.exchange_every, 1 << 16);
+  at_least("exchange-most", config.exchange_most, 1);
+  at_most("exchange-most", config.exchange_most, 1 << 16);
+  at_least("local-steps", config.local_steps, 1);
+  at_most("local-steps", config.local_steps, 1 << 16);
+  between("outer-lr", config.outer_lr, 0, 1e3);
+  between("outer-momentum", config.outer_momentum, 0, 1);
   at_most("fit-steps", config.fit_steps, 1'000'000'000);
   if (config.fit_coarse && config.init.empty() && !config.resume) {
     user_error("--fit-coarse fits to a trained network; add --init FILE");
@@ -127,13 +138,17 @@ Machine machine_of(const TrainConfig& config) {
   std::int64_t per_node = config.workers_per_node;
   if (per_node == 0) {
     if (config.workers % nodes != 0) {
-      user_error("--workers {} cannot be shared evenly by --nodes {}; try --workers {}",
-                 config.workers, nodes, std::max<std::int64_t>(1, config.workers / nodes) * nodes);
+      user_error(
+          "--workers {} cannot be shared evenly by --nodes {}; try "
+          "--workers {}",
+          config.workers, nodes, std::max<std::int64_t>(1, config.workers / nodes) * nodes);
     }
     per_node = std::max<std::int64_t>(1, config.workers / nodes);
   } else if (config.workers != 0 && config.workers != nodes * per_node) {
-    user_error("--workers {} is not --nodes {} x --workers-per-node {} = {}; leave --workers away",
-               config.workers, nodes, per_node, nodes * per_node);
+    user_error(
+        "--workers {} is not --nodes {} x --workers-per-node {} = {}; "
+        "leave --workers away",
+        config.workers, nodes, per_node, nodes * per_node);
   }
   at_most("nodes x workers-per-node", nodes * per_node, kMost);
   machine.nodes = static_cast<int>(nodes);
@@ -142,8 +157,10 @@ Machine machine_of(const TrainConfig& config) {
   if (!config.link_between_nodes.empty()) {
     machine.between = parse_link(config.link_between_nodes, "--link-between-nodes");
     if (nodes == 1) {
-      user_error("--link-between-nodes {} has nothing to slow down with one node; add --nodes 2",
-                 config.link_between_nodes);
+      user_error(
+          "--link-between-nodes {} has nothing to slow down with one "
+          "node; add --nodes 2",
+          config.link_between_nodes);
     }
   }
   return machine;

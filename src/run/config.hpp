@@ -35,6 +35,16 @@ struct TrainConfig {
   std::string residual_wire = "fp32";  ///< of what crosses interfaces
   bool fit_coarse = false;             ///< to the weights of `init`, before training
   std::int64_t fit_steps = 100;
+  std::int64_t warmup_epochs = 1;      ///< of daso: block at the beginning
+  std::int64_t cooldown_epochs = 1;    ///< of daso: block at the end
+  std::int64_t exchange_every = 4;     ///< of daso: steps from one exchange to the next, at first
+  std::int64_t exchange_wait = 1;      ///< of daso: steps until it is merged
+  std::int64_t exchange_most = 8;      ///< of daso: the largest exchange_every
+  std::string merge = "corrected";     ///< of daso: or paper
+  std::string exchange_wire = "fp32";  ///< of weights between nodes
+  std::int64_t local_steps = 8;        ///< of local_sgd and diloco: between exchanges
+  double outer_lr = 0.7;               ///< of diloco
+  double outer_momentum = 0.9;         ///< of diloco
   std::int64_t memory_per_worker = 0;  ///< MiB; 0: not limited
   std::string profile;                 ///< measured costs for the planner
   double bucket_mb = 8;                ///< gradients are reduced in buckets of about this size

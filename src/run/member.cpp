@@ -51,6 +51,13 @@ bool has_forward_of_all(const Plan& plan, const Program& program) {
   return std::ranges::all_of(has, [](bool x) { return x; });
 }
 
+/// Whether something is done at the end of a range only.
+bool has_ends(const Plan& plan) {
+  return std::ranges::any_of(plan.programs, [](const Program& program) {
+    return std::ranges::any_of(program.tasks, &Task::at_end);
+  });
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -94,7 +101,8 @@ Member::Member(const MemberParts& parts)
           [&](const Program& program) { return has_forward_of_all(parts.plan, program); })),
       owners_(owners(parts.plan)),
       state_owners_(state_owners(parts.plan)),
-      drains_(parts.plan.depth() > 0 || std::ranges::max(staleness(parts.plan)) > 0),
+      drains_(parts.plan.depth() > 0 || std::ranges::max(staleness(parts.plan)) > 0 ||
+              has_ends(parts.plan)),
       word_of_zero_(parts.control, [this] { return decide(); }),
       losses_(parts.plan, parts.control) {
   check_schedule(schedule_);
@@ -117,6 +125,7 @@ TrainResult Member::run() {
   start();
   const std::int64_t first_step = progress_.step;
   while (progress_.step < total_steps_ && !stopped_early() && !stop_) {
+    choose_mode();
     play_to(std::min(total_steps_, (progress_.epoch + 1) * per_epoch_));
     if (progress_.batch == per_epoch_) finish_epoch();
   }
@@ -170,7 +179,7 @@ void Member::play_to(std::int64_t last) {
     const std::int64_t every = config_.checkpoint_every;
     last = std::min(last, (progress_.step / every + 1) * every);
   }
-  const MinibatchRange range{progress_.step, last};
+  const MinibatchRange range{progress_.step, last, std::max(0, mode_)};
   bool save_wanted = false;
   for (std::int64_t step = range.first; step < range.last + depth; ++step) {
     const Word word = word_of_zero_.next();
@@ -229,9 +238,11 @@ void Member::take_losses(bool wait) {
 }
 
 void Member::stop_on_non_finite(const NonFiniteLoss& loss) const {
-  user_error("loss is {} at step {}; block '{}' is the first whose result is not finite; {}; {}",
-             loss.loss, loss.minibatch + 1, loss.block.empty() ? "loss" : loss.block, last_good(),
-             advice());
+  user_error(
+      "loss is {} at step {}; block '{}' is the first whose result is "
+      "not finite; {}; {}",
+      loss.loss, loss.minibatch + 1, loss.block.empty() ? "loss" : loss.block, last_good(),
+      advice());
 }
 
 bool Member::stopped_early() const {
@@ -299,10 +310,25 @@ void Member::evaluate() {
   }
 }
 
+void Member::choose_mode() {
+  if (!parts_.job.mode) return;
+  const std::int64_t epochs = (total_steps_ + per_epoch_ - 1) / per_epoch_;
+  const int mode = parts_.job.mode(epochs, epoch_losses_);
+  if (mode == mode_) return;
+  mode_ = mode;
+  if (is_zero()) {
+    parts_.job.observer.note(fmt::format("from epoch {} on: weights between nodes {}",
+                                         progress_.epoch + 1,
+                                         parts_.plan.modes[static_cast<std::size_t>(mode)]));
+  }
+}
+
 void Member::finish_epoch() {
   const auto samples = static_cast<double>(parts_.setup.data.train->size());
   const double seconds = epoch_watch_.seconds();
   progress_.last_train_loss = progress_.epoch_loss / samples;
+  parts_.control.broadcast(std::as_writable_bytes(std::span(&progress_.last_train_loss, 1)), 0);
+  epoch_losses_.push_back(progress_.last_train_loss);
   progress_.epoch_loss = 0;
   progress_.batch = 0;
   ++progress_.epoch;
@@ -323,8 +349,8 @@ void Member::finish_epoch() {
                            .images_per_second = samples / seconds,
                            .residuals = residuals_};
   if (is_zero()) {
-    parts_.folder->write(
-        report);  // before the checkpoint: resuming drops what came after one, never adds
+    parts_.folder->write(report);  // before the checkpoint: resuming drops what
+                                   // came after one, never adds
   }
   save(metric);
   if (is_zero()) {

@@ -51,6 +51,8 @@ class Member {
   /// Of all workers since the last call; on every worker.
   std::vector<Residual> gather_residuals();
   void finish_epoch();
+  /// For the epoch that begins; says so where it is another one.
+  void choose_mode();
   void save(std::optional<double> metric = std::nullopt);
   bool stopped_early() const;
   bool checkpoint_due(const Word& word) const;
@@ -77,6 +79,8 @@ class Member {
   TrainingProgress progress_;
   std::optional<Evaluation> evaluation_;
   std::vector<Residual> residuals_;
+  std::vector<double> epoch_losses_;  ///< of all epochs so far, on every worker
+  int mode_ = -1;                     ///< of the plan; -1: not chosen yet
   std::int64_t saved_step_ = 0;
   bool stop_ = false;
   double play_seconds_ = 0;

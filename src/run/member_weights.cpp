@@ -49,6 +49,7 @@ void Member::restore() {
   worker_.parameters().import_weights(checkpoint->weights, source + "/weights.safetensors");
   worker_.parameters().import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
   progress_ = read_progress(state, config_.batch);
+  epoch_losses_ = read_epoch_losses(state);
   saved_step_ = state.step;
   observer.note(
       fmt::format("resumed from {} (epoch {}, step {})", source, state.epoch, state.step));
@@ -75,6 +76,8 @@ void Member::share_parameters() {
   }
   control.broadcast(std::as_writable_bytes(std::span(&progress_, 1)), 0);
   control.broadcast(std::as_writable_bytes(std::span(&saved_step_, 1)), 0);
+  epoch_losses_.resize(static_cast<std::size_t>(progress_.epoch));
+  control.broadcast(std::as_writable_bytes(std::span(epoch_losses_)), 0);
 }
 
 /// To worker 0: the blocks that others update.
@@ -111,6 +114,7 @@ void Member::save(std::optional<double> metric) {
       checkpoint.state.seed = config_.seed;
       checkpoint.state.metric = metric;
       checkpoint.state.extra["model_hash"] = model_hash();
+      write_epoch_losses(epoch_losses_, checkpoint.state);
       checkpoint.state.config = parts_.job.config_text;
       parts_.folder->save(checkpoint);
     }

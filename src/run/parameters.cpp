@@ -43,9 +43,11 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
 std::size_t ParameterStore::bytes() const {
   std::size_t total = 0;
   for (const BlockMemory& block : blocks_) {
-    for (const Tensor* tensor : {&block.weights, &block.gradient, &block.state,
-                                 block.optimizer.data(), block.optimizer.data() + 1}) {
+    for (const Tensor* tensor : {&block.weights, &block.gradient, &block.state}) {
       if (!tensor->empty()) total += tensor->bytes();
+    }
+    for (const Tensor& tensor : block.optimizer) {
+      if (!tensor.empty()) total += tensor.bytes();
     }
   }
   return total;
@@ -204,7 +206,8 @@ class Incoming {
       if (found == by_name_.end()) continue;  // values alone, by some other tool
       if (!same_indices(*found->second, wanted.tensor)) {
         user_error(
-            "{}: '{}' has its elements elsewhere than the model; is the file of another one?",
+            "{}: '{}' has its elements elsewhere than the model; is the "
+            "file of another one?",
             source_, wanted.name);
       }
       by_name_.erase(found);
@@ -215,7 +218,8 @@ class Incoming {
   void finish() const {
     if (by_name_.empty()) return;
     user_error(
-        "{}: {} tensor(s) are not in the model, the first is '{}'; is the file of another model?",
+        "{}: {} tensor(s) are not in the model, the first is '{}'; is "
+        "the file of another model?",
         source_, by_name_.size(), by_name_.begin()->first);
   }
 

@@ -17,7 +17,7 @@ struct BlockMemory {
   Tensor weights;
   Tensor gradient;
   Tensor state;
-  std::array<Tensor, 2> optimizer;
+  std::array<Tensor, 3> optimizer;  ///< the optimizer's own, and one of an outer one
 };
 
 /// What of a block a worker needs.
@@ -29,7 +29,7 @@ struct BlockNeeds {
 
 class ParameterStore {
  public:
-  /// Initial values from (seed, parameter name). `optimizer_states`: arrays per weight, 0 to 2. The
+  /// Initial values from (seed, parameter name). `optimizer_states`: arrays per weight, 0 to 3. The
   /// chain must outlive the store. `needs` per block: what is not needed is left empty, and then
   /// the store is not whole: it can be neither exported nor hashed. Empty: everything.
   ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states,

@@ -28,6 +28,27 @@ void write_progress(const TrainingProgress& progress, std::int64_t batch_size, R
   state.extra["epochs_since_best"] = exact(static_cast<double>(progress.epochs_since_best));
 }
 
+void write_epoch_losses(const std::vector<double>& losses, RunState& state) {
+  std::string& text = state.extra["epoch_losses"];
+  text.clear();
+  for (const double loss : losses) text += exact(loss) + " ";
+}
+
+std::vector<double> read_epoch_losses(const RunState& state) {
+  std::vector<double> losses;
+  const auto found = state.extra.find("epoch_losses");
+  if (found != state.extra.end()) {
+    const char* at = found->second.c_str();
+    for (char* end = nullptr;; at = end) {
+      const double loss = std::strtod(at, &end);
+      if (end == at) break;
+      losses.push_back(loss);
+    }
+  }
+  losses.resize(static_cast<std::size_t>(state.epoch));
+  return losses;
+}
+
 TrainingProgress read_progress(const RunState& state, std::int64_t batch_size) {
   return {
       .step = state.step,

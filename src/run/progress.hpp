@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "checkpoint/state.hpp"
 
@@ -22,6 +23,9 @@ struct TrainingProgress {
 
 /// `batch_size`: samples per update, to turn batches into a position.
 void write_progress(const TrainingProgress& progress, std::int64_t batch_size, RunState& state);
+/// Exactly, one per finished epoch; those of older checkpoints are not known and read as 0.
+void write_epoch_losses(const std::vector<double>& losses, RunState& state);
+std::vector<double> read_epoch_losses(const RunState& state);
 TrainingProgress read_progress(const RunState& state, std::int64_t batch_size);
 
 }  // namespace plait

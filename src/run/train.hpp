@@ -79,6 +79,9 @@ struct TrainResult {
 /// The plan for this model and the config's machine; checked.
 using PlanMaker = std::function<Plan(const ModelSpec& model, const Machine& machine)>;
 
+/// The mode of the plan for the next epoch of `epochs`, `losses` being those of the ones before it.
+using ModeOfEpoch = std::function<int(std::int64_t epochs, const std::vector<double>& losses)>;
+
 struct TrainJob {
   TrainConfig config;
   std::string config_text;  ///< kept in the run folder as config.toml
@@ -91,6 +94,7 @@ struct TrainJob {
   /// Where the blocks that the strategy has added are to be fitted to config.init first: the
   /// network they are fitted in (fit.hpp), of the model.
   std::function<Network(const ModelSpec& model)> fit{};
+  ModeOfEpoch mode{};  ///< null: the plan has one
 };
 
 /// Under MPI every process calls it; the result is rank 0's, the others get an empty one.

@@ -93,10 +93,12 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
                      .threads = options.threads,
                      .backend = options.backend,
                      .tail = options.tail}),
-      parameters_(chains_.home(), options.seed, optimizer_->state_count(),
+      parameters_(chains_.home(), options.seed,
+                  optimizer_->state_count() + (has_outer_optimizer(plan) ? 1 : 0),
                   block_needs(plan, options.rank)),
       history_(plan, options.rank, parameters_),
       share_(share_of(program_)),
+      averaged_(program_.averages),
       loads_directly_(count_of(program_, TaskKind::load) <= 1),
       receives_(program_.tasks.size()),
       overlaps_(plan.depth() > 0),
@@ -126,7 +128,7 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
   const std::vector<int> tags = message_tags(plan, options.rank);
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     bound_.push_back(bind(program_.tasks[i]));
-    bound_.back().tag = static_cast<int>(plan.buckets.size()) + tags[i];
+    bound_.back().tag = kTagsPerBucket * static_cast<int>(plan.buckets.size()) + tags[i];
   }
   for (const std::vector<int>& members : plan.groups) {
     const bool in = std::ranges::find(members, options.rank) != members.end();
@@ -134,6 +136,7 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
     groups_.push_back(in ? std::move(group) : nullptr);
   }
   reductions_.resize(plan.buckets.size());
+  make_exchanges();
   for (const int delay : staleness(plan)) {
     rate_scale_.push_back(std::pow(1.0 + delay, -options.stale_lr));
   }
@@ -141,7 +144,11 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
 }
 
 std::size_t Worker::memory_bytes() const {
-  return map_.bytes + parameters_.bytes() + history_.bytes();
+  std::size_t exchanged = 0;
+  for (const std::unique_ptr<Exchange>& exchange : exchanges_) {
+    if (exchange) exchanged += exchange->bytes();
+  }
+  return map_.bytes + parameters_.bytes() + history_.bytes() + exchanged;
 }
 
 Traffic Worker::traffic() const {
@@ -207,12 +214,17 @@ void Worker::play(std::int64_t step, const MinibatchRange& range) {
   if (range_begin_ != range.first) {
     history_.begin(range.first);
     range_begin_ = range.first;
+    for (const std::unique_ptr<Exchange>& exchange : exchanges_) {
+      if (exchange) exchange->all_are_equal();
+    }
   }
   post_receives(step, range);
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     const Task& task = program_.tasks[i];
     const std::int64_t minibatch = step - task.offset;
     if (minibatch < range.first || minibatch >= range.last || !task.runs_at(step)) continue;
+    if (task.at_end && minibatch + 1 != range.last) continue;
+    if (task.mode >= 0 && task.mode != range.mode) continue;
     const std::int64_t whole = links_.minibatch(minibatch).samples;
     perform({.task = i,
              .minibatch = minibatch,

@@ -10,6 +10,7 @@
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "plan/memory.hpp"
+#include "run/exchange.hpp"
 #include "run/join.hpp"
 #include "run/status.hpp"
 #include "run/weight_history.hpp"
@@ -29,6 +30,7 @@ struct Minibatch {
 struct MinibatchRange {
   std::int64_t first = 0;
   std::int64_t last = 0;  ///< one behind
+  int mode = 0;           ///< of the plan's
 };
 
 struct WorkerOptions {
@@ -131,6 +133,9 @@ class Worker {
   void pack(const Moment& at);
   void unpack(const Moment& at);
 
+  /// Two exchanges of one bucket may be under way.
+  static constexpr int kTagsPerBucket = 2;
+
   std::size_t home_of(const Moment& at) const {
     return static_cast<std::size_t>(plan_.network.home_of(task_of(at).block));
   }
@@ -157,7 +162,10 @@ class Worker {
   void send_copy(const Moment& at, std::span<const std::byte> bytes);
   /// Where what was sent from there is not taken yet, the slot gets other memory.
   void free_for_writing(const Moment& at, int slot);
-  std::span<float> payload(const Bucket& bucket, int block);
+  std::vector<std::span<float>> payload(const Bucket& bucket);
+  void make_exchanges();
+  void reduce_part(const Moment& at, const Bucket& bucket, Group& group);
+  void exchange_part(const Moment& at);
   void compute_event(const Moment& at, double begin);
   void message_event(const Moment& at, double begin, std::size_t bytes);
   /// Calls body() with the status set to waiting, and notes the wait.
@@ -180,11 +188,15 @@ class Worker {
 
   std::vector<Batch> batches_;  ///< ring of the minibatches in flight
   Samples share_{};             ///< what next_batch brings of each minibatch
+  Samples averaged_{};          ///< whose mean gradient the updates see
   bool loads_directly_ = true;  ///< tensor 0 is read where the data was loaded
   std::int64_t newest_batch_ = -1;
 
   std::vector<std::unique_ptr<Group>> groups_;  ///< of the plan; null where this worker is not in
-  std::vector<std::optional<Reduction>> reductions_;                    ///< per bucket
+  std::vector<std::optional<Reduction>> reductions_;  ///< per bucket of gradients or state
+  std::vector<Tensor>
+      outer_of_state_;  ///< by block: what an outer optimizer keeps of running statistics
+  std::vector<std::unique_ptr<Exchange>> exchanges_;  ///< per bucket of weights or optimizer arrays
   std::map<std::pair<int, std::int64_t>, std::vector<Request>> sends_;  ///< by slot and copy
   /// Memory that others still read: its slot went on with another piece. A worker that is ahead
   /// must not wait for one that takes its messages later.

@@ -182,7 +182,8 @@ void Worker::update(const Moment& at) {
       .state = {},
       .learning_rate = links_.minibatch(at.minibatch).learning_rate * rate_scale_[index],
       .weight_decay = options_.weight_decay,
-      .gradient_scale = gradient_scale_,
+      .gradient_scale = gradient_scale_ * static_cast<float>(at.whole) /
+                        static_cast<float>(averaged_.count(at.whole)),
       .step = at.minibatch + 1,
       .threads = options_.threads};
   for (int k = 0; k < optimizer_->state_count(); ++k) {

@@ -169,45 +169,108 @@ void Worker::send(const Moment& at) {
   message_event(at, begin, bytes);
 }
 
-std::span<float> Worker::payload(const Bucket& bucket, int block) {
-  BlockMemory& memory = parameters_.block(static_cast<std::size_t>(block));
-  return bucket.payload == Payload::gradient ? memory.gradient.floats() : memory.state.floats();
+std::vector<std::span<float>> Worker::payload(const Bucket& bucket) {
+  std::vector<std::span<float>> values;
+  const auto outer = static_cast<std::size_t>(optimizer_->state_count());
+  for (const int block : bucket.blocks) {
+    BlockMemory& memory = parameters_.block(static_cast<std::size_t>(block));
+    switch (bucket.payload) {
+      case Payload::gradient: values.push_back(memory.gradient.floats()); break;
+      case Payload::state: values.push_back(memory.state.floats()); break;
+      case Payload::weights:
+        values.push_back(memory.weights.floats());
+        values.push_back(memory.state.floats());
+        break;
+      case Payload::outer:
+        values.push_back(memory.optimizer[outer].floats());
+        values.push_back(outer_of_state_[static_cast<std::size_t>(block)].floats());
+        break;
+      case Payload::optimizer:
+        for (int k = 0; k < optimizer_->state_count(); ++k) {
+          values.push_back(memory.optimizer[static_cast<std::size_t>(k)].floats());
+        }
+        break;
+    }
+  }
+  return values;
 }
 
-void Worker::reduce(const Moment& at) {
+void Worker::make_exchanges() {
+  exchanges_.resize(plan_.buckets.size());
+  if (has_outer_optimizer(plan_)) {
+    // Running statistics have no weights: what the outer optimizer keeps of them is here.
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      outer_of_state_.emplace_back(parameters_.block(i).state.shape());
+    }
+  }
+  for (const Task& task : program_.tasks) {
+    if (task.kind != TaskKind::reduce_start) continue;
+    const auto index = static_cast<std::size_t>(task.bucket);
+    const Bucket& bucket = plan_.buckets[index];
+    if (bucket.payload == Payload::gradient || bucket.payload == Payload::state) continue;
+    std::vector<std::span<float>> momentum;
+    std::vector<char> learns;
+    if (bucket.merge.kind == MergeKind::outer) {
+      Bucket kept = bucket;
+      kept.payload = Payload::outer;
+      momentum = payload(kept);
+      for (std::size_t i = 0; i < momentum.size(); ++i) {
+        learns.insert(learns.end(), momentum[i].size(), i % 2 == 0 ? 1 : 0);
+      }
+    }
+    exchanges_[index] = std::make_unique<Exchange>(
+        bucket, payload(bucket), std::move(momentum), std::move(learns),
+        *groups_[static_cast<std::size_t>(task.group)], kTagsPerBucket * task.bucket);
+  }
+}
+
+void Worker::reduce_part(const Moment& at, const Bucket& bucket, Group& group) {
   const Task& task = task_of(at);
-  const Bucket& bucket = plan_.buckets[static_cast<std::size_t>(task.bucket)];
-  Group& group = *groups_[static_cast<std::size_t>(task.group)];
   std::optional<Reduction>& reduction = reductions_[static_cast<std::size_t>(task.bucket)];
-  const std::int64_t sent_before = group.traffic().bytes;
-  double waited = 0;
-  double begin = now_seconds();
   if (task.kind == TaskKind::reduce_start) {
-    std::vector<std::span<float>> values;
-    for (const int block : bucket.blocks) values.push_back(payload(bucket, block));
+    std::vector<std::span<float>> values = payload(bucket);
     if (bucket.payload == Payload::state) {
       // The mean over all samples: every member brings its statistics times its share of them.
       const auto weight = static_cast<float>(static_cast<double>(share_.count(at.whole)) /
-                                             static_cast<double>(at.whole));
+                                             static_cast<double>(averaged_.count(at.whole)));
       for (const std::span<float> value : values) {
         for (float& x : value) x *= weight;
       }
     }
     const bool half = plan_.wire_bytes == 2 && bucket.payload == Payload::gradient;
-    reduction.emplace(group, std::move(values), half ? Wire::bf16 : Wire::f32, task.bucket);
+    reduction.emplace(group, std::move(values), half ? Wire::bf16 : Wire::f32,
+                      kTagsPerBucket * task.bucket);
     reduction->start();
-  } else {
-    const double waited_before = reduction->waited();
-    links_.status.set(reduction->ready() ? WorkerState::working : WorkerState::waiting);
-    if (task.kind == TaskKind::reduce_sum) {
-      reduction->sum();
-    } else {
-      reduction->finish();
-    }
-    links_.status.set(WorkerState::working);
-    waited = reduction->waited() - waited_before;
-    if (task.kind == TaskKind::reduce_finish) reduction.reset();
+    return;
   }
+  links_.status.set(reduction->ready() ? WorkerState::working : WorkerState::waiting);
+  task.kind == TaskKind::reduce_sum ? reduction->sum() : reduction->finish();
+}
+
+void Worker::exchange_part(const Moment& at) {
+  const Task& task = task_of(at);
+  Exchange& exchange = *exchanges_[static_cast<std::size_t>(task.bucket)];
+  if (task.kind == TaskKind::reduce_start) return exchange.start();
+  links_.status.set(exchange.ready() ? WorkerState::working : WorkerState::waiting);
+  task.kind == TaskKind::reduce_sum ? exchange.sum() : exchange.finish();
+}
+
+void Worker::reduce(const Moment& at) {
+  const Task& task = task_of(at);
+  const auto index = static_cast<std::size_t>(task.bucket);
+  const Bucket& bucket = plan_.buckets[index];
+  Group& group = *groups_[static_cast<std::size_t>(task.group)];
+  const auto waited_so_far = [&] {
+    if (exchanges_[index]) return exchanges_[index]->waited();
+    return reductions_[index] ? reductions_[index]->waited() : 0;
+  };
+  const std::int64_t sent_before = group.traffic().bytes;
+  const double begin = now_seconds();
+  const double waited_before = task.kind == TaskKind::reduce_start ? 0 : waited_so_far();
+  exchanges_[index] ? exchange_part(at) : reduce_part(at, bucket, group);
+  links_.status.set(WorkerState::working);
+  const double waited = task.kind == TaskKind::reduce_start ? 0 : waited_so_far() - waited_before;
+  if (task.kind == TaskKind::reduce_finish) reductions_[index].reset();
   const double end = now_seconds();
   // Waiting is shown first and in one piece, whatever order the shards came in.
   Event event{.task = static_cast<std::int32_t>(at.task),

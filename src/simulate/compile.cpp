@@ -108,12 +108,11 @@ class Compiler {
                                static_cast<std::size_t>(task.bucket)];
     if (index < 0) {
       const Bucket& bucket = plan_.buckets[static_cast<std::size_t>(task.bucket)];
-      const int width = bucket.payload == Payload::state ? 4 : plan_.wire_bytes;
       const auto n = static_cast<std::int64_t>(compiled_.groups[group_of(task)].members);
       const std::int64_t units = (elements(task.bucket) + kShardUnit - 1) / kShardUnit;
       index = static_cast<int>(compiled_.reductions.size());
       compiled_.reductions.push_back({.group = task.group,
-                                      .bytes = static_cast<double>(elements(task.bucket) * width),
+                                      .bytes = static_cast<double>(bucket_bytes(plan_, bucket)),
                                       .messages = std::min(n, units) * (n - 1)});
     }
     return index;
@@ -122,13 +121,7 @@ class Compiler {
   static std::size_t group_of(const Task& task) { return static_cast<std::size_t>(task.group); }
 
   std::int64_t elements(int index) const {
-    const Bucket& bucket = plan_.buckets[static_cast<std::size_t>(index)];
-    std::int64_t sum = 0;
-    for (const int i : bucket.blocks) {
-      const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(i)];
-      sum += bucket.payload == Payload::state ? block.state : block.parameters;
-    }
-    return sum;
+    return bucket_numbers(plan_, plan_.buckets[static_cast<std::size_t>(index)]);
   }
 
   const Plan& plan_;

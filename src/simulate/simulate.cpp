@@ -26,6 +26,7 @@ class Simulator {
   Simulator(const Plan& plan, const CostModel& cost, const SimulateOptions& options)
       : plan_(plan),
         compiled_(compile(plan, cost)),
+        mode_(options.mode),
         minibatches_(options.minibatches),
         steps_(options.minibatches + plan.depth()),
         ways_(plan.machine),
@@ -77,6 +78,8 @@ class Simulator {
         const Task& task = tasks[static_cast<std::size_t>(self.position)];
         const std::int64_t minibatch = minibatch_of(self, task);
         if (minibatch < 0 || minibatch >= minibatches_ || !task.runs_at(self.step)) continue;
+        if (task.at_end) continue;  // once an epoch: not what a step takes
+        if (task.mode >= 0 && task.mode != mode_) continue;
         const Outcome outcome = play(worker, task, now);
         if (outcome == Outcome::too_early) ready_.emplace(self.time, worker);
         if (outcome != Outcome::done) return;
@@ -268,6 +271,7 @@ class Simulator {
 
   const Plan& plan_;
   const Compiled compiled_;
+  const int mode_;
   const std::int64_t minibatches_;
   const std::int64_t steps_;
   Ways ways_;
@@ -285,6 +289,16 @@ class Simulator {
 };
 
 }  // namespace
+
+std::int64_t steady_minibatches(const Plan& plan) {
+  constexpr int kRounds = 6;  // of what comes only now and then
+  int every = 1;
+  for (const Program& program : plan.programs) {
+    for (const Task& task : program.tasks) every = std::max(every, task.every);
+  }
+  const std::int64_t few = plan.depth() == 0 ? 3 : 16 + 8 * std::int64_t{plan.depth()};
+  return every == 1 ? few : std::max<std::int64_t>(few, std::int64_t{kRounds} * every);
+}
 
 Simulation simulate(const Plan& plan, const CostModel& cost, const SimulateOptions& options) {
   if (options.minibatches < 0) fail("simulate: {} minibatches", options.minibatches);

@@ -9,12 +9,11 @@ namespace plait {
 struct SimulateOptions {
   std::int64_t minibatches = 3;  ///< a pipeline needs depth + 3 to show its steady state
   bool keep_events = true;       ///< false: totals only
+  int mode = 0;                  ///< of the plan's
 };
 
-/// Enough for a plan of this depth to show its steady state.
-inline std::int64_t steady_minibatches(const Plan& plan) {
-  return plan.depth() == 0 ? 3 : 16 + 8 * std::int64_t{plan.depth()};
-}
+/// Enough for a plan to show its steady state.
+std::int64_t steady_minibatches(const Plan& plan);
 
 struct Simulation {
   Trace trace;

@@ -10,6 +10,7 @@
 #include "strategy/data_parallel/data_parallel.hpp"
 #include "strategy/parareal/parareal.hpp"
 #include "strategy/pipeline/pipelines.hpp"
+#include "strategy/replicas/replicas.hpp"
 #include "strategy/serial/serial.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
@@ -75,14 +76,32 @@ TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::
   return request;
 }
 
+ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::string& merge,
+                                 const std::string& wire) {
+  ExchangeRequest request = numbers;
+  if (merge != "paper" && merge != "corrected") {
+    user_error("--merge {} is not known{}; there are: paper, corrected", merge,
+               did_you_mean(merge, {"paper", "corrected"}));
+  }
+  if (wire != "fp32" && wire != "bf16") {
+    user_error("--exchange-wire {} is not known{}; there are: fp32, bf16", wire,
+               did_you_mean(wire, {"fp32", "bf16"}));
+  }
+  request.merge = merge == "paper" ? MergeKind::paper : MergeKind::corrected;
+  request.half = wire == "bf16";
+  return request;
+}
+
 std::span<const Strategy> strategies() {
-  static const std::array<Strategy, 12> all{{
+  static const std::array<Strategy, 15> all{{
       {.name = "serial", .about = "one worker, plain SGD", .make = make_serial_plan},
       {.name = "data_parallel",
-       .about = "every worker a share of the samples; gradients summed while backward runs",
+       .about = "every worker a share of the samples; gradients summed while "
+                "backward runs",
        .make = make_data_parallel_plan},
       {.name = "layerpipe",
-       .about = "forward, backward_data and backward_weights balanced over the workers",
+       .about = "forward, backward_data and backward_weights balanced over the "
+                "workers",
        .words = {"pipeline", "weights", "in_flight", "replicas", "stale_lr"},
        .make = make_layerpipe_plan},
       {.name = "gpipe",
@@ -118,6 +137,22 @@ std::span<const Strategy> strategies() {
        .words = {"pieces", "replicas", "sweeps", "coarse", "residual_wire", "fit_coarse",
                  "fit_steps"},
        .make = make_parareal_plan},
+      {.name = "daso",
+       .about = "data parallel in a node; weights between nodes now and then, "
+                "while all go on",
+       .words = {"warmup_epochs", "cooldown_epochs", "exchange_every", "exchange_wait",
+                 "exchange_most", "merge", "exchange_wire"},
+       .make = make_daso_plan,
+       .mode = daso_mode},
+      {.name = "local_sgd",
+       .about = "data parallel in a node; nodes average their weights every so "
+                "many steps",
+       .words = {"local_steps", "exchange_wire"},
+       .make = make_local_sgd_plan},
+      {.name = "diloco",
+       .about = "the same with an outer optimizer on the averaged changes",
+       .words = {"local_steps", "exchange_wire", "outer_lr", "outer_momentum"},
+       .make = make_diloco_plan},
   }};
   return all;
 }
@@ -156,10 +191,15 @@ void check_strategy(const std::string& name) {
              fmt::join(names, ", "));
 }
 
+const Strategy& find_strategy(const std::string& name) {
+  check_strategy(name);
+  return *std::ranges::find(strategies(), name, &Strategy::name);
+}
+
 Plan make_plan(const std::string& strategy, const PlanRequest& request) {
-  check_strategy(strategy);
+  const Strategy& found = find_strategy(strategy);
   check_request(request);
-  Plan plan = std::ranges::find(strategies(), strategy, &Strategy::name)->make(request);
+  Plan plan = found.make(request);
   check_plan(plan);
   return plan;
 }

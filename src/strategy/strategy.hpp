@@ -9,6 +9,7 @@
 
 #include "cost/cost_model.hpp"
 #include "strategy/parareal/coarse.hpp"
+#include "strategy/replicas/exchange_request.hpp"
 
 namespace plait {
 
@@ -49,6 +50,10 @@ using RowOwners = std::vector<std::vector<std::int32_t>>;
 using RowPartitioner = std::function<RowOwners(
     const std::vector<std::shared_ptr<const SparsePattern>>& layers, int workers)>;
 
+/// From the words of flags: "paper" or "corrected"; "fp32" or "bf16". UserError on others.
+ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::string& merge,
+                                 const std::string& wire);
+
 struct PlanRequest {
   const Network& network;
   const Machine& machine;
@@ -61,6 +66,7 @@ struct PlanRequest {
   std::int64_t bucket_bytes = 8 << 20;
   PipelineRequest pipeline{};
   TearRequest tear{};
+  ExchangeRequest exchange{};
   RowPartitioner partition{};  ///< for strategies that cut rows; empty: equal runs of rows
 };
 
@@ -70,6 +76,9 @@ struct Strategy {
   /// Settings (as in config files) that only some strategies listen to, this one among them.
   std::vector<std::string> words{};
   std::function<Plan(const PlanRequest&)> make;
+  /// Which of the plan's modes the next epoch takes, `losses` being those of the epochs before.
+  /// Null: there is one.
+  std::function<int(const DasoPhases& phases, const std::vector<double>& losses)> mode{};
 };
 
 std::span<const Strategy> strategies();
@@ -80,6 +89,9 @@ void check_strategy(const std::string& name);
 /// All such settings of any strategy, and the strategies that listen to one.
 std::vector<std::string> strategy_words();
 std::vector<std::string> listeners(const std::string& word);
+
+/// UserError for a name that is not among them.
+const Strategy& find_strategy(const std::string& name);
 
 /// The checked plan of the strategy with this name; UserError for an unknown one ("did you mean"),
 /// or where the strategy cannot use the machine (more workers than samples, ...).

@@ -21,6 +21,29 @@ inline constexpr int kThreads = 1;
 inline constexpr int kThreads = 2;
 #endif
 
+inline ExchangeRequest exchange_for(const TrainConfig& config) {
+  return exchange_request({.every = static_cast<int>(config.exchange_every),
+                           .wait = static_cast<int>(config.exchange_wait),
+                           .most = static_cast<int>(config.exchange_most),
+                           .local_steps = static_cast<int>(config.local_steps),
+                           .outer_rate = config.outer_lr,
+                           .outer_momentum = config.outer_momentum},
+                          config.merge, config.exchange_wire);
+}
+
+/// Null where the strategy's plan has one mode.
+inline ModeOfEpoch mode_for(const TrainConfig& config) {
+  const auto mode = find_strategy(config.strategy).mode;
+  if (!mode) return nullptr;
+  return [mode, config](std::int64_t epochs, const std::vector<double>& losses) {
+    return mode({.epochs = epochs,
+                 .warmup = config.warmup_epochs,
+                 .cooldown = config.cooldown_epochs,
+                 .exchange = exchange_for(config)},
+                losses);
+  };
+}
+
 inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
   const Network network = make_network(model);
   return make_plan(config.strategy,
@@ -35,7 +58,8 @@ inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Ma
                     .pipeline = pipeline_request(config.pipeline, config.weights, config.in_flight,
                                                  config.replicas != 1),
                     .tear = tear_request(config.pieces, config.replicas, config.sweeps,
-                                         config.coarse, config.residual_wire)});
+                                         config.coarse, config.residual_wire),
+                    .exchange = exchange_for(config)});
 }
 
 inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {
@@ -44,7 +68,8 @@ inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {
       .config_text = "",
       .make_plan = [config](const ModelSpec& model,
                             const Machine& machine) { return plan_for(config, model, machine); },
-      .observer = observer};
+      .observer = observer,
+      .mode = mode_for(config)};
 }
 
 /// The best weights of a finished run.

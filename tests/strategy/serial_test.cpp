@@ -73,9 +73,10 @@ TEST(Serial, RefusesMoreThanOneWorkerAndSaysWhatToDo) {
 }
 
 TEST(Strategies, AreKnownByNameAndRefusedOtherwise) {
-  EXPECT_THAT(strategy_names(), ElementsAre("serial", "data_parallel", "layerpipe", "gpipe", "1f1b",
-                                            "pipedream", "pipedream-replicated", "pipedream-2bw",
-                                            "zb-h1", "zb-h2", "sparse_rows", "parareal"));
+  EXPECT_THAT(strategy_names(),
+              ElementsAre("serial", "data_parallel", "layerpipe", "gpipe", "1f1b", "pipedream",
+                          "pipedream-replicated", "pipedream-2bw", "zb-h1", "zb-h2", "sparse_rows",
+                          "parareal", "daso", "local_sgd", "diloco"));
   for (const Strategy& strategy : strategies()) EXPECT_FALSE(strategy.about.empty());
   const Network network = four_blocks();
   EXPECT_THAT(refusal("data_paralel", {.network = network, .machine = kOne}),

@@ -1,0 +1,59 @@
+// Exchange: the weights of a bucket on their way between members, and what becomes of them when the
+// others' have come (Merge). Several may be under way, each begun before the one before has ended.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "tensor/tensor.hpp"
+#include "transport/pieces.hpp"
+#include "transport/reduction.hpp"
+
+namespace plait {
+
+class Exchange {
+ public:
+  /// `values` count as one array, of which the bucket's part is exchanged. For MergeKind::outer
+  /// `momentum` is as long; where `learns` is 0 (running statistics) values are averaged instead.
+  /// All memory outlives the exchange. `tag` and `tag` + 1 are its own.
+  Exchange(const Bucket& bucket, std::vector<std::span<float>> values,
+           std::vector<std::span<float>> momentum, std::vector<char> learns, Group& group, int tag);
+
+  /// All members have equal values now.
+  void all_are_equal();
+  void start();
+  bool ready() const { return flights_.front().reduction.ready(); }
+  void sum() { flights_.at(summed_++).reduction.sum(); }
+  /// Of the one that was started first.
+  void finish();
+  /// Seconds that sum() and finish() waited.
+  double waited() const;
+  std::size_t bytes() const;
+
+ private:
+  struct Flight {
+    Tensor own;  ///< as they were at the start
+    Tensor sum;  ///< what travels, then G
+    Reduction reduction;
+  };
+  void merge(const Flight& flight);
+  bool remembers() const { return bucket_.half || bucket_.merge.kind == MergeKind::outer; }
+
+  const Bucket& bucket_;
+  Pieces values_;
+  Pieces momentum_;
+  std::vector<char> learns_;
+  IndexRange range_{};  ///< of the values
+  Group& group_;
+  int tag_;
+  std::int64_t started_ = 0;
+  std::size_t summed_ = 0;  ///< of the flights
+  double waited_ = 0;       ///< of those that have ended
+  std::deque<Flight> flights_;
+  Tensor common_;  ///< where all were last equal
+  Tensor missed_;  ///< what roundings have left out
+};
+
+}  // namespace plait

@@ -1,0 +1,74 @@
+#include "strategy/replicas/exchange_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plait {
+
+namespace {
+
+constexpr double kImprovement = 0.95;
+constexpr int kPatience = 3;  // epochs
+
+ExchangeMode next_mode(const ExchangeRequest& request, const ExchangeMode& mode) {
+  ExchangeMode next = mode;
+  if (mode.every == 1) {
+    next.every = request.most;
+    next.wait = std::max(1, request.most / 4);
+  } else {
+    next.every = mode.every / 2;
+    next.wait = std::max(1, mode.wait / 2);
+  }
+  return next;
+}
+
+}  // namespace
+
+std::string ExchangeMode::name() const {
+  if (wait == 0) {
+    return every == 1 ? std::string("blocking, every step")
+                      : fmt::format("blocking, every {} steps", every);
+  }
+  return fmt::format("every {} step(s), merged {} later", every, wait);
+}
+
+std::vector<ExchangeMode> daso_modes(const ExchangeRequest& request) {
+  std::vector<ExchangeMode> modes;
+  ExchangeMode mode{.every = request.every, .wait = request.wait, .merge = request.merge};
+  while (std::ranges::find(modes, mode) == modes.end()) {
+    modes.push_back(mode);
+    mode = next_mode(request, mode);
+  }
+  modes.push_back({.every = 1, .wait = 0, .merge = MergeKind::average});
+  return modes;
+}
+
+int daso_mode(const DasoPhases& phases, const std::vector<double>& losses) {
+  const std::vector<ExchangeMode> modes = daso_modes(phases.exchange);
+  const auto blocking = static_cast<int>(modes.size()) - 1;
+  const auto blocks = [&](std::int64_t epoch) {
+    return epoch < phases.warmup || epoch >= phases.epochs - phases.cooldown;
+  };
+  const auto epoch = static_cast<std::int64_t>(losses.size());
+  if (blocks(epoch)) return blocking;
+  ExchangeMode mode = modes.front();
+  double best = 0;
+  int stale = 0;
+  bool any = false;
+  for (std::int64_t e = phases.warmup; e < epoch; ++e) {
+    const double loss = losses[static_cast<std::size_t>(e)];
+    if (!any || loss < kImprovement * best) {
+      best = loss;
+      any = true;
+      stale = 0;
+      continue;
+    }
+    if (++stale < kPatience) continue;
+    mode = next_mode(phases.exchange, mode);
+    stale = 0;
+  }
+  return static_cast<int>(std::ranges::find(modes, mode) - modes.begin());
+}
+
+}  // namespace plait

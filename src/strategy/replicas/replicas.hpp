@@ -1,0 +1,16 @@
+// Strategies whose nodes each have weights of their own, which meet now and then: inside a node
+// data parallelism, between nodes an exchange of weights.
+#pragma once
+
+#include "strategy/strategy.hpp"
+
+namespace plait {
+
+/// Hierarchical and asynchronous (methods: arXiv 2104.05588); modes as in daso_modes().
+Plan make_daso_plan(const PlanRequest& request);
+/// All nodes average their weights every H steps and wait for it.
+Plan make_local_sgd_plan(const PlanRequest& request);
+/// The same with an outer optimizer on the averaged changes (DiLoCo).
+Plan make_diloco_plan(const PlanRequest& request);
+
+}  // namespace plait

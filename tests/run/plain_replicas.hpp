@@ -1,0 +1,290 @@
+// The oracle of strategies whose nodes have weights of their own: the whole algorithm (shares of
+// the minibatch, sums inside nodes, exchanges, merges, modes by the losses) in one thread and in
+// plain loops, with nothing of plans, workers or messages.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+
+#include "data/batch.hpp"
+#include "optim/loss.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/schedule.hpp"
+#include "run/parameters.hpp"
+#include "run/setup.hpp"
+#include "run/training.hpp"
+
+namespace plait {
+
+class PlainReplicas {
+ public:
+  using Values = std::vector<float>;
+
+  /// Every minibatch has config.batch samples, which nodes x places divide; fp32 on the wire.
+  PlainReplicas(const TrainConfig& config, std::vector<ExchangeMode> modes)
+      : config_(config),
+        modes_(std::move(modes)),
+        nodes_(static_cast<int>(config.nodes)),
+        places_(static_cast<int>(config.workers_per_node)),
+        setup_(make_setup(config)),
+        stream_(setup_.data.train,
+                {.batch = config.batch, .seed = config.seed, .drop_last = false}),
+        optimizer_(make_optimizer(optimizer_spec(config))),
+        chain_(setup_.model, {.batch = config.batch / (nodes_ * places_), .threads = 1}) {
+    for (int node = 0; node < nodes_; ++node) {
+      stores_.push_back(
+          std::make_unique<ParameterStore>(chain_, config.seed, optimizer_->state_count()));
+    }
+    std::size_t scratch = 0;
+    for (std::size_t i = 0; i < chain_.size(); ++i) {
+      dst_.emplace_back(chain_.block(i).dst_desc());
+      diff_.emplace_back(chain_.block(i).src_desc());
+      saved_.push_back(allocate_bytes(chain_.block(i).saved_bytes() + 64));
+      pending_.push_back(allocate_bytes(chain_.block(i).pending_bytes() + 64));
+      scratch = std::max(scratch, chain_.block(i).scratch_bytes());
+    }
+    scratch_ = allocate_bytes(scratch + 64);
+  }
+
+  /// The hash of the weights after all epochs.
+  std::string run() {
+    const std::int64_t per_epoch = stream_.batches_per_epoch();
+    const ScheduleSpec schedule = schedule_spec(config_, per_epoch, per_epoch * config_.epochs);
+    const ModeOfEpoch mode_of = mode_for(config_);
+    velocity_.assign(values_of(0).size(), 0.0F);
+    bool weights = true;  // and running statistics, in turn
+    each(0, [&](std::span<float> part) {
+      learns_.insert(learns_.end(), part.size(), weights);
+      weights = !weights;
+    });
+    std::int64_t t = 0;
+    for (std::int64_t epoch = 0; epoch < config_.epochs; ++epoch) {
+      const int mode = mode_of ? mode_of(config_.epochs, losses_) : 0;
+      common_ = values_of(0);
+      double loss = 0;
+      for (std::int64_t m = 0; m < per_epoch; ++m, ++t) {
+        const Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
+        for (int node = 0; node < nodes_; ++node) {
+          loss += step(node, batch, t, learning_rate(schedule, t));
+        }
+        exchange(modes_[static_cast<std::size_t>(mode)], t);
+      }
+      while (!flights_.empty()) land();
+      average();
+      losses_.push_back(loss / static_cast<double>(setup_.data.train->size()));
+      modes_used_.push_back(mode);
+    }
+    return stores_.front()->hash();
+  }
+
+  const std::vector<int>& modes_used() const { return modes_used_; }
+
+ private:
+  struct Flight {
+    std::int64_t due = 0;
+    ExchangeMode mode;
+    std::vector<Values> own;  ///< by node
+  };
+
+  /// Weights, then running statistics, block after block.
+  Values values_of(int node) {
+    Values values;
+    each(node,
+         [&](std::span<float> part) { values.insert(values.end(), part.begin(), part.end()); });
+    return values;
+  }
+  void set_values(int node, const Values& values) {
+    std::size_t at = 0;
+    each(node, [&](std::span<float> part) {
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(at), part.size(), part.begin());
+      at += part.size();
+    });
+  }
+  template <class Use>
+  void each(int node, const Use& use) {
+    ParameterStore& store = *stores_[static_cast<std::size_t>(node)];
+    for (std::size_t i = 0; i < store.size(); ++i) {
+      use(store.block(i).weights.floats());
+      use(store.block(i).state.floats());
+    }
+  }
+
+  /// Node `node` on its samples: the mean gradient over them, one update. Gives the loss.
+  double step(int node, const Batch& batch, std::int64_t t, double rate) {
+    ParameterStore& store = *stores_[static_cast<std::size_t>(node)];
+    std::vector<Values> gradient(store.size());
+    std::vector<Values> state(store.size());
+    double loss = 0;
+    for (int place = 0; place < places_; ++place) {
+      std::vector<Values> own_state;
+      for (std::size_t i = 0; i < store.size(); ++i) {
+        const auto old = store.block(i).state.floats();
+        own_state.emplace_back(old.begin(), old.end());
+      }
+      loss += compute(store, own_state, batch, node * places_ + place);
+      for (std::size_t i = 0; i < store.size(); ++i) {
+        add(gradient[i], store.block(i).gradient.floats(), 1.0F);
+        add(state[i], own_state[i], 1.0F / static_cast<float>(places_));
+      }
+    }
+    for (std::size_t i = 0; i < store.size(); ++i) {
+      BlockMemory& memory = store.block(i);
+      std::ranges::copy(state[i], memory.state.floats().begin());
+      if (memory.weights.floats().empty()) continue;
+      UpdateArgs now{.weights = memory.weights.floats(),
+                     .result = memory.weights.floats(),
+                     .gradient = gradient[i],
+                     .state = {},
+                     .learning_rate = rate,
+                     .weight_decay = config_.weight_decay,
+                     .gradient_scale = static_cast<float>(nodes_),
+                     .step = t + 1,
+                     .threads = 1};
+      for (int s = 0; s < optimizer_->state_count(); ++s) {
+        now.state[static_cast<std::size_t>(s)] =
+            memory.optimizer[static_cast<std::size_t>(s)].floats();
+      }
+      optimizer_->update(now);
+    }
+    return loss;
+  }
+
+  static void add(Values& sum, std::span<const float> values, float scale) {
+    const bool first = sum.empty();
+    sum.resize(values.size());
+    for (std::size_t j = 0; j < sum.size(); ++j) {
+      sum[j] = first ? values[j] * scale : sum[j] + values[j] * scale;
+    }
+  }
+
+  /// Forward and backward of one worker's samples; gradients are left in the store.
+  double compute(ParameterStore& store, std::vector<Values>& state, const Batch& batch,
+                 int worker) {
+    const auto part = [&](const Tensor& of) {
+      const std::size_t each = of.floats().size() / static_cast<std::size_t>(nodes_ * places_);
+      return of.floats().subspan(static_cast<std::size_t>(worker) * each, each);
+    };
+    const std::span<const float> images = part(batch.images);
+    Tensor diff(chain_.dst_desc());
+    const auto args = [&](std::size_t i) {
+      return BlockArgs{
+          .src = i == 0 ? images.data() : dst_[i - 1].floats().data(),
+          .dst = dst_[i].floats().data(),
+          .diff_dst = i + 1 == store.size() ? diff.floats().data() : diff_[i + 1].floats().data(),
+          .diff_src = i == 0 ? nullptr : diff_[i].floats().data(),
+          .weights = store.block(i).weights.floats().data(),
+          .diff_weights = store.block(i).gradient.floats().data(),
+          .state = state[i].data(),
+          .saved = saved_[i].get(),
+          .pending = pending_[i].get(),
+          .scratch = scratch_.get(),
+          .training = true,
+          .randomness = {}};
+    };
+    for (std::size_t i = 0; i < store.size(); ++i) chain_.block(i).forward(args(i));
+    const LossResult loss = compute_loss(loss_spec(config_),
+                                         {.logits = dst_.back().floats(),
+                                          .targets = part(batch.targets),
+                                          .classes = chain_.dst_desc().shape[1],
+                                          .scale = 1.0 / static_cast<double>(config_.batch)},
+                                         diff.floats());
+    for (std::size_t i = store.size(); i-- > 0;) {
+      chain_.block(i).backward_data(args(i));
+      chain_.block(i).backward_weights(args(i));
+    }
+    return loss.sum;
+  }
+
+  /// After step t: a new one is sent before one that is due is merged.
+  void exchange(const ExchangeMode& mode, std::int64_t t) {
+    if (t % mode.every == mode.every - 1) {
+      Flight flight{.due = t + mode.wait, .mode = mode, .own = {}};
+      for (int node = 0; node < nodes_; ++node) flight.own.push_back(values_of(node));
+      flights_.push_back(std::move(flight));
+    }
+    while (!flights_.empty() && flights_.front().due == t) land();
+  }
+
+  void land() {
+    const Flight flight = std::move(flights_.front());
+    flights_.pop_front();
+    Values sum = flight.own.front();
+    for (int node = 1; node < nodes_; ++node) {
+      const Values& own = flight.own[static_cast<std::size_t>(node)];
+      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += own[j];
+    }
+    const auto members = static_cast<float>(nodes_);
+    const auto twice = static_cast<float>(2 * flight.mode.wait);
+    const Values velocity = velocity_;
+    for (int node = 0; node < nodes_; ++node) {
+      Values x = values_of(node);
+      const Values& own = flight.own[static_cast<std::size_t>(node)];
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        switch (flight.mode.merge) {
+          case MergeKind::average: x[j] = sum[j] / members; break;
+          case MergeKind::paper: x[j] = (twice * x[j] + sum[j]) / (twice + members); break;
+          case MergeKind::corrected: x[j] += sum[j] / members - own[j]; break;
+          default:
+            x[j] = learns_[j] ? outer(j, sum[j] / members, velocity[j]) : sum[j] / members;
+            break;
+        }
+      }
+      set_values(node, x);
+      if (flight.mode.merge == MergeKind::outer && node + 1 == nodes_) common_ = x;
+    }
+  }
+  float outer(std::size_t j, float mean, float velocity) {
+    const auto rate = static_cast<float>(config_.outer_lr);
+    const auto momentum = static_cast<float>(config_.outer_momentum);
+    const float gradient = common_[j] - mean;
+    velocity_[j] = momentum * velocity + gradient;
+    return common_[j] - rate * (gradient + momentum * velocity_[j]);
+  }
+
+  /// At the end of an epoch all weights, running statistics and optimizer arrays are averaged.
+  void average() {
+    const auto mean = [&](const auto& part_of_node) {
+      const std::span<float> first = part_of_node(0);
+      Values sum(first.begin(), first.end());
+      for (int node = 1; node < nodes_; ++node) {
+        const std::span<float> part = part_of_node(node);
+        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += part[j];
+      }
+      for (float& x : sum) x /= static_cast<float>(nodes_);
+      for (int node = 0; node < nodes_; ++node) std::ranges::copy(sum, part_of_node(node).begin());
+    };
+    for (std::size_t i = 0; i < chain_.size(); ++i) {
+      const auto block = [&](int node) -> BlockMemory& {
+        return stores_[static_cast<std::size_t>(node)]->block(i);
+      };
+      mean([&](int node) { return block(node).weights.floats(); });
+      mean([&](int node) { return block(node).state.floats(); });
+      for (int s = 0; s < optimizer_->state_count(); ++s) {
+        mean([&](int node) { return block(node).optimizer[static_cast<std::size_t>(s)].floats(); });
+      }
+    }
+  }
+
+  TrainConfig config_;
+  std::vector<ExchangeMode> modes_;
+  int nodes_;
+  int places_;
+  Setup setup_;
+  BatchStream stream_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Chain chain_;
+  std::vector<std::unique_ptr<ParameterStore>> stores_;  ///< by node
+  std::vector<Tensor> dst_;
+  std::vector<Tensor> diff_;  ///< of the blocks' sources
+  std::vector<std::shared_ptr<std::byte>> saved_;
+  std::vector<std::shared_ptr<std::byte>> pending_;
+  std::shared_ptr<std::byte> scratch_;
+  std::deque<Flight> flights_;
+  Values common_;  ///< where all were last equal
+  std::vector<bool> learns_;
+  Values velocity_;  ///< of the outer optimizer
+  std::vector<double> losses_;
+  std::vector<int> modes_used_;
+};
+
+}  // namespace plait

@@ -1,0 +1,141 @@
+// daso, local_sgd and diloco: the distributed run has the bits of the plain algorithm.
+#include "run/plain_replicas.hpp"
+
+namespace plait {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Shape2 {
+  int nodes;
+  int places;
+};
+
+TrainConfig config_for(const std::string& strategy, Shape2 shape) {
+  TrainConfig config;
+  config.model = "mlp:24-16";
+  config.strategy = strategy;
+  config.nodes = shape.nodes;
+  config.workers_per_node = shape.places;
+  config.workers = 0;
+  config.threads = 1;
+  config.batch = 24;
+  config.train_limit = 264;  // 11 steps: no exchange fits it evenly
+  config.test_limit = 50;
+  config.epochs = 4;
+  config.lr = 0.05;
+  config.weight_decay = 1e-4;
+  config.run_dir = "none";
+  config.pin = "none";
+  return config;
+}
+
+std::string plain(const TrainConfig& config) {
+  std::vector<ExchangeMode> modes;
+  if (config.strategy == "daso") {
+    modes = daso_modes(exchange_for(config));
+  } else {
+    modes = {{.every = static_cast<int>(config.local_steps),
+              .wait = 0,
+              .merge = config.strategy == "diloco" ? MergeKind::outer : MergeKind::average}};
+  }
+  return PlainReplicas(config, modes).run();
+}
+
+class Replicas : public testing::TestWithParam<std::tuple<std::string, Shape2>> {};
+
+TEST_P(Replicas, HaveTheBitsOfThePlainAlgorithm) {
+  const auto& [strategy, shape] = GetParam();
+  TrainConfig config = config_for(strategy, shape);
+  config.local_steps = 3;
+  EXPECT_EQ(run(config).weights_hash, plain(config));
+}
+
+std::string name_of_case(const testing::TestParamInfo<Replicas::ParamType>& info) {
+  const Shape2 shape = std::get<1>(info.param);
+  return std::get<0>(info.param) + "_" + std::to_string(shape.nodes) + "x" +
+         std::to_string(shape.places);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, Replicas,
+                         testing::Combine(testing::Values("daso", "local_sgd", "diloco"),
+                                          testing::Values(Shape2{2, 1}, Shape2{2, 2}, Shape2{3, 2},
+                                                          Shape2{4, 1})),
+                         name_of_case);
+
+TEST(Daso, BothMergesAndAllWaitsAreThePlainOnes) {
+  for (const std::string merge : {"paper", "corrected"}) {
+    for (const auto& [every, wait] :
+         std::vector<std::pair<int, int>>{{2, 1}, {4, 2}, {4, 3}, {8, 2}}) {
+      TrainConfig config = config_for("daso", {2, 1});
+      config.merge = merge;
+      config.exchange_every = every;
+      config.exchange_wait = wait;
+      config.warmup_epochs = 0;
+      config.cooldown_epochs = 0;
+      EXPECT_EQ(run(config).weights_hash, plain(config)) << merge << every << wait;
+    }
+  }
+}
+
+/// A loss that stands still takes B and W through all their values, B = W = 1 among them.
+TEST(Daso, FollowsTheLossThroughAllModes) {
+  TrainConfig config = config_for("daso", {2, 1});
+  config.lr = 1e-6;
+  config.epochs = 18;
+  config.warmup_epochs = 1;
+  PlainReplicas oracle(config, daso_modes(exchange_for(config)));
+  EXPECT_EQ(run(config).weights_hash, oracle.run());
+  EXPECT_EQ(oracle.modes_used(),
+            (std::vector<int>{4, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 0, 0, 0, 4}));
+}
+
+/// BatchNorm's running statistics are weighed inside a node and merged between nodes.
+TEST(Daso, MergesRunningStatistics) {
+  for (const std::string strategy : {"daso", "diloco"}) {
+    TrainConfig config = config_for(strategy, {2, 2});
+    config.model = "preresnet11";
+    config.epochs = 2;
+    config.train_limit = 96;
+    config.local_steps = 2;
+    config.cooldown_epochs = 0;
+    EXPECT_EQ(run(config).weights_hash, plain(config)) << strategy;
+  }
+}
+
+class ReplicasResume : public testing::TestWithParam<std::string> {};
+
+TEST_P(ReplicasResume, GoesOnWithTheSameBits) {
+  const fs::path folder = fs::temp_directory_path() / ("plait_replicas_" + GetParam());
+  fs::remove_all(folder);
+  TrainConfig whole = config_for(GetParam(), {2, 2});
+  TrainConfig part = whole;
+  part.run_dir = folder.string();
+  part.epochs = whole.epochs;
+  part.steps = 22;
+  TrainConfig rest = part;
+  rest.resume = true;
+  rest.steps = 0;
+  // The number of epochs decides when daso cools down: the first part must know it.
+  whole.cooldown_epochs = part.cooldown_epochs = rest.cooldown_epochs = 0;
+  run(part);
+  EXPECT_EQ(run(rest).weights_hash, run(whole).weights_hash);
+  fs::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReplicasResume, testing::Values("daso", "local_sgd", "diloco"));
+
+/// Rounded on the way, but what rounding leaves out is sent later: hardly worse, and reproducible.
+TEST(Daso, HalfWireStaysCloseAndIsReproducible) {
+  TrainConfig config = config_for("daso", {2, 1});
+  const TrainResult exact = run(config);
+  config.exchange_wire = "bf16";
+  const TrainResult half = run(config);
+  EXPECT_NE(half.weights_hash, exact.weights_hash);
+  EXPECT_NEAR(half.train_loss, exact.train_loss, 0.01 * exact.train_loss);
+  EXPECT_LT(half.bytes_sent, 0.75 * static_cast<double>(exact.bytes_sent));
+  EXPECT_EQ(run(config).weights_hash, half.weights_hash);
+}
+
+}  // namespace
+}  // namespace plait

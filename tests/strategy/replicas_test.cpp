@@ -1,0 +1,99 @@
+// Nodes with weights of their own: the plans of daso, local_sgd and diloco.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "cost/analytic.hpp"
+#include "model/model_file.hpp"
+#include "simulate/simulate.hpp"
+#include "strategy/strategy.hpp"
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+
+class ReplicaPlans : public testing::Test {
+ protected:
+  Plan plan(const std::string& strategy, int nodes, int places) {
+    machine_ = {.nodes = nodes, .workers_per_node = places};
+    machine_.between = {.bytes_per_second = 12.5e6, .latency_seconds = 1e-4};
+    return make_plan(
+        strategy, {.network = network_, .machine = machine_, .batch = 64, .exchange = exchange_});
+  }
+  std::string refusal(const std::string& strategy, int nodes, int places) {
+    try {
+      plan(strategy, nodes, places);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no UserError";
+  }
+  /// Bytes of all workers in a step, in the mean.
+  std::int64_t bytes(const Plan& of, int mode = 0) {
+    const auto cost = make_analytic_cost(network_);
+    return simulate(of, *cost, {.minibatches = 48, .keep_events = false, .mode = mode})
+        .bytes_per_step;
+  }
+
+  Network network_ = make_network(load_model("mlp:128-64", {1, 28, 28}, 10));
+  Machine machine_;
+  ExchangeRequest exchange_;
+};
+
+TEST_F(ReplicaPlans, AreSoundOnAnyMachine) {
+  for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
+    for (const int nodes : {2, 3, 4}) {
+      for (const int places : {1, 2, 3}) EXPECT_NO_THROW(plan(strategy, nodes, places));
+    }
+  }
+}
+
+TEST_F(ReplicaPlans, EveryWorkerSendsItsPartOfTheWeightsOnceInEvery) {
+  const std::int64_t all = 4 * network_.parameters();
+  exchange_.every = 4;
+  // Two nodes: half of the weights to the other one, and half of the sums back.
+  EXPECT_NEAR(static_cast<double>(bytes(plan("daso", 2, 1))), 2.0 * static_cast<double>(all) / 4,
+              0.03 * static_cast<double>(all));
+  exchange_.half = true;
+  EXPECT_NEAR(static_cast<double>(bytes(plan("daso", 2, 1))), 1.0 * static_cast<double>(all) / 4,
+              0.03 * static_cast<double>(all));
+}
+
+TEST_F(ReplicaPlans, ModesCycleAndTheLastOneBlocks) {
+  const std::vector<ExchangeMode> modes = daso_modes(exchange_);
+  ASSERT_EQ(modes.size(), 5U);
+  EXPECT_EQ(modes[0], (ExchangeMode{4, 1, MergeKind::corrected}));
+  EXPECT_EQ(modes[1], (ExchangeMode{2, 1, MergeKind::corrected}));
+  EXPECT_EQ(modes[2], (ExchangeMode{1, 1, MergeKind::corrected}));
+  EXPECT_EQ(modes[3], (ExchangeMode{8, 2, MergeKind::corrected}));
+  EXPECT_EQ(modes[4], (ExchangeMode{1, 0, MergeKind::average}));
+  EXPECT_EQ(plan("daso", 2, 2).modes.size(), modes.size());
+  EXPECT_EQ(plan("daso", 2, 2).depth(), 2);
+}
+
+TEST_F(ReplicaPlans, AnImprovingLossStaysWithTheFirstMode) {
+  const DasoPhases phases{.epochs = 20, .warmup = 2, .cooldown = 3};
+  std::vector<double> losses;
+  for (int epoch = 0; epoch < 20; ++epoch) {
+    const int wanted = epoch < 2 || epoch >= 17 ? 4 : 0;
+    EXPECT_EQ(daso_mode(phases, losses), wanted) << epoch;
+    losses.push_back(2.0 * std::pow(0.9, epoch));
+  }
+}
+
+TEST_F(ReplicaPlans, RefuseWhatCannotBe) {
+  for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
+    EXPECT_THAT(refusal(strategy, 1, 4), HasSubstr("between nodes, and there is one"));
+    EXPECT_THAT(refusal(strategy, 13, 5), HasSubstr("use at least 65"));
+  }
+  exchange_.wait = 4;
+  EXPECT_THAT(refusal("daso", 2, 1), HasSubstr("use --exchange-wait 3 or --exchange-every 5"));
+  EXPECT_THROW(exchange_request({}, "mean", "fp32"), UserError);
+  EXPECT_THROW(exchange_request({}, "paper", "fp8"), UserError);
+}
+
+}  // namespace
+}  // namespace plait
