@@ -38,6 +38,7 @@ def parse():
     group.add_argument("--deep-batch", type=int, default=32, help="its batch on the virtual clock (32)")
     group.add_argument("--memory-batch", type=int, default=64, help="its batch for the memory (64)")
     group.add_argument("--pieces", nargs="+", type=int, default=[3, 6, 12, 18])
+    group.add_argument("--reuse-profile", action="store_true", help="that an earlier run left")
     group.add_argument("--profile-steps", type=int, default=3, help="measured steps of profiles (3)")
     group = parser.add_argument_group("accuracy")
     group.add_argument("--cifar10", type=Path, default=ROOT.parent / "shared" / "data" / "cifar10-subset")

@@ -19,6 +19,8 @@ def measure_profile(options):
     """Of the most pieces: the coarse parts of fewer have the same shapes."""
     pieces = max(options.pieces)
     path = options.out.parent / f"{options.deep}_{options.deep_batch}_{pieces}_profile.json"
+    if options.reuse_profile and path.is_file():
+        return path
     path.parent.mkdir(parents=True, exist_ok=True)
     print(f"{PROGRAM}: {options.deep} in {pieces} pieces: profile", file=sys.stderr)
     plait(options.build, "profile", "--model", options.deep, "--data-shape", SHAPE, "--batch", str(options.deep_batch),
@@ -51,8 +53,8 @@ def virtual(options):
     return results
 
 
-def train(pieces, options):
-    where = ["--strategy", "parareal", "--pieces", str(pieces)] if pieces > 1 else ["--strategy", "serial"]
+def train(pieces, profile, options):
+    where = ["--strategy", "parareal", "--pieces", str(pieces), "--profile", str(profile)] if pieces > 1 else []
     samples = str(2 * options.memory_batch)
     answer = plait(options.build, "train", "--model", options.deep, "--data", f"cifar10:{options.cifar10}",
                    "--batch", str(options.memory_batch), "--steps", "1", "--threads", "1", "--train-limit", samples,
@@ -66,10 +68,11 @@ def memory(options):
     if not options.cifar10.is_dir():
         print(f"Skipped: there is no data in {options.cifar10.name}.\n")
         return {}
-    serial = train(1, options)[0]
-    torn = train(6, options)
-    print(f"{options.deep}, batch {options.memory_batch}, bytes of tensors, weights and optimizer, measured. One worker "
-          f"has {serial / 1e6:.0f} MB.\n")
+    profile = measure_profile(options)
+    serial = train(1, profile, options)[0]
+    torn = train(6, profile, options)
+    print(f"{options.deep}, batch {options.memory_batch}, bytes of tensors, weights and optimizer, measured; torn by "
+          f"measured costs. One worker has {serial / 1e6:.0f} MB.\n")
     print_table(("worker", "MB", "of one worker's"),
                 ((i, f"{b / 1e6:.0f}", f"{100 * b / serial:.1f} %") for i, b in enumerate(torn)))
     return {"serial": serial, "torn": torn}

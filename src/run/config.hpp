@@ -34,7 +34,7 @@ struct TrainConfig {
   std::string coarse = "block";        ///< stand-ins for the pieces: block, conv or identity
   std::string residual_wire = "fp32";  ///< of what crosses interfaces
   bool fit_coarse = false;             ///< to the weights of `init`, before training
-  std::int64_t fit_steps = 100;
+  std::int64_t fit_steps = 1000;
   std::int64_t warmup_epochs = 1;      ///< of daso: block at the beginning
   std::int64_t cooldown_epochs = 1;    ///< of daso: block at the end
   std::int64_t exchange_every = 4;     ///< of daso: steps from one exchange to the next, at first

@@ -89,8 +89,8 @@ class Learner {
     block_.forward(args());
     return dst_.floats().data();
   }
-  /// One step towards `target`; gives |dst - target|^2 / |target|^2 before it.
-  double learn(const float* target, std::int64_t step) {
+  /// One step of `steps` towards `target`; gives |dst - target|^2 / |target|^2 before it.
+  double learn(const float* target, std::int64_t step, std::int64_t steps) {
     const std::span<const float> dst = dst_.floats();
     const std::span<float> diff = diff_dst_.floats();
     double missed = 0;
@@ -104,7 +104,7 @@ class Learner {
     }
     block_.backward_data(args());
     block_.backward_weights(args());
-    const double left = 1 - static_cast<double>(step) / static_cast<double>(options_.steps);
+    const double left = 1 - static_cast<double>(step) / static_cast<double>(steps);
     UpdateArgs update{.weights = memory_.weights.floats(),
                       .result = memory_.weights.floats(),
                       .gradient = memory_.gradient.floats(),
@@ -217,6 +217,7 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
   const BatchStream stream(data, {.batch = options.batch, .seed = options.seed, .drop_last = true});
   std::vector<std::pair<double, double>> errors(interfaces.size());
   Batch batch;
+  const std::int64_t first = (options.steps + 1) / 2;  // for C; F then has a target that stands
   for (std::int64_t step = 0; step < options.steps; ++step) {
     stream.load_into(static_cast<std::uint64_t>(step / stream.batches_per_epoch()),
                      step % stream.batches_per_epoch(), batch);
@@ -226,15 +227,17 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
       const Interface& one = interfaces[i];
       exact = frozen.forward(one.before, i == 0 ? images : exact.floats().data());
       const float* x = enters[i].forward(images);
-      if (one.coarse >= 0) {
+      if (step < first) {
+        errors[i].first = enters[i].learn(exact.floats().data(), step, first);
+      } else if (one.coarse >= 0) {
         const Tensor d = difference(exact, x);
         const Tensor from_x = frozen.forward(one.piece, x);
         const Tensor target =
             difference(frozen.forward(one.piece, exact.floats().data()), from_x.floats().data());
         coarses[i].forward(d.floats().data());
-        errors[i].second = coarses[i].learn(target.floats().data(), step);
+        errors[i].second =
+            coarses[i].learn(target.floats().data(), step - first, options.steps - first);
       }
-      errors[i].first = enters[i].learn(exact.floats().data(), step);
     }
     if (options.tick) options.tick();
   }

@@ -11,7 +11,7 @@
 namespace plait {
 
 struct FitOptions {
-  std::int64_t steps = 100;
+  std::int64_t steps = 1000;
   std::int64_t batch = 64;
   int threads = 1;
   std::uint64_t seed = 1;
@@ -25,8 +25,8 @@ struct FitOptions {
 /// there and g those from x to y of the sum y + F(d):
 ///   the block C that makes x of the input   ->  least |C(input) - v|^2
 ///   F                                       ->  least |F(v - x) - (g(v) - g(x))|^2
-/// with the model's running statistics. Gives all weights of `network`, those of the model
-/// unchanged.
+/// in the first and in the second half of the steps, with the model's running statistics. Gives all
+/// weights of `network`, those of the model unchanged.
 std::vector<NamedTensor> fit_added(const Network& network, const std::vector<NamedTensor>& weights,
                                    const FitOptions& options, const DatasetPtr& data);
 

@@ -14,14 +14,14 @@ std::vector<int> sources(const NetworkBlock& block) {
   return block.joins() ? std::vector{block.src, block.other} : std::vector{block.src};
 }
 
-/// The blocks that the logits depend on.
+/// The blocks that the logits depend on, and those that measure how far tensors are apart.
 std::vector<bool> needed_blocks(const Network& network) {
   std::vector<bool> blocks(network.blocks.size(), false);
   std::vector<bool> tensors(network.tensors.size(), false);
   tensors[static_cast<std::size_t>(network.logits())] = true;
   for (std::size_t i = blocks.size(); i-- > 0;) {
     const NetworkBlock& block = network.blocks[i];
-    blocks[i] = tensors[static_cast<std::size_t>(block.dst)];
+    blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.subtracts;
     if (!blocks[i]) continue;
     for (const int tensor : sources(block)) tensors[static_cast<std::size_t>(tensor)] = true;
   }

@@ -1,5 +1,6 @@
 // Workspace: a forward pass that nothing follows (evaluation), and its memory: every tensor lives
-// only until its last reader is done, and blocks whose result nobody reads are left out.
+// only until its last reader is done, and blocks are left out that neither the logits nor the
+// residuals depend on.
 #pragma once
 
 #include <span>

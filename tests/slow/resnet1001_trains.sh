@@ -13,7 +13,7 @@ field() {  # NAME, of the JSON on stdin
   sed "s/.*\"$1\":\([0-9.eE+-]*\).*/\1/"
 }
 
-few=$(train 5 none | field peak_memory_bytes)
+few=$(train 5 "$folder/few" | field peak_memory_bytes)
 many=$(train 20 "$folder/run" | field peak_memory_bytes)
 echo "peak memory after 5 steps $few, after 20 steps $many bytes"
 awk "BEGIN { exit !($many < 1.03 * $few) }" || { echo "memory grows with the steps"; exit 1; }
