@@ -41,16 +41,7 @@ int run_eval(const Arguments& arguments) {
 }  // namespace
 
 Verb eval_verb() {
-  std::vector<Option> options =
-      field_options({"model", "data", "init", "seed", "batch", "threads", "loss", "normalise",
-                     "train_limit", "test_limit", "sweeps"});
-  for (Option& option : options) {
-    option.group = "Options";
-    if (option.name == "--init") option.help = "the weights, a .safetensors file";
-  }
-  options.push_back({.name = "--run",
-                     .value = "DIR",
-                     .help = "settings and best checkpoint of a run folder, instead of --init"});
+  std::vector<Option> options = saved_weights_options(evaluation_keys());
   options.push_back({.name = "--json", .value = "", .help = "one JSON object on stdout"});
   return {.name = "eval",
           .about = "Measure saved weights on the test data.",

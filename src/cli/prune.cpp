@@ -111,14 +111,7 @@ int run_prune(const Arguments& arguments) {
 }  // namespace
 
 Verb prune_verb() {
-  std::vector<Option> options = field_options({"model", "data", "init"});
-  for (Option& option : options) {
-    option.group = "Options";
-    if (option.name == "--init") option.help = "the weights, a .safetensors file";
-  }
-  options.push_back({.name = "--run",
-                     .value = "DIR",
-                     .help = "settings and best checkpoint of a run folder, instead of --init"});
+  std::vector<Option> options = saved_weights_options({"model", "data", "init"});
   options.push_back({.name = "--sparsity",
                      .value = "X",
                      .help = "share of each linear layer's weights that goes, the smallest first",

@@ -8,6 +8,23 @@ namespace plait {
 
 namespace fs = std::filesystem;
 
+std::vector<std::string_view> evaluation_keys() {
+  return {"model", "data",      "init",        "seed",       "batch", "threads",
+          "loss",  "normalise", "train_limit", "test_limit", "sweeps"};
+}
+
+std::vector<Option> saved_weights_options(const std::vector<std::string_view>& keys) {
+  std::vector<Option> options = field_options(keys);
+  for (Option& option : options) {
+    option.group = "Options";
+    if (option.name == "--init") option.help = "the weights, a .safetensors file";
+  }
+  options.push_back({.name = "--run",
+                     .value = "DIR",
+                     .help = "settings and best checkpoint of a run folder, instead of --init"});
+  return options;
+}
+
 SavedWeights saved_weights(const Arguments& arguments, const std::string& verb) {
   const std::string run_dir = arguments.text("--run", "");
   const std::string init = arguments.text("--init", "");

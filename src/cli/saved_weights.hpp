@@ -14,6 +14,11 @@ struct SavedWeights {
   TrainConfig config;  ///< of the run, or the defaults; flags on top
 };
 
+/// The options of such a verb: the fields with these keys, and --run.
+std::vector<Option> saved_weights_options(const std::vector<std::string_view>& keys);
+/// Keys of what evaluating weights needs beside model, data and init.
+std::vector<std::string_view> evaluation_keys();
+
 /// UserError where neither or both are named, where --init comes without a model, and where there
 /// is no such run. `verb` opens the messages.
 SavedWeights saved_weights(const Arguments& arguments, const std::string& verb);

@@ -1,0 +1,142 @@
+#include "cli/config_plan.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "cli/partition_file.hpp"
+#include "cost/analytic.hpp"
+#include "cost/measured.hpp"
+#include "cost/open_profile.hpp"
+#include "plan/memory.hpp"
+#include "run/setup.hpp"
+#include "simulate/simulate.hpp"
+
+namespace plait {
+
+std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& network) {
+  if (config.profile.empty()) return make_analytic_cost(network);
+  ProfileSource source = open_profile(config.profile);
+  const auto* ours = std::get_if<ProfileFile>(&source);
+  if (ours == nullptr) {
+    user_error(
+        "--profile {} is a published profile of another network; "
+        "measure this one with "
+        "plait profile --model {} --out FILE",
+        config.profile, config.model);
+  }
+  return make_measured_cost(*ours, network);
+}
+
+std::vector<WorkerFigures> predict(const TrainConfig& config, const Network& network,
+                                   const Plan& plan) {
+  const std::unique_ptr<CostModel> cost = cost_of(config, network);
+  const Simulation played =
+      simulate(plan, *cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
+  std::vector<WorkerFigures> figures;
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    figures.push_back({.busy = played.busy[static_cast<std::size_t>(worker)],
+                       .memory = estimate_memory(plan, worker)});
+  }
+  return figures;
+}
+
+TearRequest tear_of(const TrainConfig& config) {
+  return tear_request(config.pieces, config.replicas, config.sweeps, config.coarse,
+                      config.residual_wire);
+}
+
+ExchangeRequest exchange_of(const TrainConfig& config) {
+  return exchange_request({.every = static_cast<int>(config.exchange_every),
+                           .wait = static_cast<int>(config.exchange_wait),
+                           .most = static_cast<int>(config.exchange_most),
+                           .local_steps = static_cast<int>(config.local_steps),
+                           .outer_rate = config.outer_lr,
+                           .outer_momentum = config.outer_momentum},
+                          config.merge, config.exchange_wire);
+}
+
+ModeOfEpoch modes_of(const TrainConfig& config) {
+  const auto mode = find_strategy(config.strategy).mode;
+  if (!mode) return nullptr;
+  return [mode, config](std::int64_t epochs, const std::vector<double>& losses) {
+    return mode({.epochs = epochs,
+                 .warmup = config.warmup_epochs,
+                 .cooldown = config.cooldown_epochs,
+                 .exchange = exchange_of(config)},
+                losses);
+  };
+}
+
+Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
+  const Network network = make_network(model);
+  const std::unique_ptr<CostModel> cost = cost_of(config, network);
+  Machine planned = machine;  // the same links as plait plan, so that both make the same plan
+  planned.inside = kUsualInside;
+  if (config.link_between_nodes.empty()) planned.between = kUsualBetween;
+  Plan plan = make_plan(config.strategy,
+                        {.network = network,
+                         .machine = planned,
+                         .cost = cost.get(),
+                         .batch = config.batch,
+                         .microbatches = static_cast<int>(config.microbatches),
+                         .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+                         .clip = config.clip_norm > 0,
+                         .wire_bytes = config.wire == "bf16" ? 2 : 4,
+                         .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
+                         .pipeline = pipeline_request(config.pipeline, config.weights,
+                                                      config.in_flight, config.replicas != 1),
+                         .tear = tear_of(config),
+                         .exchange = exchange_of(config),
+                         .partition = row_partitioner(config.partition, config.seed)});
+  plan.machine = machine;
+  return plan;
+}
+
+std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config) {
+  return [config](const ModelSpec& model) {
+    TrainConfig once = config;
+    once.sweeps = 1;
+    return plan_of(once, model, machine_of(config)).network;
+  };
+}
+
+namespace {
+
+bool tears(const TrainConfig& config) {
+  const std::vector<std::string> names = listeners("pieces");
+  return std::ranges::find(names, config.strategy) != names.end();
+}
+
+/// One piece per worker, as a number that a resumed run keeps whatever its workers.
+std::string pieces_text(const TrainConfig& config) {
+  if (!tears(config)) return config.pieces;
+  const std::int64_t replicas = std::max<std::int64_t>(1, config.replicas);
+  return std::to_string(std::max({std::int64_t{2}, config.workers / replicas, config.sweeps}));
+}
+
+/// What the planner finds best, as numbers that a resumed run keeps.
+void choose_pieces(TrainConfig& config) {
+  Machine machine = machine_of(config);
+  const Plan plan = plan_of(config, make_setup(config).model, machine);
+  int pieces = 0;
+  for (const NetworkBlock& block : plan.network.blocks) pieces = std::max(pieces, block.piece + 1);
+  config.pieces = std::to_string(pieces);
+  config.replicas = plan.groups.empty() ? 1 : static_cast<std::int64_t>(plan.groups[0].size());
+}
+
+}  // namespace
+
+void settle_workers(TrainConfig& config) {
+  if (!tears(config)) return;
+  const TearRequest tear = tear_of(config);
+  if (config.workers == 0 && config.nodes == 1 && config.workers_per_node == 0 && tear.pieces > 0) {
+    config.workers = std::int64_t{tear.pieces} * std::max(1, tear.replicas);
+  }
+}
+
+void settle_pieces(TrainConfig& config) {
+  if (config.pieces == "0") config.pieces = pieces_text(config);
+  if (config.pieces == "auto" && tears(config)) choose_pieces(config);
+}
+
+}  // namespace plait

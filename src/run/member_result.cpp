@@ -1,0 +1,94 @@
+// What a member says before the run and after it.
+#include <algorithm>
+#include <cmath>
+
+#include "base/memory.hpp"
+#include "run/member.hpp"
+
+namespace plait {
+
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// What every worker tells about itself at the end.
+struct WorkerSummary {
+  Totals totals;
+  Traffic traffic;
+  double play_seconds = 0;
+  std::int64_t peak_memory = 0;
+  std::int64_t memory = 0;
+};
+
+}  // namespace
+
+std::string Member::headline() const {
+  const Machine& machine = parts_.plan.machine;
+  std::string who = fmt::format("{} thread(s)", threads_per_worker(config_));
+  if (parts_.plan.workers() > 1) {
+    who = fmt::format("{}, {} workers{} of {}", parts_.plan.strategy, parts_.plan.workers(),
+                      machine.nodes > 1 ? fmt::format(" on {} nodes", machine.nodes) : "", who);
+  }
+  return fmt::format("{} ({} parameters) on {} ({} train, {} test), batch {}, {} step(s), {}",
+                     config_.model, parameter_count(parts_.setup.model), config_.data,
+                     parts_.setup.data.train->size(), parts_.setup.data.test->size(), config_.batch,
+                     total_steps_, who);
+}
+
+TrainResult Member::result(std::int64_t first_step) {
+  const auto& programs = parts_.plan.programs;
+  const WorkerSummary mine{.totals = parts_.trace.totals(),
+                           .traffic = worker_.traffic(),
+                           .play_seconds = play_seconds_,
+                           .peak_memory = peak_memory_bytes(),
+                           .memory = static_cast<std::int64_t>(worker_.memory_bytes())};
+  std::vector<WorkerSummary> all(programs.size());
+  parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
+                            std::as_writable_bytes(std::span(all)));
+  collect_parameters();
+  residuals_ = gather_residuals();
+  if (!is_zero()) return {};
+  const std::int64_t in_epoch =
+      std::min(progress_.batch * config_.batch, parts_.setup.data.train->size());
+  std::int64_t images = 0;
+  for (std::int64_t m = first_step; m < progress_.step; ++m) images += minibatch(m).samples;
+  TrainResult done{
+      .model = config_.model,
+      .strategy = parts_.plan.strategy,
+      .workers = parts_.plan.workers(),
+      .threads = threads_per_worker(config_),
+      .epochs = progress_.epoch,
+      .steps = progress_.step,
+      .train_loss = progress_.batch == 0 ? progress_.last_train_loss
+                                         : progress_.epoch_loss / static_cast<double>(in_epoch),
+      .test_loss = evaluation_ ? evaluation_->loss : std::nan(""),
+      .test_accuracy = evaluation_ ? evaluation_->accuracy : std::nullopt,
+      .seconds = watch_.seconds(),
+      .images_per_second = play_seconds_ > 0 ? static_cast<double>(images) / play_seconds_ : 0,
+      .step_seconds = median(step_seconds_),
+      .weights_hash = worker_.parameters().hash(),
+      .staleness_max = std::ranges::max(staleness(parts_.plan)),
+      .shares = {},
+      .memory = {},
+      .residuals = residuals_,
+      .run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "",
+      .interrupted = stop_,
+      .plan = {},
+      .trace = {}};
+  for (const WorkerSummary& one : all) {
+    done.bytes_sent += one.traffic.bytes;
+    done.messages_sent += one.traffic.messages;
+    done.peak_memory_bytes = std::max(done.peak_memory_bytes, one.peak_memory);
+    done.shares.push_back(shares(one.totals, one.play_seconds));
+    done.memory.push_back(one.memory);
+    done.utilisation += done.shares.back().busy / static_cast<double>(all.size());
+  }
+  return done;
+}
+
+}  // namespace plait
