@@ -33,8 +33,10 @@ milliseconds() { date +%s%3N; }
 host_interfaces() { ip -o link | cut -d: -f2 | sort; }
 processes() { grep -lzs "^PLAIT_CLUSTER_RUN=plait-$name-run-" /proc/[0-9]*/environ; }
 
-train=("$plait" train --model lenet --data glyphs --strategy data_parallel --threads 1 --train-limit 600
+train=("$plait" train --model lenet --data glyphs --threads 1 --train-limit 600
        --test-limit 64 --json --quiet --run-dir none)
+synchronous=(--strategy data_parallel)
+cycling=(--strategy daso --warmup-epochs 0 --cooldown-epochs 0 --exchange-every 2)
 
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 
@@ -70,20 +72,21 @@ keeps_the_rate() {
   if [ "$best" -lt 80 ] || [ "$best" -gt 120 ]; then fail "$best Mbit/s instead of 100"; fi
 }
 
-# same_bits WORKERS_PER_NODE
+# same_bits WORKERS_PER_NODE FLAG...
 same_bits() {
-  local alone
-  alone=$("${train[@]}" --steps 4 --nodes 2 --workers-per-node "$1" | field weights_hash)
-  expect_code 0 on_cluster "$1" -- "${train[@]}" --steps 4
-  echo "2 nodes x $1: $(field weights_hash <out), threads: $alone"
+  local alone workers=$1
+  shift
+  alone=$("${train[@]}" "$@" --steps 5 --nodes 2 --workers-per-node "$workers" | field weights_hash)
+  expect_code 0 on_cluster "$workers" -- "${train[@]}" "$@" --steps 5
+  echo "$2, 2 nodes x $workers: $(field weights_hash <out), threads: $alone"
   [ "$(field nodes <out)" = 2 ] || fail "not two nodes: $(cat out)"
   [ "$(field weights_hash <out)" = "${alone:-none}" ] || fail "other bits than on threads: $(cat out)"
 }
 
-# death WORKERS_PER_NODE RANK LINE: the rank, of the second node, is killed; somebody says LINE.
+# death WORKERS_PER_NODE RANK LINE FLAG...: the rank, of the second node, is killed; somebody says LINE.
 death() {
   local job victim begin took
-  on_cluster "$1" -- "${train[@]}" --epochs 1000 >out 2>err &
+  on_cluster "$1" -- "${train[@]}" "${@:4}" --epochs 1000 >out 2>err &
   job=$!
   victim=$(rank "$2")
   sleep 2
@@ -99,7 +102,7 @@ death() {
 # signal NAME CODE
 signal() {
   local job code
-  "$cluster" run --name "$name" --workers-per-node 1 -- "${train[@]}" --epochs 1000 >out 2>err &
+  "$cluster" run --name "$name" --workers-per-node 1 -- "${train[@]}" "${synchronous[@]}" --epochs 1000 >out 2>err &
   job=$!
   rank 1 >/dev/null
   kill "-$1" $job
@@ -124,10 +127,13 @@ expect_code 0 "$cluster" up --nodes 2 --rate 100mbit --name "$name"
 expect_code 2 "$cluster" up --nodes 2 --rate 100mbit --name "$name"
 keeps_the_rate
 expect_code 3 on_cluster 1 -- sh -c 'exit 3'
-same_bits 1
-same_bits 2
-death 1 1 "rank 1 with PID [0-9]+ on node plait-$name-1 exited on signal 9"
-death 2 3 "^plait: worker 3 died in "
+same_bits 1 "${synchronous[@]}"
+same_bits 2 "${synchronous[@]}"
+same_bits 1 "${cycling[@]}"
+same_bits 2 "${cycling[@]}"
+death 1 1 "rank 1 with PID [0-9]+ on node plait-$name-1 exited on signal 9" "${synchronous[@]}"
+death 2 3 "^plait: worker 3 died in " "${synchronous[@]}"
+death 2 3 "^plait: worker 3 died in " "${cycling[@]}"
 signal TERM 143
 nothing_is_left
 [ $failures -eq 0 ] && echo "all is well"
