@@ -51,7 +51,8 @@ ExchangeRequest exchange_of(const TrainConfig& config) {
                            .most = static_cast<int>(config.exchange_most),
                            .local_steps = static_cast<int>(config.local_steps),
                            .outer_rate = config.outer_lr,
-                           .outer_momentum = config.outer_momentum},
+                           .outer_momentum = config.outer_momentum,
+                           .inner = config.inner},
                           config.merge, config.exchange_wire);
 }
 
@@ -92,6 +93,15 @@ Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& m
   return plan;
 }
 
+bool listens(const TrainConfig& config, const std::string& word) {
+  const std::vector<std::string> names = listeners(word);
+  const auto among = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  return among(config.strategy) ||
+         (word != "inner" && listens(config, "inner") && among(config.inner));
+}
+
 std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config) {
   return [config](const ModelSpec& model) {
     TrainConfig once = config;
@@ -102,16 +112,19 @@ std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config) {
 
 namespace {
 
-bool tears(const TrainConfig& config) {
-  const std::vector<std::string> names = listeners("pieces");
-  return std::ranges::find(names, config.strategy) != names.end();
+bool tears(const TrainConfig& config) { return listens(config, "pieces"); }
+
+/// Nodes that each have the whole network.
+std::int64_t nodes_apart(const TrainConfig& config) {
+  return listens(config, "inner") ? config.nodes : 1;
 }
 
 /// One piece per worker, as a number that a resumed run keeps whatever its workers.
 std::string pieces_text(const TrainConfig& config) {
   if (!tears(config)) return config.pieces;
   const std::int64_t replicas = std::max<std::int64_t>(1, config.replicas);
-  return std::to_string(std::max({std::int64_t{2}, config.workers / replicas, config.sweeps}));
+  const std::int64_t together = config.workers / std::max<std::int64_t>(1, nodes_apart(config));
+  return std::to_string(std::max({std::int64_t{2}, together / replicas, config.sweeps}));
 }
 
 /// What the planner finds best, as numbers that a resumed run keeps.

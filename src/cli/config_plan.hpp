@@ -14,6 +14,8 @@ namespace plait {
 /// UserError on a word that is not known.
 TearRequest tear_of(const TrainConfig& config);
 ExchangeRequest exchange_of(const TrainConfig& config);
+/// Whether the strategy, or the one inside its nodes, listens to a setting (Strategy::words).
+bool listens(const TrainConfig& config, const std::string& word);
 /// Counted, or of the config's profile.
 std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& network);
 /// The strategy's plan for the config.

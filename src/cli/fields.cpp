@@ -50,6 +50,8 @@ constexpr std::array kFields{
     Field{"label_smoothing", &C::label_smoothing, kOptimizer, "X", "of cross_entropy, 0 to 1"},
 
     Field{"lr", &C::lr, kRate, "X", "learning rate"},
+    Field{"lr_scale", &C::lr_scale, kRate, "X|workers",
+          "--lr is multiplied by it, in a ramp over --warmup-steps (0: the first epoch)"},
     Field{"schedule", &C::schedule, kRate, "NAME", "constant, step or cosine"},
     Field{"warmup_steps", &C::warmup_steps, kRate, "N", "updates until the rate is reached"},
     Field{"step_epochs", &C::step_epochs, kRate, "X", "schedule step: a drop each X epochs"},
@@ -112,6 +114,7 @@ constexpr std::array kFields{
           "local_sgd, diloco: steps between exchanges"},
     Field{"outer_lr", &C::outer_lr, kReplicas, "X", "diloco: of the outer optimizer"},
     Field{"outer_momentum", &C::outer_momentum, kReplicas, "X", "diloco: of the outer optimizer"},
+    Field{"inner", &C::inner, kReplicas, "NAME", "the strategy inside a node"},
     Field{"memory_per_worker", &C::memory_per_worker, kMachine, "MiB",
           "plans that need more are refused; 0: not checked", false},
     Field{"profile", &C::profile, kMachine, "FILE",

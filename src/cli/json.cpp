@@ -23,7 +23,7 @@ std::string dump(const Json& json) {
 
 }  // namespace
 
-std::string to_json(const TrainResult& result) {
+std::string to_json(const TrainResult& result, const std::optional<Straggler>& straggler) {
   Json shares = Json::array();
   for (std::size_t worker = 0; worker < result.shares.size(); ++worker) {
     const Shares& one = result.shares[worker];
@@ -32,6 +32,10 @@ std::string to_json(const TrainResult& result) {
                       {"communication", one.communication},
                       {"wait", one.wait},
                       {"memory_bytes", result.memory[worker]}});
+  }
+  Json slow = nullptr;
+  if (straggler) {
+    slow = {{"worker", straggler->worker}, {"times", straggler->times}, {"cost", straggler->cost}};
   }
   return dump({{"model", result.model},
                {"strategy", result.strategy},
@@ -49,6 +53,10 @@ std::string to_json(const TrainResult& result) {
                {"bytes_sent", result.bytes_sent},
                {"messages_sent", result.messages_sent},
                {"peak_memory_bytes", result.peak_memory_bytes},
+               {"exchanges", result.exchanges},
+               {"exchange_seconds", result.exchange_seconds},
+               {"exchange_waited_seconds", result.exchange_waited_seconds},
+               {"straggler", std::move(slow)},
                {"weights_hash", result.weights_hash},
                {"staleness_max", result.staleness_max},
                {"utilisation", result.utilisation},

@@ -2,14 +2,17 @@
 // that is not finite becomes null.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "cli/straggler.hpp"
 #include "run/evaluate.hpp"
 #include "run/train.hpp"
 
 namespace plait {
 
-std::string to_json(const TrainResult& result);
+std::string to_json(const TrainResult& result,
+                    const std::optional<Straggler>& straggler = std::nullopt);
 
 struct EvalResult {
   std::string model;

@@ -26,6 +26,24 @@ namespace plait {
 
 namespace {
 
+const std::vector<std::string_view> kExchangeFields{
+    "exchange_every", "exchange_wait", "exchange_most", "merge",
+    "exchange_wire",  "local_steps",   "inner"};
+
+ExchangeRequest exchange_of(const Arguments& arguments) {
+  const ExchangeRequest usual;
+  const auto steps = [&](const char* flag, int standard) {
+    return static_cast<int>(arguments.integer(flag, standard, {1, 1 << 16}));
+  };
+  return exchange_request({.every = steps("--exchange-every", usual.every),
+                           .wait = steps("--exchange-wait", usual.wait),
+                           .most = steps("--exchange-most", usual.most),
+                           .local_steps = steps("--local-steps", usual.local_steps),
+                           .inner = arguments.text("--inner", usual.inner)},
+                          arguments.text("--merge", "corrected"),
+                          arguments.text("--exchange-wire", "fp32"));
+}
+
 /// One line of the answer.
 struct Outcome {
   Plan plan;
@@ -48,6 +66,7 @@ class Comparison {
     tear_ = tear_request(
         arguments.text("--pieces", "0"), replicas, arguments.integer("--sweeps", 1, {1, 1 << 20}),
         arguments.text("--coarse", "block"), arguments.text("--residual-wire", "fp32"));
+    exchange_ = exchange_of(arguments);
     partition_ = arguments.text("--partition", "merged");
     const Machine one{.inside = kUsualInside, .between = kUsualBetween};
     serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
@@ -156,6 +175,7 @@ class Comparison {
                                 .wire_bytes = wire_bytes_,
                                 .pipeline = pipeline_,
                                 .tear = tear_,
+                                .exchange = exchange_,
                                 .partition = row_partitioner(partition_, 1)});
   }
 
@@ -180,6 +200,7 @@ class Comparison {
   int wire_bytes_ = 4;
   PipelineRequest pipeline_{};
   TearRequest tear_{};
+  ExchangeRequest exchange_{};
   std::string partition_;
   double serial_seconds_ = 0;
   std::vector<Outcome> outcomes_;
@@ -212,7 +233,7 @@ int run_plan(const Arguments& arguments) {
 }  // namespace
 
 Verb plan_verb() {
-  return {
+  Verb verb{
       .name = "plan",
       .about = "Compare strategies on a machine before anything runs.",
       .examples =
@@ -327,6 +348,9 @@ Verb plan_verb() {
                    .help = "the last plan's simulated schedule, drawn"},
                   {.name = "--json", .value = "", .help = "one JSON object on stdout"}},
       .run = run_plan};
+  const std::vector<Option> exchange = field_options(kExchangeFields);
+  verb.options.insert(verb.options.end(), exchange.begin(), exchange.end());
+  return verb;
 }
 
 }  // namespace plait

@@ -11,6 +11,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/json.hpp"
 #include "cli/progress.hpp"
+#include "cli/straggler.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/torn_table.hpp"
@@ -68,13 +69,29 @@ void print_interrupted(const TrainResult& result) {
   }
 }
 
-void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& predicted) {
-  if (result.workers < 2) return;
+std::vector<WorkerFigures> measured_of(const TrainResult& result) {
   std::vector<WorkerFigures> measured;
   for (std::size_t i = 0; i < result.shares.size(); ++i) {
     measured.push_back({.busy = result.shares[i].busy, .memory = result.memory[i]});
   }
+  return measured;
+}
+
+void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& predicted) {
+  if (result.workers < 2) return;
+  const std::vector<WorkerFigures> measured = measured_of(result);
   tell("{}, as it was:\n{}", result.strategy, workers_table(result.plan, predicted, measured));
+  if (const auto straggler = find_straggler(predicted, measured)) {
+    tell("{}\n", straggler_text(*straggler));
+  }
+  if (result.exchanges > 0 && result.exchange_seconds > 0) {
+    const auto count = static_cast<double>(result.exchanges);
+    tell(
+        "{} exchanges of weights, {:.1f} ms under way each, {:.0f}% of that hidden behind "
+        "compute\n",
+        result.exchanges, 1e3 * result.exchange_seconds / count,
+        100 * (1 - result.exchange_waited_seconds / result.exchange_seconds));
+  }
 }
 
 void print_summary(const TrainResult& result) {
@@ -164,7 +181,7 @@ int present(const TrainResult& result, const std::vector<WorkerFigures>& predict
   if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
   if (!arguments.on("--quiet") && !result.interrupted) print_workers(result, predicted);
   if (arguments.on("--json")) {
-    fmt::print("{}\n", to_json(result));
+    fmt::print("{}\n", to_json(result, find_straggler(predicted, measured_of(result))));
   } else if (!result.interrupted) {
     print_summary(result);
   }
@@ -190,8 +207,8 @@ void check_ignored_words(const TrainConfig& config) {
   for (const std::string& word : strategy_words()) {
     const Field& field = *find_field(word);
     if (equal_in(field, config, usual)) continue;
+    if (listens(config, word)) continue;
     const std::vector<std::string> names = listeners(word);
-    if (std::ranges::find(names, config.strategy) != names.end()) continue;
     std::string value = toml_of(config, field);
     std::erase(value, '"');
     user_error("{} {} is for --strategy {}; {} does not listen to it", flag_of(field), value,
@@ -208,6 +225,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
   check_config(config);
   check_strategy(config.strategy);
+  check_strategy(config.inner);
   pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas != 1);
   check_ignored_words(config);
   tear_of(config);
@@ -223,6 +241,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
     config.workers = mpi->size();
   }
   settle_pieces(config);
+  config.lr_scale = fmt::format("{}", lr_scale(config));  // a resumed run keeps it
   const InterruptGuard guard;
   std::vector<WorkerFigures> predicted;
   const TrainResult result = run_training(config, guard, arguments.on("--quiet"), mpi, predicted);

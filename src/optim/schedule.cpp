@@ -15,6 +15,10 @@ void check_schedule(const ScheduleSpec& spec) {
   }
   if (spec.warmup_steps < 0)
     user_error("warmup_steps is {}; it cannot be negative", spec.warmup_steps);
+  if (!(spec.warmup_from >= 0 && std::isfinite(spec.warmup_from))) {
+    user_error("the warm-up begins at {} of the learning rate; it must be a number from 0",
+               spec.warmup_from);
+  }
   if (spec.kind == "step") {
     if (spec.step_size < 1) {
       user_error("the step schedule drops each {} steps; give at least 1", spec.step_size);
@@ -39,7 +43,9 @@ void check_schedule(const ScheduleSpec& spec) {
 
 double learning_rate(const ScheduleSpec& spec, std::int64_t step) {
   if (step < spec.warmup_steps) {
-    return spec.base * static_cast<double>(step + 1) / static_cast<double>(spec.warmup_steps);
+    const double rise = spec.base * (1 - spec.warmup_from);
+    return spec.base * spec.warmup_from +
+           rise * static_cast<double>(step + 1) / static_cast<double>(spec.warmup_steps);
   }
   const std::int64_t after = step - spec.warmup_steps;
   if (spec.kind == "step") {

@@ -11,6 +11,7 @@ struct ScheduleSpec {
   std::string kind = "constant";  // constant, step, cosine
   double base = 0.1;
   std::int64_t warmup_steps = 0;
+  double warmup_from = 0;      // the fraction of base that the warm-up begins at
   std::int64_t step_size = 0;  // step: the rate is multiplied by gamma each so many steps
   double gamma = 0.1;
   double final_fraction = 0;     // cosine: ends at final_fraction * base
@@ -21,7 +22,7 @@ struct ScheduleSpec {
 void check_schedule(const ScheduleSpec& spec);
 
 /// The rate of the update after `step` updates: 0 for the first one.
-///   warm-up, step < W:   base (step + 1) / W
+///   warm-up, step < W:   base (v + (1 - v) (step + 1) / W), v being warmup_from
 ///   then, t = step - W:  base | base gamma^floor(t / step_size)
 ///                        | base (f + (1 - f) (1 + cos(pi t / (total - W))) / 2), base f from the
 ///                        end on

@@ -1,6 +1,7 @@
 #include "run/config.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -106,12 +107,27 @@ LossSpec loss_spec(const TrainConfig& config) {
   return {.kind = config.loss, .label_smoothing = config.label_smoothing};
 }
 
+double lr_scale(const TrainConfig& config) {
+  const std::string& text = config.lr_scale;
+  if (text == "workers") return static_cast<double>(machine_of(config).workers());
+  double scale = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
+  if (error != std::errc() || stop != text.data() + text.size() || !(scale > 0 && scale <= 1e6)) {
+    user_error("--lr-scale {}: write a number above 0, or workers", text);
+  }
+  return scale;
+}
+
 ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
                            std::int64_t total_steps) {
+  const double scale = lr_scale(config);
   const double drop = std::llround(config.step_epochs * static_cast<double>(steps_per_epoch));
   return {.kind = config.schedule,
-          .base = config.lr,
-          .warmup_steps = config.warmup_steps,
+          .base = config.lr * scale,
+          .warmup_steps = scale != 1 && config.warmup_steps == 0
+                              ? std::min(steps_per_epoch, total_steps / 2)
+                              : config.warmup_steps,
+          .warmup_from = scale != 1 ? 1 / scale : 0,
           .step_size = std::max<std::int64_t>(1, static_cast<std::int64_t>(drop)),
           .gamma = config.step_gamma,
           .final_fraction = config.final_lr,

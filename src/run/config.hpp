@@ -35,22 +35,23 @@ struct TrainConfig {
   std::string residual_wire = "fp32";  ///< of what crosses interfaces
   bool fit_coarse = false;             ///< to the weights of `init`, before training
   std::int64_t fit_steps = 1000;
-  std::int64_t warmup_epochs = 1;      ///< of daso: block at the beginning
-  std::int64_t cooldown_epochs = 1;    ///< of daso: block at the end
-  std::int64_t exchange_every = 4;     ///< of daso: steps from one exchange to the next, at first
-  std::int64_t exchange_wait = 1;      ///< of daso: steps until it is merged
-  std::int64_t exchange_most = 8;      ///< of daso: the largest exchange_every
-  std::string merge = "corrected";     ///< of daso: or paper
-  std::string exchange_wire = "fp32";  ///< of weights between nodes
-  std::int64_t local_steps = 8;        ///< of local_sgd and diloco: between exchanges
-  double outer_lr = 0.7;               ///< of diloco
-  double outer_momentum = 0.9;         ///< of diloco
-  std::int64_t memory_per_worker = 0;  ///< MiB; 0: not limited
-  std::string profile;                 ///< measured costs for the planner
-  double bucket_mb = 8;                ///< gradients are reduced in buckets of about this size
-  std::string wire = "fp32";           ///< of reduced gradients
-  double stall_seconds = 60;           ///< without any event: stop; 0: never
-  std::int64_t trace_steps = 100;      ///< the last so many are kept in the trace
+  std::int64_t warmup_epochs = 1;       ///< of daso: block at the beginning
+  std::int64_t cooldown_epochs = 1;     ///< of daso: block at the end
+  std::int64_t exchange_every = 4;      ///< of daso: steps from one exchange to the next, at first
+  std::int64_t exchange_wait = 1;       ///< of daso: steps until it is merged
+  std::int64_t exchange_most = 8;       ///< of daso: the largest exchange_every
+  std::string merge = "corrected";      ///< of daso: or paper
+  std::string exchange_wire = "fp32";   ///< of weights between nodes
+  std::int64_t local_steps = 8;         ///< of local_sgd and diloco: between exchanges
+  double outer_lr = 0.7;                ///< of diloco
+  double outer_momentum = 0.9;          ///< of diloco
+  std::string inner = "data_parallel";  ///< of all three: the strategy inside a node
+  std::int64_t memory_per_worker = 0;   ///< MiB; 0: not limited
+  std::string profile;                  ///< measured costs for the planner
+  double bucket_mb = 8;                 ///< gradients are reduced in buckets of about this size
+  std::string wire = "fp32";            ///< of reduced gradients
+  double stall_seconds = 60;            ///< without any event: stop; 0: never
+  std::int64_t trace_steps = 100;       ///< the last so many are kept in the trace
   std::uint64_t seed = 1;
 
   std::int64_t batch = 64;
@@ -59,6 +60,7 @@ struct TrainConfig {
 
   std::string optimizer = "sgd";
   double lr = 0.01;
+  std::string lr_scale = "1";  ///< lr grows to so many times itself; "workers": as many
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;
@@ -97,6 +99,8 @@ void check_config(const TrainConfig& config);
 
 OptimizerSpec optimizer_spec(const TrainConfig& config);
 LossSpec loss_spec(const TrainConfig& config);
+/// UserError on what is neither a number nor "workers".
+double lr_scale(const TrainConfig& config);
 ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
                            std::int64_t total_steps);
 /// threads, or this machine's cores divided by the workers on each node.

@@ -68,6 +68,8 @@ void Exchange::finish() {
   flight.reduction.finish();
   merge(flight);
   waited_ += flight.reduction.waited();
+  under_way_ += flight.reduction.under_way();
+  ++ended_;
   flights_.pop_front();
   --summed_;
 }

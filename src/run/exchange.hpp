@@ -13,6 +13,13 @@
 
 namespace plait {
 
+/// How much of the way of weights between nodes was hidden behind compute.
+struct ExchangeTimes {
+  std::int64_t count = 0;
+  double under_way = 0;  ///< seconds that messages were on their way
+  double waited = 0;     ///< of them, seconds that somebody waited
+};
+
 class Exchange {
  public:
   /// `values` count as one array, of which the bucket's part is exchanged. For MergeKind::outer
@@ -30,6 +37,8 @@ class Exchange {
   void finish();
   /// Seconds that sum() and finish() waited.
   double waited() const;
+  /// Of those that have ended.
+  ExchangeTimes times() const { return {ended_, under_way_, waited_}; }
   std::size_t bytes() const;
 
  private:
@@ -50,7 +59,9 @@ class Exchange {
   int tag_;
   std::int64_t started_ = 0;
   std::size_t summed_ = 0;  ///< of the flights
-  double waited_ = 0;       ///< of those that have ended
+  std::int64_t ended_ = 0;
+  double under_way_ = 0;  ///< of those that have ended, like the next one
+  double waited_ = 0;
   std::deque<Flight> flights_;
   Tensor common_;  ///< where all were last equal
   Tensor missed_;  ///< what roundings have left out

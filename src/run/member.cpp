@@ -222,10 +222,11 @@ void Member::take_losses(bool wait) {
 
 void Member::stop_on_non_finite(const NonFiniteLoss& loss) const {
   user_error(
-      "loss is {} at step {}; block '{}' is the first whose result is "
+      "loss is {} at step {}{}; block '{}' is the first whose result is "
       "not finite; {}; {}",
-      loss.loss, loss.minibatch + 1, loss.block.empty() ? "loss" : loss.block, last_good(),
-      advice());
+      loss.loss, loss.minibatch + 1,
+      parts_.plan.workers() > 1 ? fmt::format(" on worker {}", parts_.group.rank()) : "",
+      loss.block.empty() ? "loss" : loss.block, last_good(), advice());
 }
 
 bool Member::stopped_early() const {
@@ -308,16 +309,18 @@ void Member::finish_epoch() {
   progress_.epochs_since_best =
       metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;
   progress_.best_metric = std::max(progress_.best_metric, metric);
-  const EpochReport report{.epoch = progress_.epoch,
-                           .epochs = (total_steps_ + per_epoch_ - 1) / per_epoch_,
-                           .step = progress_.step,
-                           .train_loss = progress_.last_train_loss,
-                           .test_loss = evaluation_->loss,
-                           .test_accuracy = evaluation_->accuracy,
-                           .learning_rate = learning_rate(schedule_, progress_.step - 1),
-                           .seconds = seconds,
-                           .images_per_second = samples / seconds,
-                           .residuals = residuals_};
+  const EpochReport report{
+      .epoch = progress_.epoch,
+      .epochs = (total_steps_ + per_epoch_ - 1) / per_epoch_,
+      .step = progress_.step,
+      .train_loss = progress_.last_train_loss,
+      .test_loss = evaluation_->loss,
+      .test_accuracy = evaluation_->accuracy,
+      .learning_rate = learning_rate(schedule_, progress_.step - 1),
+      .seconds = seconds,
+      .images_per_second = samples / seconds,
+      .residuals = residuals_,
+      .mode = mode_ < 0 ? "" : parts_.plan.modes[static_cast<std::size_t>(mode_)]};
   if (is_zero()) {
     parts_.folder->write(report);  // before the checkpoint: resuming drops what
                                    // came after one, never adds

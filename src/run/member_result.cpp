@@ -23,6 +23,7 @@ struct WorkerSummary {
   double play_seconds = 0;
   std::int64_t peak_memory = 0;
   std::int64_t memory = 0;
+  ExchangeTimes exchanges;
 };
 
 }  // namespace
@@ -46,7 +47,8 @@ TrainResult Member::result(std::int64_t first_step) {
                            .traffic = worker_.traffic(),
                            .play_seconds = play_seconds_,
                            .peak_memory = peak_memory_bytes(),
-                           .memory = static_cast<std::int64_t>(worker_.memory_bytes())};
+                           .memory = static_cast<std::int64_t>(worker_.memory_bytes()),
+                           .exchanges = worker_.exchange_times()};
   std::vector<WorkerSummary> all(programs.size());
   parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
                             std::as_writable_bytes(std::span(all)));
@@ -86,6 +88,10 @@ TrainResult Member::result(std::int64_t first_step) {
     done.peak_memory_bytes = std::max(done.peak_memory_bytes, one.peak_memory);
     done.shares.push_back(shares(one.totals, one.play_seconds));
     done.memory.push_back(one.memory);
+    const auto workers = static_cast<double>(all.size());
+    done.exchanges = std::max(done.exchanges, one.exchanges.count);
+    done.exchange_seconds += one.exchanges.under_way / workers;
+    done.exchange_waited_seconds += one.exchanges.waited / workers;
     done.utilisation += done.shares.back().busy / static_cast<double>(all.size());
   }
   return done;

@@ -107,6 +107,7 @@ void RunFolder::write(const EpochReport& report) {
                               {"seconds", report.seconds},
                               {"images_per_second", report.images_per_second}};
   if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
+  if (!report.mode.empty()) line["mode"] = report.mode;
   for (const Residual& one : report.residuals) line["residuals"][one.name] = one.value;
   metrics_ << line.dump() << std::endl;
   if (!metrics_) fail("{}: cannot write; is the disk full?", (path_ / "metrics.jsonl").string());

@@ -35,6 +35,7 @@ struct EpochReport {
   double seconds = 0;
   double images_per_second = 0;
   std::vector<Residual> residuals{};  ///< of the epoch's training steps
+  std::string mode{};                 ///< of the plan; "" where there is one
 };
 
 class TrainObserver {
@@ -64,6 +65,10 @@ struct TrainResult {
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;
   std::int64_t peak_memory_bytes = 0;  ///< of the largest process
+  /// Of exchanges that are merged some steps later, means over the workers.
+  std::int64_t exchanges = 0;
+  double exchange_seconds = 0;         ///< under way
+  double exchange_waited_seconds = 0;  ///< not hidden behind compute
   std::string weights_hash;
   std::int64_t staleness_max = 0;
   double utilisation = 0;      ///< share of the steps' time spent computing, mean of the workers

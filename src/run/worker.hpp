@@ -97,6 +97,8 @@ class Worker {
   std::vector<MinibatchLoss> take_losses();
   /// Per block, of the differences it has computed since the last call; 0 for all others.
   std::vector<ResidualSums> take_residuals();
+  /// Of the exchanges that are merged some steps later.
+  ExchangeTimes exchange_times() const;
   /// Payload sent to other workers.
   Traffic traffic() const;
 

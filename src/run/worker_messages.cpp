@@ -255,6 +255,18 @@ void Worker::exchange_part(const Moment& at) {
   task.kind == TaskKind::reduce_sum ? exchange.sum() : exchange.finish();
 }
 
+ExchangeTimes Worker::exchange_times() const {
+  ExchangeTimes all;
+  for (std::size_t i = 0; i < exchanges_.size(); ++i) {
+    if (!exchanges_[i] || plan_.buckets[i].merge.steps == 0) continue;
+    const ExchangeTimes one = exchanges_[i]->times();
+    all.count += one.count;
+    all.under_way += one.under_way;
+    all.waited += one.waited;
+  }
+  return all;
+}
+
 void Worker::reduce(const Moment& at) {
   const Task& task = task_of(at);
   const auto index = static_cast<std::size_t>(task.bucket);

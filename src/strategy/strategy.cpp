@@ -138,20 +138,19 @@ std::span<const Strategy> strategies() {
                  "fit_steps"},
        .make = make_parareal_plan},
       {.name = "daso",
-       .about = "data parallel in a node; weights between nodes now and then, "
-                "while all go on",
+       .about = "weights between nodes now and then, while all go on; any strategy "
+                "inside a node",
        .words = {"warmup_epochs", "cooldown_epochs", "exchange_every", "exchange_wait",
-                 "exchange_most", "merge", "exchange_wire"},
+                 "exchange_most", "merge", "exchange_wire", "inner"},
        .make = make_daso_plan,
        .mode = daso_mode},
       {.name = "local_sgd",
-       .about = "data parallel in a node; nodes average their weights every so "
-                "many steps",
-       .words = {"local_steps", "exchange_wire"},
+       .about = "nodes average their weights every so many steps; any strategy inside",
+       .words = {"local_steps", "exchange_wire", "inner"},
        .make = make_local_sgd_plan},
       {.name = "diloco",
        .about = "the same with an outer optimizer on the averaged changes",
-       .words = {"local_steps", "exchange_wire", "outer_lr", "outer_momentum"},
+       .words = {"local_steps", "exchange_wire", "outer_lr", "outer_momentum", "inner"},
        .make = make_diloco_plan},
   }};
   return all;

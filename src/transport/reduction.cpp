@@ -46,6 +46,7 @@ class Reduction::State {
   void sum();
   void finish();
   double waited() const { return waited_; }
+  double under_way() const { return under_way_; }
 
  private:
   enum class Stage { idle, started, summed };
@@ -68,6 +69,9 @@ class Reduction::State {
   int tag_;
   Stage stage_ = Stage::idle;
   double waited_ = 0;
+  double under_way_ = 0;
+  double sent_at_ = 0;              ///< what is waited for was asked for then
+  double arrived_at_ = 0;           ///< the last of it
   std::vector<std::byte> staging_;  ///< of shards that are not direct; sent from, then received to
   // Destroyed from the last: a member gives back what it reads before it waits for its own sends.
   std::vector<Request> sends_;
@@ -117,7 +121,8 @@ void Reduction::State::from_wire(IndexRange shard) {
 void Reduction::State::start() {
   expect(Stage::idle, "start()");
   stage_ = Stage::started;
-  waited_ = 0;
+  waited_ = under_way_ = 0;
+  sent_at_ = arrived_at_ = now_seconds();
   const int members = group_.size();
   const int me = group_.rank();
   contributions_.resize(members);
@@ -148,9 +153,14 @@ bool Reduction::State::ready() const {
 template <class Waited>
 void Reduction::State::wait(Waited& request) {
   const bool blocks = !request.done();
+  double arrived = blocks ? 0 : request.arrived_at();
   const Stopwatch watch;
   request.wait();
-  if (blocks) waited_ += watch.seconds();
+  if (blocks) {
+    waited_ += watch.seconds();
+    arrived = now_seconds();
+  }
+  arrived_at_ = std::max(arrived_at_, arrived);
 }
 
 /// ((v0 + v1) + v2) + ... for one block of this member's shard.
@@ -187,11 +197,13 @@ void Reduction::State::sum() {
     wait(contributions_[member]);
     shards[member] = contributions_[member].wait();
   }
+  under_way_ += arrived_at_ - sent_at_;
   for (std::size_t at = mine.begin; at < mine.end; at += kBlock) {
     add_block({at, std::min(at + kBlock, mine.end)}, mine, shards);
   }
   for (Incoming& contribution : contributions_) contribution.release();
   to_wire(mine);
+  sent_at_ = arrived_at_ = now_seconds();
   for (int step = 1; step < members; ++step) {
     sends_.push_back(group_.isend(wire_memory(mine), (group_.rank() + step) % members, tag_));
   }
@@ -203,6 +215,7 @@ void Reduction::State::finish() {
     wait(results_[member]);
     if (member != group_.rank()) from_wire(shard(member));
   }
+  under_way_ += arrived_at_ - sent_at_;
   for (Request& send : sends_) wait(send);
   sends_.clear();
   stage_ = Stage::idle;
@@ -219,5 +232,6 @@ bool Reduction::ready() const { return state_->ready(); }
 void Reduction::sum() { state_->sum(); }
 void Reduction::finish() { state_->finish(); }
 double Reduction::waited() const { return state_->waited(); }
+double Reduction::under_way() const { return state_->under_way(); }
 
 }  // namespace plait

@@ -33,6 +33,9 @@ class Reduction {
   void finish();
   /// Seconds that sum() and finish() spent waiting for others since start().
   double waited() const;
+  /// Seconds that messages to this member were on their way since start(): from start() to the last
+  /// contribution, and from sum() to the last result.
+  double under_way() const;
 
  private:
   class State;

@@ -20,6 +20,8 @@ class Transfer {
   virtual ~Transfer() = default;
   virtual void wait() = 0;
   virtual bool done() = 0;
+  /// Of a receive that is done(): now_seconds() of its last byte.
+  virtual double arrived_at() { return 0; }
   /// Of an Incoming, after wait().
   virtual std::span<const std::byte> bytes() const { return {}; }
   /// As Group::abort, with the name of this member before the reason.
@@ -39,6 +41,8 @@ class Request {
   /// Rethrows what the transfer met. Waiting twice, or for nothing, is allowed.
   void wait();
   bool done() const { return transfer_ == nullptr || transfer_->done(); }
+  /// Of a receive that is done and was not waited for: when its last byte came. Otherwise 0.
+  double arrived_at() const { return transfer_ == nullptr ? 0 : transfer_->arrived_at(); }
 
  private:
   std::unique_ptr<Transfer> transfer_;
@@ -58,6 +62,8 @@ class Incoming {
   /// Waits, then the message; valid until this object is released or gone.
   std::span<const std::byte> wait();
   bool done() const { return transfer_ == nullptr || transfer_->done(); }
+  /// As of a Request.
+  double arrived_at() const { return transfer_ == nullptr ? 0 : transfer_->arrived_at(); }
   /// Gives the memory back to its sender.
   void release();
 

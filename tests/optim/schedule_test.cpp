@@ -51,6 +51,13 @@ void expect_refused(const ScheduleSpec& spec, const std::string& part) {
   }
 }
 
+TEST(Schedule, WarmUpBeginsWhereItIsTold) {
+  const ScheduleSpec spec{.base = 0.8, .warmup_steps = 4, .warmup_from = 0.25};
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 0), 0.2 + 0.6 / 4);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 3), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(spec, 4), 0.8);
+}
+
 TEST(Schedule, RefusesNonsense) {
   EXPECT_NO_THROW(check_schedule({}));
   expect_refused({.kind = "cosin"}, "did you mean 'cosine'");

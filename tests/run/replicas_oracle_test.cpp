@@ -125,6 +125,64 @@ TEST_P(ReplicasResume, GoesOnWithTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(All, ReplicasResume, testing::Values("daso", "local_sgd", "diloco"));
 
+/// Pipelines add as one worker does, and a torn network computes the same wherever its pieces are:
+/// nodes of one worker are the oracle of nodes of several.
+class Inner : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  static TrainConfig config(int places) {
+    const auto& [strategy, inner] = GetParam();
+    TrainConfig config = config_for(strategy, {2, places});
+    const bool torn = inner == "parareal";
+    config.inner = torn || places > 1 ? inner : "data_parallel";
+    config.model = "preresnet20";
+    config.microbatches = 2;
+    config.replicas = 1;
+    if (torn) config.pieces = "2";
+    config.epochs = 2;
+    config.train_limit = 120;
+    config.local_steps = 2;
+    config.warmup_epochs = 0;
+    return config;
+  }
+};
+
+TEST_P(Inner, HasTheBitsOfNodesOfOneWorker) {
+  EXPECT_EQ(run(config(2)).weights_hash, run(config(1)).weights_hash);
+}
+
+std::string name_of_inner(const testing::TestParamInfo<Inner::ParamType>& info) {
+  std::string name = std::get<0>(info.param) + "_" + std::get<1>(info.param);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Inner,
+                         testing::Combine(testing::Values("daso", "diloco"),
+                                          testing::Values("1f1b", "gpipe", "zb-h1", "parareal")),
+                         name_of_inner);
+
+TEST(Daso, CutsRowsInsideANode) {
+  TrainConfig config = config_for("daso", {2, 2});
+  const TrainResult shared = run(config);
+  config.inner = "sparse_rows";
+  const TrainResult cut = run(config);
+  EXPECT_NEAR(cut.train_loss, shared.train_loss, 1e-3 * shared.train_loss);
+  EXPECT_EQ(cut.test_accuracy, shared.test_accuracy);
+  EXPECT_EQ(run(config).weights_hash, cut.weights_hash);
+}
+
+TEST(Daso, TellsHowMuchOfTheExchangesWasHidden) {
+  TrainConfig config = config_for("daso", {2, 1});
+  config.link_between_nodes = "100Mbit/s,100us";
+  const TrainResult result = run(config);
+  EXPECT_GT(result.exchanges, 0);
+  // The weights, half there and half back, at that rate.
+  EXPECT_GT(result.exchange_seconds,
+            0.5 * static_cast<double>(result.exchanges) * 4 * 19'400 / 12.5e6);
+  EXPECT_GE(result.exchange_waited_seconds, 0);
+  EXPECT_EQ(run(config_for("local_sgd", {2, 1})).exchanges, 0);
+}
+
 /// Rounded on the way, but what rounding leaves out is sent later: hardly worse, and reproducible.
 TEST(Daso, HalfWireStaysCloseAndIsReproducible) {
   TrainConfig config = config_for("daso", {2, 1});

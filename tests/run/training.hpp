@@ -27,7 +27,8 @@ inline ExchangeRequest exchange_for(const TrainConfig& config) {
                            .most = static_cast<int>(config.exchange_most),
                            .local_steps = static_cast<int>(config.local_steps),
                            .outer_rate = config.outer_lr,
-                           .outer_momentum = config.outer_momentum},
+                           .outer_momentum = config.outer_momentum,
+                           .inner = config.inner},
                           config.merge, config.exchange_wire);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
@@ -20,8 +21,9 @@ class ReplicaPlans : public testing::Test {
   Plan plan(const std::string& strategy, int nodes, int places) {
     machine_ = {.nodes = nodes, .workers_per_node = places};
     machine_.between = {.bytes_per_second = 12.5e6, .latency_seconds = 1e-4};
-    return make_plan(
-        strategy, {.network = network_, .machine = machine_, .batch = 64, .exchange = exchange_});
+    PlanRequest request{.network = network_, .machine = machine_, .batch = 64};
+    request.exchange = exchange_;
+    return make_plan(strategy, request);
   }
   std::string refusal(const std::string& strategy, int nodes, int places) {
     try {
@@ -81,6 +83,57 @@ TEST_F(ReplicaPlans, AnImprovingLossStaysWithTheFirstMode) {
     const int wanted = epoch < 2 || epoch >= 17 ? 4 : 0;
     EXPECT_EQ(daso_mode(phases, losses), wanted) << epoch;
     losses.push_back(2.0 * std::pow(0.9, epoch));
+  }
+}
+
+TEST_F(ReplicaPlans, HaveAnySynchronousStrategyInside) {
+  for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
+    for (const std::string inner :
+         {"data_parallel", "layerpipe", "gpipe", "1f1b", "zb-h1", "parareal", "sparse_rows"}) {
+      exchange_.inner = inner;
+      EXPECT_NO_THROW(plan(strategy, 3, 2)) << strategy << " " << inner;
+    }
+  }
+  exchange_.inner = "pipedream";
+  EXPECT_THAT(refusal("daso", 2, 2),
+              HasSubstr("--inner pipedream: inside a node weights are read"));
+  exchange_.inner = "daso";
+  EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("no nodes inside a node"));
+  exchange_.inner = "dasoo";
+  EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("did you mean 'daso'"));
+}
+
+/// Who holds a block meets those who hold it elsewhere; nobody else does.
+TEST_F(ReplicaPlans, ExchangeWhatEachWorkerOfANodeHolds) {
+  exchange_.inner = "1f1b";
+  const Plan made = plan("daso", 2, 2);
+  for (const Program& program : made.programs) {
+    std::set<int> updated;
+    std::set<int> exchanged;
+    for (const Task& task : program.tasks) {
+      if (task.kind == TaskKind::update) updated.insert(task.block);
+      if (task.kind != TaskKind::reduce_start) continue;
+      const std::vector<int>& blocks = made.buckets[static_cast<std::size_t>(task.bucket)].blocks;
+      exchanged.insert(blocks.begin(), blocks.end());
+    }
+    EXPECT_EQ(exchanged, updated);
+  }
+}
+
+/// What a node's workers would have to tell each other behind every merge is refused by name.
+TEST_F(ReplicaPlans, RefuseWeightsThatMoveInsideANode) {
+  network_ = make_network(load_model("lenet", {1, 28, 28}, 10));
+  exchange_.inner = "layerpipe";
+  const auto cost = make_analytic_cost(network_);
+  machine_ = {.nodes = 2, .workers_per_node = 2};
+  PlanRequest request{
+      .network = network_, .machine = machine_, .cost = cost.get(), .batch = 64, .microbatches = 4};
+  request.exchange = exchange_;
+  try {
+    make_plan("daso", request);
+    FAIL() << "layerpipe sends no weights here any more: take another network";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("would send each other the weights of conv2"));
   }
 }
 

@@ -145,9 +145,12 @@ BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& 
   if (dst.rank() == 1) {
     if (image.rank() != 1) block.then("flatten", FlattenSpec{});
     block.then("linear", LinearSpec{.out_features = dst[0]});
+    block.then("relu", relu());
   } else if (const auto by = shrink(image, dst)) {
     append_average(block, *by);
     block.then("conv", window(dst[0], 3, by->stride));
+    block.then("bn", BatchNormSpec{});
+    block.then("relu", relu());
   }
   return block;
 }

@@ -17,7 +17,8 @@ struct ExchangeRequest {
   int local_steps = 8;  ///< local_sgd, diloco: H
   double outer_rate = 0.7;
   double outer_momentum = 0.9;
-  bool half = false;  ///< weights travel as bf16
+  bool half = false;                    ///< weights travel as bf16
+  std::string inner = "data_parallel";  ///< the strategy inside a node
 };
 
 /// A way of exchanging, as a mode of the plan.

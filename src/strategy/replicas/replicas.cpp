@@ -1,11 +1,9 @@
 #include "strategy/replicas/replicas.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.hpp"
-#include "strategy/reductions.hpp"
-#include "strategy/steps.hpp"
+#include "strategy/replicas/inside_node.hpp"
 
 namespace plait {
 
@@ -28,22 +26,19 @@ void check(const std::string& name, const PlanRequest& request) {
       request.batch, machine.workers(), request.microbatches, parts);
 }
 
-/// Groups: of the nodes first (where they have several workers), then, for every place in a node,
-/// the workers at that place.
+/// The plan of a node, once per node, with exchanges between those who hold the same.
 class Writer {
  public:
   Writer(const std::string& name, const PlanRequest& request, std::vector<ExchangeMode> modes)
       : request_(request),
         modes_(std::move(modes)),
-        plan_(empty_plan(name, request)),
+        inner_(inner_plan(name, request)),
+        plan_(inner_),
         nodes_(request.machine.nodes),
         places_(request.machine.workers_per_node) {
-    all_.resize(plan_.network.blocks.size());
-    std::iota(all_.begin(), all_.end(), 0);
-    std::erase_if(all_, [&](int block) {
-      const NetworkBlock& of = plan_.network.blocks[static_cast<std::size_t>(block)];
-      return of.parameters == 0 && of.state == 0;
-    });
+    plan_.strategy = name;
+    plan_.machine = request.machine;
+    plan_.batch = request.batch;
     for (const ExchangeMode& mode : modes_) {
       plan_.modes.push_back(mode.name());
       longest_ = std::max(longest_, mode.wait);
@@ -51,75 +46,104 @@ class Writer {
   }
 
   Plan run() {
-    if (places_ > 1) {
-      for (int node = 0; node < nodes_; ++node) {
-        std::vector<int>& group = plan_.groups.emplace_back();
-        for (int place = 0; place < places_; ++place) group.push_back(worker(node, place));
-      }
-    }
-    for (int place = 0; place < places_; ++place) {
-      std::vector<int>& group = plan_.groups.emplace_back();
-      for (int node = 0; node < nodes_; ++node) group.push_back(worker(node, place));
-    }
-    write_buckets();
+    write_groups();
+    for (Held& held : held_together(inner_, plan_.strategy)) write_buckets(std::move(held));
+    plan_.programs.clear();
     for (int node = 0; node < nodes_; ++node) {
-      for (int place = 0; place < places_; ++place) write_program(node, place);
+      for (int place = 0; place < places_; ++place) {
+        plan_.programs.push_back(program_of(node, place));
+      }
     }
     return std::move(plan_);
   }
 
  private:
   int worker(int node, int place) const { return node * places_ + place; }
-  int across(int place) const { return (places_ > 1 ? nodes_ : 0) + place; }
+  int inner_group(int node, int group) const {
+    return node * static_cast<int>(inner_.groups.size()) + group;
+  }
+  int across(int place) const { return first_across_ + place; }
+
+  /// Those of the nodes first, then, for every place in a node, the workers at that place.
+  void write_groups() {
+    plan_.groups.clear();
+    for (int node = 0; node < nodes_; ++node) {
+      for (const std::vector<int>& group : inner_.groups) add_group(node, group);
+    }
+    first_across_ = static_cast<int>(plan_.groups.size());
+    for (int place = 0; place < places_; ++place) {
+      std::vector<int>& group = plan_.groups.emplace_back();
+      for (int node = 0; node < nodes_; ++node) group.push_back(worker(node, place));
+    }
+  }
+  int add_group(int node, const std::vector<int>& places) {
+    std::vector<int>& group = plan_.groups.emplace_back();
+    for (const int place : places) group.push_back(worker(node, place));
+    return static_cast<int>(plan_.groups.size()) - 1;
+  }
   int add(Bucket bucket) {
     plan_.buckets.push_back(std::move(bucket));
     return static_cast<int>(plan_.buckets.size()) - 1;
   }
 
-  void write_buckets() {
-    if (places_ > 1) {
-      if (Bucket state = state_bucket(plan_.network, all_); !state.blocks.empty()) {
-        add(std::move(state));
-      }
-      std::vector<int> backwards(all_.rbegin(), all_.rend());
-      for (Bucket& bucket :
-           gradient_buckets(plan_.network, backwards, request_.bucket_bytes, request_.wire_bytes)) {
-        add(std::move(bucket));
+  /// One exchange of what some workers of every node hold: each takes a part between the nodes,
+  /// then they gather the parts; -1 where one holds it all.
+  struct Parts {
+    std::vector<int> part;
+    int gather = -1;
+  };
+  /// All exchanges of what some workers of every node hold.
+  struct Exchanges {
+    std::vector<int> places;
+    std::vector<int> groups;  ///< of the holders, by node; empty where there is one
+    std::vector<Parts> modes;
+    std::vector<Parts> averages;
+    int outer = -1;  ///< bucket
+    std::size_t index_of(int place) const {
+      return static_cast<std::size_t>(std::ranges::find(places, place) - places.begin());
+    }
+  };
+
+  void write_buckets(Held held) {
+    Exchanges all;
+    const bool shared = held.places.size() > 1;
+    if (shared) {
+      const auto known = std::ranges::find(inner_.groups, held.places);
+      for (int node = 0; node < nodes_; ++node) {
+        const auto group = static_cast<int>(known - inner_.groups.begin());
+        all.groups.push_back(known != inner_.groups.end() ? inner_group(node, group)
+                                                          : add_group(node, held.places));
       }
     }
-    inner_ = static_cast<int>(plan_.buckets.size());
     const ExchangeRequest& exchange = request_.exchange;
     for (const ExchangeMode& mode : modes_) {
       const Merge merge{.kind = mode.merge,
                         .steps = mode.wait,
                         .rate = exchange.outer_rate,
                         .momentum = exchange.outer_momentum};
-      exchanges_.push_back(add_parts(
-          {.payload = Payload::weights, .blocks = all_, .merge = merge, .half = exchange.half}));
+      all.modes.push_back(
+          add_parts(held, {.payload = Payload::weights, .merge = merge, .half = exchange.half}));
     }
-    averages_.push_back(add_parts({.payload = Payload::weights, .blocks = all_}));
+    all.averages.push_back(add_parts(held, {.payload = Payload::weights}));
     if (request_.optimizer_states > 0) {
-      averages_.push_back(add_parts({.payload = Payload::optimizer, .blocks = all_}));
+      all.averages.push_back(add_parts(held, {.payload = Payload::optimizer}));
     }
-    if (places_ > 1 && has_outer_optimizer(plan_)) {
-      outer_ =
-          add({.payload = Payload::outer, .blocks = all_, .merge = {.kind = MergeKind::gather}});
+    if (shared && has_outer_optimizer(plan_)) {
+      all.outer = add(
+          {.payload = Payload::outer, .blocks = held.blocks, .merge = {.kind = MergeKind::gather}});
     }
+    all.places = std::move(held.places);
+    exchanges_.push_back(std::move(all));
   }
 
-  /// What one exchange needs: per place in the node the part that goes between nodes, and the
-  /// gathering inside a node; -1 where it has one worker.
-  struct Parts {
-    std::vector<int> part;
-    int gather = -1;
-  };
-  Parts add_parts(Bucket like) {
+  Parts add_parts(const Held& held, Bucket like) {
     Parts parts;
-    like.parts = places_;
-    for (like.part = 0; like.part < places_; ++like.part) parts.part.push_back(add(like));
-    if (places_ > 1) {
-      parts.gather =
-          add({.payload = like.payload, .blocks = all_, .merge = {.kind = MergeKind::gather}});
+    like.blocks = held.blocks;
+    like.parts = static_cast<int>(held.places.size());
+    for (like.part = 0; like.part < like.parts; ++like.part) parts.part.push_back(add(like));
+    if (like.parts > 1) {
+      parts.gather = add(
+          {.payload = like.payload, .blocks = held.blocks, .merge = {.kind = MergeKind::gather}});
     }
     return parts;
   }
@@ -145,81 +169,101 @@ class Writer {
             .mode = mode};
   }
 
-  void write_program(int node, int place) {
-    Program& program = plan_.programs[static_cast<std::size_t>(worker(node, place))];
-    program.averages = part_of(node, nodes_);
-    std::vector<Task>& tasks = program.tasks;
-    const int parts = plan_.microbatches;
-    OverlappedReductions reductions(plan_, {.group = node, .first = 0, .last = inner_},
-                                    !request_.clip, tasks);
-    for (int k = 0; k < parts; ++k) {
-      const Task like{.accumulate = k > 0,
-                      .samples = part_of(worker(node, place) * parts + k, plan_.workers() * parts)};
-      append_forward(plan_.network, like, tasks);
-      const bool last = k + 1 == parts;
-      if (last) sums_under_way(place, tasks);
-      if (last && places_ > 1) reductions.state_ready();
-      for (int block = plan_.network.size(); block-- > 0;) {
-        append_backward(plan_.network, block, like, tasks);
-        if (last && places_ > 1) reductions.gradient_ready(block);
+  /// A task of the node's plan, as one of this node.
+  Task in_node(int node, const Task& like) const {
+    Task task = like;
+    if (task.peer >= 0) task.peer = worker(node, task.peer);
+    if (task.group >= 0) task.group = inner_group(node, task.group);
+    if (takes_samples(task.kind)) {
+      const Samples& of = like.samples;
+      task.samples = {node * of.of + of.begin, node * of.of + of.end, nodes_ * of.of};
+    }
+    return task;
+  }
+
+  Program program_of(int node, int place) const {
+    const std::vector<Task>& inner = inner_.programs[static_cast<std::size_t>(place)].tasks;
+    Program program{.averages = part_of(node, nodes_)};
+    std::size_t middle = 0;
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      if (inner[i].kind == TaskKind::forward || inner[i].kind == TaskKind::loss) middle = i + 1;
+    }
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      if (i == middle) sums_under_way(place, program.tasks);
+      program.tasks.push_back(in_node(node, inner[i]));
+    }
+    exchanges(node, place, program.tasks);
+    averages(node, place, program.tasks);
+    return program;
+  }
+
+  template <class Do>
+  void for_exchanges(int place, Do what) const {
+    for (const Exchanges& all : exchanges_) {
+      if (const std::size_t index = all.index_of(place); index < all.places.size()) {
+        what(all, index);
       }
     }
-    if (places_ > 1) reductions.drain();
-    if (places_ == 1 || request_.clip) append_updates(plan_.network, request_.clip, tasks);
-    exchanges(node, place, tasks);
-    averages(node, place, tasks);
   }
 
   /// In the middle of a step, half of the wait later: both halves of the way have time to travel.
-  void sums_under_way(int place, std::vector<Task>& tasks) {
+  void sums_under_way(int place, std::vector<Task>& tasks) const {
     for (std::size_t m = 0; m < modes_.size(); ++m) {
       if (modes_[m].wait == 0) continue;
       const Task like = when(static_cast<int>(m), modes_[m], (modes_[m].wait + 1) / 2);
-      tasks.push_back(move(TaskKind::reduce_sum, across(place),
-                           exchanges_[m].part[static_cast<std::size_t>(place)], like));
+      for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
+        tasks.push_back(move(TaskKind::reduce_sum, across(place), all.modes[m].part[index], like));
+      });
     }
   }
 
   /// A new one is sent before the one under way is merged.
-  void exchanges(int node, int place, std::vector<Task>& tasks) {
+  void exchanges(int node, int place, std::vector<Task>& tasks) const {
     for (std::size_t m = 0; m < modes_.size(); ++m) {
       const ExchangeMode& mode = modes_[m];
-      const int bucket = exchanges_[m].part[static_cast<std::size_t>(place)];
       const int group = across(place);
       const Task now = when(static_cast<int>(m), mode, 0);
       const Task then = when(static_cast<int>(m), mode, mode.wait);
-      if (mode.wait == 0) {
-        triple(group, bucket, now, tasks);
-      } else {
-        tasks.push_back(move(TaskKind::reduce_start, group, bucket, now));
-        tasks.push_back(move(TaskKind::reduce_finish, group, bucket, then));
-      }
-      if (places_ > 1) triple(node, exchanges_[m].gather, then, tasks);
+      for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
+        const int bucket = all.modes[m].part[index];
+        if (mode.wait == 0) {
+          triple(group, bucket, now, tasks);
+        } else {
+          tasks.push_back(move(TaskKind::reduce_start, group, bucket, now));
+          tasks.push_back(move(TaskKind::reduce_finish, group, bucket, then));
+        }
+        gather(node, all, all.modes[m].gather, then, tasks);
+      });
     }
   }
 
   /// At the end of a range all are equal again, after everything that was under way.
-  void averages(int node, int place, std::vector<Task>& tasks) {
+  void averages(int node, int place, std::vector<Task>& tasks) const {
     const Task like{.offset = longest_, .at_end = true};
-    for (const Parts& average : averages_) {
-      triple(across(place), average.part[static_cast<std::size_t>(place)], like, tasks);
-      if (places_ > 1) triple(node, average.gather, like, tasks);
-    }
-    // Every worker has kept its part of it only.
-    if (outer_ >= 0) triple(node, outer_, like, tasks);
+    for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
+      for (const Parts& average : all.averages) {
+        triple(across(place), average.part[index], like, tasks);
+        gather(node, all, average.gather, like, tasks);
+      }
+      // Every worker has kept its part of it only.
+      gather(node, all, all.outer, like, tasks);
+    });
+  }
+
+  static void gather(int node, const Exchanges& all, int bucket, const Task& like,
+                     std::vector<Task>& tasks) {
+    if (bucket >= 0) triple(all.groups[static_cast<std::size_t>(node)], bucket, like, tasks);
   }
 
   const PlanRequest& request_;
   std::vector<ExchangeMode> modes_;
+  Plan inner_;
   Plan plan_;
   int nodes_;
   int places_;
-  std::vector<int> all_;          ///< blocks with parameters or running statistics
-  int inner_ = 0;                 ///< buckets of gradients and state, inside the nodes
-  int longest_ = 0;               ///< wait
-  std::vector<Parts> exchanges_;  ///< by mode
-  std::vector<Parts> averages_;
-  int outer_ = -1;  ///< bucket
+  int first_across_ = 0;
+  int longest_ = 0;  ///< wait
+  std::vector<Exchanges> exchanges_;
 };
 
 Plan blocking_plan(const std::string& name, const PlanRequest& request, MergeKind merge) {

@@ -1,5 +1,5 @@
-// Strategies whose nodes each have weights of their own, which meet now and then: inside a node
-// data parallelism, between nodes an exchange of weights.
+// Strategies whose nodes each have weights of their own, which meet now and then: inside a node any
+// synchronous strategy, between nodes an exchange of weights.
 #pragma once
 
 #include "strategy/strategy.hpp"

@@ -35,6 +35,11 @@ bool Engine::done(const Operation& operation) const {
   return operation.finished || ended_;
 }
 
+double Engine::done_at(const Operation& operation) const {
+  const Lock lock(mutex_);
+  return operation.finished_at;
+}
+
 void Engine::abort(const std::string& reason) {
   {
     const Lock lock(mutex_);
@@ -101,9 +106,13 @@ bool Engine::leaving() const {
 
 void Engine::publish(const std::vector<OperationPtr>& finished) {
   if (finished.empty()) return;
+  const double now = now_seconds();
   {
     const Lock lock(mutex_);
-    for (const OperationPtr& operation : finished) operation->finished = true;
+    for (const OperationPtr& operation : finished) {
+      operation->finished = true;
+      operation->finished_at = now;
+    }
   }
   done_.notify_all();
 }

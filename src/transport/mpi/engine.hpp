@@ -27,6 +27,8 @@ class Engine {
   void submit(const OperationPtr& operation);
   void wait(const Operation& operation);
   bool done(const Operation& operation) const;
+  /// now_seconds() of when it was finished; 0 before.
+  double done_at(const Operation& operation) const;
 
   /// As Group::abort. After it, when a wait has thrown, MPI does not touch members' memory any
   /// more.

@@ -26,8 +26,7 @@ constexpr int kFirstSlotTag = 1;
 /// With its bytes; below the size up to which MPIs send without a handshake.
 constexpr std::size_t kEnvelopeBytes = 3584;
 constexpr std::size_t kSmallBytes = kEnvelopeBytes - sizeof(Envelope);
-/// MPI counts in int.
-constexpr std::size_t kPartBytes = std::size_t{32} << 20U;
+constexpr std::size_t kPartBytes = std::size_t{4} << 20U;
 
 inline int parts_of(std::size_t bytes) {
   return static_cast<int>(std::max<std::size_t>(1, (bytes + kPartBytes - 1) / kPartBytes));

@@ -18,6 +18,7 @@ class MpiTransfer final : public Transfer {
 
   void wait() override { engine_.wait(*operation_); }
   bool done() override { return engine_.done(*operation_); }
+  double arrived_at() override { return engine_.done_at(*operation_); }
   std::span<const std::byte> bytes() const override { return operation_->in; }
   void end_job(const std::string& reason) noexcept override {
     engine_.abort(fmt::format("member {}: {}", member_, reason));

@@ -22,7 +22,8 @@ struct Operation {
   int slot = -1;
   std::string error{};  ///< text of a Failure
 
-  bool finished = false;  ///< guarded by the engine
+  bool finished = false;  ///< guarded by the engine, like the next one
+  double finished_at = 0;
 };
 
 using OperationPtr = std::shared_ptr<Operation>;

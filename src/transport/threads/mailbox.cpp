@@ -1,5 +1,6 @@
 #include "transport/threads/mailbox.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -28,6 +29,7 @@ void Mailbox::join(Lock& lock, const Label& label, Slot& slot,
     letter->taken = true;
   } else {
     slot.letter = letter;
+    slot.met = Clock::now();
     if (!slot.in_place && !slot.sleeping) copy(lock, slot);
   }
   receivers_.notify_all();
@@ -92,6 +94,11 @@ bool Mailbox::has_arrived(const Slot& slot) {
   if (alarm_.raised() || !slot.error.empty()) return true;
   return slot.letter != nullptr && (slot.in_place || slot.copied) &&
          Clock::now() >= slot.letter->passage.arrived;
+}
+
+Clock::time_point Mailbox::arrival(const Slot& slot) {
+  const Lock lock(mutex_);
+  return slot.letter == nullptr ? slot.met : std::max(slot.met, slot.letter->passage.arrived);
 }
 
 void Mailbox::leave(const Label& label, const std::shared_ptr<Slot>& slot) {

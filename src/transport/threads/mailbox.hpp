@@ -32,6 +32,7 @@ struct Slot {
   bool sleeping = false;  ///< its owner sleeps and will copy
   bool copying = false;
   bool copied = false;
+  Clock::time_point met{};  ///< it and its letter
   std::shared_ptr<Letter> letter{};
   std::string error{};
 };
@@ -51,6 +52,7 @@ class Mailbox {
   void post(const Label& label, const std::shared_ptr<Slot>& slot);
   void wait_arrived(Slot& slot);
   bool has_arrived(const Slot& slot);
+  Clock::time_point arrival(const Slot& slot);
   /// The receiver's memory goes away, or it has read enough: after wait_arrived() or an abort.
   void leave(const Label& label, const std::shared_ptr<Slot>& slot);
 

@@ -51,6 +51,9 @@ class Receiving final : public OwnedTransfer {
   ~Receiving() override { box_.leave(label_, slot_); }
   void wait() override { box_.wait_arrived(*slot_); }
   bool done() override { return box_.has_arrived(*slot_); }
+  double arrived_at() override {
+    return std::chrono::duration<double>(box_.arrival(*slot_).time_since_epoch()).count();
+  }
   std::span<const std::byte> bytes() const override { return slot_->letter->bytes; }
 
  private:

@@ -1,0 +1,103 @@
+#include "strategy/replicas/inside_node.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace plait {
+
+namespace {
+
+/// The same request for one node, with its share of the samples. Replicas of a piece would keep
+/// running statistics on one of them only: every piece has one worker.
+PlanRequest in_one_node(const PlanRequest& request, const Machine& node) {
+  PipelineRequest pipeline = request.pipeline;
+  pipeline.replicate = false;
+  return {.network = request.network,
+          .machine = node,
+          .cost = request.cost,
+          .batch = std::max<std::int64_t>(1, request.batch / request.machine.nodes),
+          .microbatches = request.microbatches,
+          .optimizer_states = request.optimizer_states,
+          .clip = request.clip,
+          .wire_bytes = request.wire_bytes,
+          .bucket_bytes = request.bucket_bytes,
+          .pipeline = pipeline,
+          .tear = request.tear,
+          .partition = request.partition};
+}
+
+bool moves_weights(const Task& task) {
+  return (task.kind == TaskKind::send || task.kind == TaskKind::receive) &&
+         task.role == Role::weights;
+}
+
+}  // namespace
+
+Plan inner_plan(const std::string& name, const PlanRequest& request) {
+  const std::string& inner = request.exchange.inner;
+  const std::vector<std::string> outer = listeners("inner");
+  if (std::ranges::find(outer, inner) != outer.end()) {
+    user_error("--inner {}: there are no nodes inside a node; use --inner data_parallel", inner);
+  }
+  Machine node = request.machine;
+  node.nodes = 1;
+  Plan plan = make_plan(inner, in_one_node(request, node));
+  const std::vector<int> late = staleness(plan);
+  if (plan.depth() > 0 || std::ranges::any_of(late, [](int steps) { return steps > 0; })) {
+    user_error(
+        "--strategy {} --inner {}: inside a node weights are read late, and what comes from other "
+        "nodes would be lost; use --pipeline sync or another --inner",
+        name, inner);
+  }
+  for (const Program& program : plan.programs) {
+    const auto moved = std::ranges::find_if(program.tasks, moves_weights);
+    if (moved == program.tasks.end()) continue;
+    user_error(
+        "--strategy {} --inner {}: workers of a node would send each other the weights of {}, "
+        "which "
+        "exchanges between nodes change; use --inner zb-h1, or another --workers-per-node",
+        name, inner, plan.network.blocks[static_cast<std::size_t>(moved->block)].name);
+  }
+  return plan;
+}
+
+namespace {
+
+bool has(const Program& program, TaskKind kind, int block) {
+  return std::ranges::any_of(program.tasks, [&](const Task& task) {
+    return task.kind == kind && task.block == block && !task.accumulate;
+  });
+}
+
+}  // namespace
+
+std::vector<Held> held_together(const Plan& inner, const std::string& name) {
+  std::vector<Held> all;
+  for (int block = 0; block < inner.network.size(); ++block) {
+    const NetworkBlock& of = inner.network.blocks[static_cast<std::size_t>(block)];
+    if (of.repeats >= 0 || (of.parameters == 0 && of.state == 0)) continue;
+    std::vector<int> places;
+    for (int place = 0; place < inner.workers(); ++place) {
+      const Program& program = inner.programs[static_cast<std::size_t>(place)];
+      const bool learns = has(program, TaskKind::update, block);
+      const bool moves = of.state > 0 && has(program, TaskKind::forward, block);
+      if (of.parameters > 0 && of.state > 0 && learns != moves) {
+        user_error(
+            "--strategy {} --inner {}: {} has its weights and its running statistics on different "
+            "workers of a node; use another --inner, or another --workers-per-node",
+            name, inner.strategy, of.name);
+      }
+      if (learns || moves) places.push_back(place);
+    }
+    const auto found = std::ranges::find(all, places, &Held::places);
+    if (found == all.end()) {
+      all.push_back({places, {block}});
+    } else {
+      found->blocks.push_back(block);
+    }
+  }
+  return all;
+}
+
+}  // namespace plait
