@@ -1,5 +1,6 @@
 // plait export: saved weights as a file for others, with or without the network; of a torn one also
 // as the serial one.
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -76,12 +77,22 @@ std::string accuracy_text(const Evaluation& evaluation) {
   return evaluation.accuracy ? fmt::format("{:.4f}", *evaluation.accuracy) : "none";
 }
 
-void write(const Wanted& wanted, const ModelSpec& model, const std::vector<NamedTensor>& weights,
+std::string numbers(const std::vector<float>& values) {
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+void write(const Wanted& wanted, const Setup& setup, const std::vector<NamedTensor>& weights,
            const std::string& source) {
   if (wanted.format == Format::onnx) {
-    onnx_graph::write_onnx(wanted.out, to_onnx(model, weights, source));
+    onnx_graph::Graph graph = to_onnx(setup.model, weights, source);
+    const ChannelStatistics& statistics = setup.data.statistics;
+    if (!statistics.mean.empty()) {
+      graph.metadata = {{"mean", numbers(statistics.mean)},
+                        {"deviation", numbers(statistics.deviation)}};
+    }
+    onnx_graph::write_onnx(wanted.out, graph);
   } else if (wanted.names == Names::pytorch) {
-    write_safetensors(wanted.out, with_torch_names(weights, model));
+    write_safetensors(wanted.out, with_torch_names(weights, setup.model));
   } else {
     write_safetensors(wanted.out, weights);
   }
@@ -107,7 +118,7 @@ int run_export(const Arguments& arguments) {
   const Evaluation after = serial && kept.size() < weights.size()
                                ? evaluate_weights(config, setup, kept, file.string())
                                : before;
-  write(wanted, setup.model, kept, file.string());
+  write(wanted, setup, kept, file.string());
   if (arguments.on("--json")) {
     nlohmann::ordered_json json{{"model", config.model},
                                 {"weights", file.string()},
@@ -116,7 +127,9 @@ int run_export(const Arguments& arguments) {
                                 {"tensors", kept.size()},
                                 {"left_out", weights.size() - kept.size()},
                                 {"test_loss", after.loss},
-                                {"saved_test_loss", before.loss}};
+                                {"saved_test_loss", before.loss},
+                                {"mean", setup.data.statistics.mean},
+                                {"deviation", setup.data.statistics.deviation}};
     if (after.accuracy) json["test_accuracy"] = *after.accuracy;
     if (before.accuracy) json["saved_test_accuracy"] = *before.accuracy;
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -132,6 +145,10 @@ int run_export(const Arguments& arguments) {
     rows.push_back({"test_accuracy serial", accuracy_text(after)});
   } else {
     rows.push_back({"test_accuracy", accuracy_text(after)});
+  }
+  if (const ChannelStatistics& statistics = setup.data.statistics; !statistics.mean.empty()) {
+    rows.push_back({"images", fmt::format("(x - {}) / {}", numbers(statistics.mean),
+                                          numbers(statistics.deviation))});
   }
   fmt::print("{}", table(rows, 2));
   return 0;

@@ -43,6 +43,7 @@ struct Graph {
   std::vector<NamedTensor> initializers = {};
   std::vector<GraphValue> inputs = {};  ///< without those that are initializers
   std::vector<GraphValue> outputs = {};
+  Metadata metadata = {};  ///< of the file
 };
 
 }  // namespace plait::onnx_graph

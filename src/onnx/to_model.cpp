@@ -41,12 +41,16 @@ std::vector<bool> cuts(const ImportedNetwork& network) {
   return after;
 }
 
+template <class... Kinds>
+bool is_one_of(const LayerSpec& layer) {
+  return (std::holds_alternative<Kinds>(layer) || ...);
+}
+
+/// A flatten joins a global pool, and a linear layer a flatten: the usual head is one block.
 bool begins_block(const LayerSpec& layer, const LayerSpec& before) {
-  const bool linear = std::holds_alternative<LinearSpec>(layer);
-  return std::holds_alternative<ConvolutionSpec>(layer) ||
-         std::holds_alternative<PoolSpec>(layer) ||
-         std::holds_alternative<GlobalAveragePoolSpec>(layer) ||
-         (linear && !std::holds_alternative<FlattenSpec>(before));
+  if (is_one_of<ConvolutionSpec, PoolSpec, GlobalAveragePoolSpec>(layer)) return true;
+  if (is_one_of<FlattenSpec>(layer)) return !is_one_of<GlobalAveragePoolSpec>(before);
+  return is_one_of<LinearSpec>(layer) && !is_one_of<FlattenSpec>(before);
 }
 
 /// First layers of the blocks, and the end.

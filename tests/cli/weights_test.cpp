@@ -53,6 +53,9 @@ class OnnxCli : public WeightsCli {
 TEST_F(OnnxCli, GoesOutAndComesInWithEqualBits) {
   const Json out = result({"export", "--json", "--run", "run", "--out", "lenet.onnx"});
   EXPECT_EQ(out["tensors"], 8);
+  EXPECT_EQ(out["mean"], Json({0.5}));
+  const onnx_graph::Graph graph = onnx_graph::read_onnx(folder_.path() / "lenet.onnx");
+  EXPECT_EQ(graph.metadata, (Metadata{{"deviation", "0.5"}, {"mean", "0.5"}}));
   const double loss = eval({"--run", "run"})["test_loss"];
   const Words init = Words{"--model", "lenet", "--init", "lenet.onnx"} + kData;
   EXPECT_EQ(eval(init)["test_loss"], loss);
@@ -62,6 +65,21 @@ TEST_F(OnnxCli, GoesOutAndComesInWithEqualBits) {
   const Words more{"--model", "lenet", "--epochs", "1", "--run-dir", "none", "--init"};
   EXPECT_EQ(train(more + Words{"lenet.onnx"})["weights_hash"],
             train(more + Words{"lenet.safetensors"})["weights_hash"]);
+}
+
+TEST_F(OnnxCli, BecomesAModelOfItsOwn) {
+  result({"export", "--json", "--run", "run", "--out", "lenet.onnx"});
+  const Json imported = result({"import", "lenet.onnx", "--out", "new", "--json"});
+  EXPECT_EQ(imported["blocks"], 6);
+  EXPECT_EQ(imported["parameters"], 431080);
+  EXPECT_EQ(eval(Words{"--model", "new/model.toml", "--init", "new/weights.safetensors"} +
+                 kData)["test_loss"],
+            eval({"--run", "run"})["test_loss"]);
+  EXPECT_THAT(refusal({"import", "lenet.onnx", "--out", "new"}),
+              HasSubstr("new: is there already"));
+  EXPECT_THAT(refusal({"import", "lenet.onnx"}), HasSubstr("add --out FOLDER"));
+  EXPECT_THAT(refusal({"import", "--out", "more"}), HasSubstr("plait import FILE.onnx"));
+  EXPECT_THAT(refusal({"import", "none.onnx", "--out", "more"}), HasSubstr("'none.onnx'"));
 }
 
 TEST_F(OnnxCli, RefusesWithOneLine) {

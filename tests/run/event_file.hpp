@@ -65,7 +65,7 @@ class Bytes {
 struct Field {
   std::uint64_t key = 0;
   std::uint64_t number = 0;
-  std::string_view bytes;
+  std::string_view bytes = {};
 };
 
 inline std::vector<Field> fields(std::string_view text) {

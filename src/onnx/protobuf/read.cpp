@@ -128,6 +128,9 @@ Graph parse_onnx(std::span<const std::byte> bytes, const std::string& source) {
   for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
     if (opset.domain().empty() || opset.domain() == "ai.onnx") graph.opset = opset.version();
   }
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    graph.metadata[entry.key()] = entry.value();
+  }
   const Reader reader(source);
   std::set<std::string_view> constants;
   for (const onnx::TensorProto& one : model.graph().initializer()) {

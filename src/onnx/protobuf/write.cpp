@@ -105,6 +105,11 @@ std::string print_onnx(const Graph& graph) {
     put(*to.add_initializer(), one.name, one.tensor);
   for (const GraphValue& value : graph.inputs) put(*to.add_input(), value);
   for (const GraphValue& value : graph.outputs) put(*to.add_output(), value);
+  for (const auto& [key, value] : graph.metadata) {
+    onnx::StringStringEntryProto& entry = *model.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
   bytes = model.ByteSizeLong();
   check_size();
   return model.SerializeAsString();
