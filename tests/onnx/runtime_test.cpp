@@ -83,7 +83,7 @@ TEST(OnnxRuntime, ComputesWhatPlaitComputes) {
     ASSERT_TRUE(std::ranges::all_of(wanted[i], [](float x) { return std::isfinite(x); }));
     for (const float x : wanted[i]) scale = std::max(scale, std::abs(x));
     for (std::size_t k = 0; k < theirs.size(); ++k) {
-      EXPECT_NEAR(theirs[k], wanted[i][k], 1e-4F * scale) << k;
+      EXPECT_NEAR(theirs[k], wanted[i][k], all[i].tolerance * scale) << k;
     }
   }
 }
