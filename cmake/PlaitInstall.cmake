@@ -26,5 +26,6 @@ function(plait_install)
                 ${PROJECT_SOURCE_DIR}/cmake/PlaitDependencies.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/Finddnnl.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/Findzoltan.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/Findonnx_proto.cmake
           DESTINATION ${package_dir})
 endfunction()

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "cli/partition_file.hpp"
+#include "cli/row_partitioner.hpp"
 #include "cost/analytic.hpp"
 #include "cost/measured.hpp"
 #include "cost/open_profile.hpp"

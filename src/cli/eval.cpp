@@ -7,6 +7,7 @@
 #include "cli/saved_weights.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "cli/weights_file.hpp"
 
 namespace plait {
 
@@ -14,8 +15,11 @@ namespace {
 
 int run_eval(const Arguments& arguments) {
   const auto [weights, config] = saved_weights(arguments, "eval");
-  const Evaluation evaluation = evaluate_weights(config, read_safetensors(weights).tensors,
-                                                 weights.string(), torn_by_names(config.sweeps));
+  check_config(config);
+  const Setup setup = make_setup(config);
+  const Evaluation evaluation =
+      evaluate_weights(config, setup, read_weights_aloud(weights.string(), setup.model),
+                       weights.string(), torn_by_names(config.sweeps));
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(EvalResult{.model = config.model,
                                           .data = config.data,
@@ -46,7 +50,8 @@ Verb eval_verb() {
   return {.name = "eval",
           .about = "Measure saved weights on the test data.",
           .examples = {"plait eval --run runs/001-lenet",
-                       "plait eval --model lenet --data glyphs --init weights.safetensors --json"},
+                       "plait eval --model lenet --data glyphs --init weights.safetensors --json",
+                       "plait eval --model resnet20 --data cifar10:DIR --init resnet20.onnx"},
           .options = std::move(options),
           .run = run_eval};
 }

@@ -1,4 +1,6 @@
-// plait export: saved weights as a file for others; of a torn network also as the serial one.
+// plait export: saved weights as a file for others, with or without the network; of a torn one also
+// as the serial one.
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -8,6 +10,9 @@
 #include "cli/saved_weights.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "cli/weights_file.hpp"
+#include "onnx/file.hpp"
+#include "onnx/to_graph.hpp"
 #include "run/setup.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 
@@ -15,20 +20,49 @@ namespace plait {
 
 namespace {
 
-void check_out(const std::string& out) {
-  if (out.empty()) user_error("export writes a file; add --out FILE.safetensors");
-  if (!out.ends_with(".safetensors")) {
-    user_error("--out {}: the name must end in .safetensors, the only kind there is", out);
+enum class Format { safetensors, onnx };
+enum class Names { plait, pytorch };
+
+struct Wanted {
+  std::string out;
+  Format format = Format::safetensors;
+  Names names = Names::plait;
+  bool serial = false;
+};
+
+Wanted wanted_of(const Arguments& arguments) {
+  Wanted wanted{.out = arguments.text("--out", ""), .serial = arguments.on("--serial")};
+  const std::string& out = wanted.out;
+  if (out.empty()) user_error("export writes a file; add --out FILE.safetensors or FILE.onnx");
+  if (arguments.on("--onnx") || out.ends_with(".onnx")) wanted.format = Format::onnx;
+  if (wanted.format == Format::safetensors && !out.ends_with(".safetensors")) {
+    user_error("--out {}: the name must end in .safetensors or .onnx, or add --onnx", out);
+  }
+  if (wanted.format == Format::onnx && out.ends_with(".safetensors")) {
+    user_error("--onnx contradicts --out {}; take one of them", out);
+  }
+  const std::string names = arguments.text("--names", "plait");
+  if (names != "plait" && names != "pytorch") {
+    user_error("--names {}: there are plait and pytorch", names);
+  }
+  if (names == "pytorch") wanted.names = Names::pytorch;
+  if (wanted.names == Names::pytorch && wanted.format == Format::onnx) {
+    user_error("--names pytorch is for .safetensors; an ONNX file needs no names to be read");
+  }
+  if (wanted.format == Format::onnx && !onnx_graph::has_onnx()) {
+    user_error("--out {}: this plait was built without ONNX; install libonnx-dev and build it anew",
+               out);
   }
   check_place(out, "--out");
+  return wanted;
 }
 
 /// Without the blocks that tearing has added.
-std::vector<NamedTensor> serial_part(const TrainConfig& config,
+std::vector<NamedTensor> serial_part(const ModelSpec& model,
                                      const std::vector<NamedTensor>& weights) {
   std::vector<std::string> names;
   for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
-  const Network torn = network_of_weights(make_network(make_setup(config).model), names, 1);
+  const Network torn = network_of_weights(make_network(model), names, 1);
   std::vector<NamedTensor> kept;
   for (const NamedTensor& tensor : weights) {
     const bool added = std::ranges::any_of(torn.blocks, [&](const NetworkBlock& block) {
@@ -43,20 +77,48 @@ std::string accuracy_text(const Evaluation& evaluation) {
   return evaluation.accuracy ? fmt::format("{:.4f}", *evaluation.accuracy) : "none";
 }
 
+std::string numbers(const std::vector<float>& values) {
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+void write(const Wanted& wanted, const Setup& setup, const std::vector<NamedTensor>& weights,
+           const std::string& source) {
+  if (wanted.format == Format::onnx) {
+    onnx_graph::Graph graph = to_onnx(setup.model, weights, source);
+    const ChannelStatistics& statistics = setup.data.statistics;
+    if (!statistics.mean.empty()) {
+      graph.metadata = {{"mean", numbers(statistics.mean)},
+                        {"deviation", numbers(statistics.deviation)}};
+    }
+    onnx_graph::write_onnx(wanted.out, graph);
+  } else if (wanted.names == Names::pytorch) {
+    write_safetensors(wanted.out, with_torch_names(weights, setup.model));
+  } else {
+    write_safetensors(wanted.out, weights);
+  }
+}
+
 int run_export(const Arguments& arguments) {
-  const std::string out = arguments.text("--out", "");
-  check_out(out);
+  const Wanted wanted = wanted_of(arguments);
+  const std::string& out = wanted.out;
   const auto [file, config] = saved_weights(arguments, "export");
-  const std::vector<NamedTensor> weights = read_safetensors(file).tensors;
-  const bool serial = arguments.on("--serial");
-  const std::vector<NamedTensor> kept = serial ? serial_part(config, weights) : weights;
+  check_config(config);
+  const Setup setup = make_setup(config);
+  const std::vector<NamedTensor> weights = read_weights_aloud(file.string(), setup.model);
+  const bool serial = wanted.serial;
+  const std::vector<NamedTensor> whole = serial_part(setup.model, weights);
+  const std::vector<NamedTensor>& kept = serial ? whole : weights;
+  if (kept.size() > whole.size() && wanted.format == Format::onnx) {
+    user_error("{} is of a torn network; add --serial for the model itself", file.string());
+  }
+  if (wanted.names == Names::pytorch) with_torch_names(kept, setup.model);  // refused now
   // Before it is written: weights of another model are refused here.
   const Evaluation before =
-      evaluate_weights(config, weights, file.string(), torn_by_names(config.sweeps));
+      evaluate_weights(config, setup, weights, file.string(), torn_by_names(config.sweeps));
   const Evaluation after = serial && kept.size() < weights.size()
-                               ? evaluate_weights(config, kept, file.string())
+                               ? evaluate_weights(config, setup, kept, file.string())
                                : before;
-  write_safetensors(out, kept);
+  write(wanted, setup, kept, file.string());
   if (arguments.on("--json")) {
     nlohmann::ordered_json json{{"model", config.model},
                                 {"weights", file.string()},
@@ -65,7 +127,9 @@ int run_export(const Arguments& arguments) {
                                 {"tensors", kept.size()},
                                 {"left_out", weights.size() - kept.size()},
                                 {"test_loss", after.loss},
-                                {"saved_test_loss", before.loss}};
+                                {"saved_test_loss", before.loss},
+                                {"mean", setup.data.statistics.mean},
+                                {"deviation", setup.data.statistics.deviation}};
     if (after.accuracy) json["test_accuracy"] = *after.accuracy;
     if (before.accuracy) json["saved_test_accuracy"] = *before.accuracy;
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -82,6 +146,10 @@ int run_export(const Arguments& arguments) {
   } else {
     rows.push_back({"test_accuracy", accuracy_text(after)});
   }
+  if (const ChannelStatistics& statistics = setup.data.statistics; !statistics.mean.empty()) {
+    rows.push_back({"images", fmt::format("(x - {}) / {}", numbers(statistics.mean),
+                                          numbers(statistics.deviation))});
+  }
   fmt::print("{}", table(rows, 2));
   return 0;
 }
@@ -93,12 +161,22 @@ Verb export_verb() {
   options.push_back({.name = "--serial",
                      .value = "",
                      .help = "of a torn network: the model itself, without the coarse parts"});
-  options.push_back({.name = "--out", .value = "FILE.safetensors", .help = "what to write"});
+  options.push_back({.name = "--names",
+                     .value = "plait|pytorch",
+                     .help = "of the tensors in a .safetensors file; pytorch: of vgg and resnet",
+                     .standard = "plait"});
+  options.push_back({.name = "--onnx",
+                     .value = "",
+                     .help = "the network with its weights, whatever the name of the file"});
+  options.push_back({.name = "--out", .value = "FILE", .help = ".safetensors or .onnx to write"});
   options.push_back({.name = "--json", .value = "", .help = "one JSON object on stdout"});
   return {.name = "export",
           .about = "Write saved weights to a file, and say how good they are.",
           .examples = {"plait export --run runs/001-resnet20 --out resnet20.safetensors",
-                       "plait export --run runs/002-resnet164 --serial --out serial.safetensors"},
+                       "plait export --run runs/002-resnet164 --serial --out serial.safetensors",
+                       "plait export --run runs/001-resnet20 --out resnet20.onnx",
+                       "plait export --run runs/001-resnet20 --names pytorch --out "
+                       "torch.safetensors"},
           .options = std::move(options),
           .run = run_export};
 }

@@ -25,7 +25,8 @@ constexpr std::string_view kFolder = "Run folder";
 constexpr std::array kFields{
     Field{"model", &C::model, kTask, "NAME|FILE.toml", "network; plait models lists them"},
     Field{"data", &C::data, kTask, "KIND[:DIR]", "data set; plait data list shows the kinds"},
-    Field{"init", &C::init, kTask, "FILE", "begin from the weights of a .safetensors file"},
+    Field{"init", &C::init, kTask, "FILE",
+          "begin from the weights of a .safetensors or .onnx file"},
     Field{"augment", &C::augment, kTask, "LIST", "none, or pad-crop 4, flip"},
     Field{"normalise", &C::normalise, kTask, "",
           "shift and scale each channel to mean 0, deviation 1"},
@@ -130,6 +131,8 @@ constexpr std::array kFields{
     Field{"run_dir", &C::run_dir, kFolder, "DIR",
           "\"\": a new one below runs/; none: write nothing", false},
     Field{"resume", &C::resume, kFolder, "", "go on where the run in --run-dir stopped", false},
+    Field{"tensorboard", &C::tensorboard, kFolder, "",
+          "the numbers of every epoch also as event files in DIR/tensorboard", false},
     Field{"checkpoint_every", &C::checkpoint_every, kFolder, "N",
           "save each N updates; 0: at the end of epochs", false},
     Field{"checkpoint_minutes", &C::checkpoint_minutes, kFolder, "X",

@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "cli/partition_file.hpp"
 #include "cli/plan_subject.hpp"
+#include "cli/row_partitioner.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/torn_table.hpp"

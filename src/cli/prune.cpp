@@ -12,6 +12,7 @@
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
+#include "cli/weights_file.hpp"
 #include "model/model_file.hpp"
 #include "run/parameters.hpp"
 #include "run/setup.hpp"
@@ -98,7 +99,7 @@ int run_prune(const Arguments& arguments) {
   check_place(out, "--out");
   const SavedWeights saved = saved_weights(arguments, "prune");
   const ModelSpec model = make_setup(saved.config).model;
-  const std::vector<NamedTensor> weights = read_safetensors(saved.file).tensors;
+  const std::vector<NamedTensor> weights = read_weights_aloud(saved.file.string(), model);
   check_weights(make_network(model), weights, saved.file.string());
   const PrunedModel pruned = prune(model, weights, options);
   write_folder(out, pruned);

@@ -17,7 +17,7 @@ std::vector<Option> saved_weights_options(const std::vector<std::string_view>& k
   std::vector<Option> options = field_options(keys);
   for (Option& option : options) {
     option.group = "Options";
-    if (option.name == "--init") option.help = "the weights, a .safetensors file";
+    if (option.name == "--init") option.help = "the weights, a .safetensors or .onnx file";
   }
   options.push_back({.name = "--run",
                      .value = "DIR",

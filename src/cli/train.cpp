@@ -16,6 +16,7 @@
 #include "cli/text.hpp"
 #include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
+#include "cli/weights_file.hpp"
 #include "cli/workers_table.hpp"
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
@@ -136,7 +137,14 @@ TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard,
       .interrupt = guard.flag(),
       .mpi = mpi,
       .fit = config.fit_coarse ? fitting(config) : nullptr,
-      .mode = modes_of(config)};
+      .mode = modes_of(config),
+      .read_weights =
+          [told = quiet](const std::string& file, const ModelSpec& model) mutable {
+            WeightsFile read = read_weights(file, model);
+            if (!told && !read.note.empty()) tell("{}\n", read.note);
+            told = true;  // it is read twice: to be checked, and to be taken
+            return std::move(read.tensors);
+          }};
   try {
     return train(job);
   } catch (const std::bad_alloc&) {

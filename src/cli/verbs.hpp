@@ -13,6 +13,7 @@ Verb train_verb(MpiWorld* mpi);
 Verb plan_verb();
 Verb eval_verb();
 Verb export_verb();
+Verb import_verb();
 Verb infer_verb();
 Verb profile_verb();
 Verb partition_verb();

@@ -11,7 +11,6 @@
 #include "data/cifar.hpp"
 #include "data/glyphs.hpp"
 #include "data/idx.hpp"
-#include "data/normalise.hpp"
 #include "data/npy.hpp"
 #include "data/select.hpp"
 
@@ -146,10 +145,9 @@ Splits open_data(const std::string& spec, const DataOptions& options) {
   Splits splits{.train = limit(raw.train, options.train_limit),
                 .test = limit(raw.test, options.test_limit)};
   if (options.normalise) {
-    const ChannelStatistics statistics =
-        raw.fixed ? *raw.fixed : measure_channels(*splits.train, raw.channels);
-    splits.train = std::make_shared<Normalise>(splits.train, statistics);
-    splits.test = std::make_shared<Normalise>(splits.test, statistics);
+    splits.statistics = raw.fixed ? *raw.fixed : measure_channels(*splits.train, raw.channels);
+    splits.train = std::make_shared<Normalise>(splits.train, splits.statistics);
+    splits.test = std::make_shared<Normalise>(splits.test, splits.statistics);
   }
   const Augmentation& augmentation = options.augmentation;
   if (augmentation.pad_crop > 0) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/dataset.hpp"
+#include "data/normalise.hpp"
 
 namespace plait {
 
@@ -36,6 +37,7 @@ struct DataOptions {
 struct Splits {
   DatasetPtr train;
   DatasetPtr test;
+  ChannelStatistics statistics{};  ///< that both are normalised with; empty where they are not
 };
 
 /// UserError on an unknown kind, a missing folder or file, and damaged files.

@@ -59,6 +59,9 @@ void check_config(const TrainConfig& config) {
   if (config.fit_coarse && config.init.empty() && !config.resume) {
     user_error("--fit-coarse fits to a trained network; add --init FILE");
   }
+  if (config.tensorboard && config.run_dir == "none") {
+    user_error("--tensorboard writes into the run folder; leave --run-dir none away");
+  }
   at_least("threads", config.threads, 0);
   at_least("warmup-steps", config.warmup_steps, 0);
   at_least("keep-last", config.keep_last, 1);

@@ -83,9 +83,10 @@ struct TrainConfig {
   std::int64_t train_limit = 0;
   std::int64_t test_limit = 0;
 
-  std::string init;     ///< .safetensors to begin from
+  std::string init;     ///< a file of weights to begin from
   std::string run_dir;  ///< "": a new folder below runs/; "none": write nothing
   bool resume = false;
+  bool tensorboard = false;           ///< event files beside metrics.jsonl
   std::int64_t checkpoint_every = 0;  ///< steps; 0: at the end of each epoch only
   double checkpoint_minutes = 10;     ///< at least so often; 0: never by time
   std::int64_t keep_last = 2;

@@ -2,14 +2,18 @@
 
 #include "base/error.hpp"
 #include "checkpoint/store.hpp"
-#include "run/setup.hpp"
 
 namespace plait {
 
 Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,
                             const std::string& source, const NetworkOfWeights& network_of) {
   check_config(config);
-  const Setup setup = make_setup(config);
+  return evaluate_weights(config, make_setup(config), weights, source, network_of);
+}
+
+Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
+                            const std::vector<NamedTensor>& weights, const std::string& source,
+                            const NetworkOfWeights& network_of) {
   TrainConfig alone = config;  // however many workers trained it
   alone.workers = alone.nodes = 1;
   alone.workers_per_node = 0;

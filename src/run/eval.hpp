@@ -7,6 +7,7 @@
 
 #include "run/config.hpp"
 #include "run/evaluate.hpp"
+#include "run/setup.hpp"
 
 namespace plait {
 
@@ -18,6 +19,11 @@ using NetworkOfWeights =
 /// the test part of config's data.
 Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,
                             const std::string& source, const NetworkOfWeights& network_of = {});
+
+/// The same on what make_setup(config) gave.
+Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
+                            const std::vector<NamedTensor>& weights, const std::string& source,
+                            const NetworkOfWeights& network_of = {});
 
 /// weights.safetensors of a run folder's best checkpoint (the latest, where none has a metric).
 std::filesystem::path weights_of_run(const std::filesystem::path& run_dir);

@@ -8,7 +8,7 @@
 namespace plait {
 
 void Member::import_initial_weights() {
-  std::vector<NamedTensor> weights = read_safetensors(config_.init).tensors;
+  std::vector<NamedTensor> weights = initial_weights(parts_.job, parts_.setup.model);
   if (parts_.job.fit && !config_.resume) {
     parts_.status.set(WorkerState::unhurried);
     const Network network = parts_.job.fit(parts_.setup.model);

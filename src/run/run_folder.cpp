@@ -15,6 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Names with a folder in front are drawn together.
+std::vector<Scalar> scalars_of(const EpochReport& report) {
+  std::vector<Scalar> scalars{{"loss/train", report.train_loss},
+                              {"loss/test", report.test_loss},
+                              {"learning_rate", report.learning_rate},
+                              {"speed/seconds_per_epoch", report.seconds},
+                              {"speed/images_per_second", report.images_per_second}};
+  if (report.test_accuracy) scalars.push_back({"accuracy/test", *report.test_accuracy});
+  for (const Residual& one : report.residuals) {
+    scalars.push_back({"residual/" + one.name, one.value});
+  }
+  return scalars;
+}
+
 /// runs/001-lenet, runs/002-vgg16, ...: the first number that no folder has. mkdir decides races.
 fs::path new_folder(const std::string& model) {
   const fs::path runs = "runs";
@@ -62,6 +76,7 @@ RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text) 
   } catch (const fs::filesystem_error& error) {
     user_error("cannot make the run folder {}: {}", error.path1().string(), error.code().message());
   }
+  wants_tensorboard_ = config.tensorboard;
   store_.emplace(path_ / "checkpoints", static_cast<int>(config.keep_last));
   write_text(path_ / "config.toml", config_text);
 }
@@ -95,6 +110,7 @@ void RunFolder::open_metrics(std::int64_t after_step) {
   }
   write_text(file, kept);
   metrics_.open(file, std::ios::app);
+  if (wants_tensorboard_) tensorboard_.emplace(path_ / "tensorboard", after_step);
 }
 
 void RunFolder::write(const EpochReport& report) {
@@ -109,6 +125,7 @@ void RunFolder::write(const EpochReport& report) {
   if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
   if (!report.mode.empty()) line["mode"] = report.mode;
   for (const Residual& one : report.residuals) line["residuals"][one.name] = one.value;
+  if (tensorboard_) tensorboard_->write(scalars_of(report), report.step);
   metrics_ << line.dump() << std::endl;
   if (!metrics_) fail("{}: cannot write; is the disk full?", (path_ / "metrics.jsonl").string());
 }

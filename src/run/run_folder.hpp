@@ -1,4 +1,5 @@
-// The folder of a run: config.toml, metrics.jsonl and checkpoints/. "none" writes nothing.
+// The folder of a run: config.toml, metrics.jsonl, checkpoints/ and, if wanted, tensorboard/.
+// "none" writes nothing.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "checkpoint/store.hpp"
+#include "run/tensorboard.hpp"
 #include "run/train.hpp"
 
 namespace plait {
@@ -34,6 +36,8 @@ class RunFolder {
   std::filesystem::path path_;
   std::optional<CheckpointStore> store_;
   std::ofstream metrics_;
+  bool wants_tensorboard_ = false;
+  std::optional<Tensorboard> tensorboard_;
 };
 
 }  // namespace plait

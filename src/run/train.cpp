@@ -39,7 +39,7 @@ Prepared prepare(const TrainJob& job, const Machine& machine) {
     // Now, while no run folder has been made.
     const Network& network = prepared.plan.network;
     check_weights(network.cut ? make_network(prepared.setup.model) : network,
-                  read_safetensors(job.config.init).tensors, job.config.init);
+                  initial_weights(job, prepared.setup.model), job.config.init);
   }
   if (prepared.plan.workers() != machine.workers()) {
     fail("strategy {} made a plan for {} workers instead of {}", prepared.plan.strategy,
@@ -292,6 +292,11 @@ TrainResult train_on_mpi(const TrainJob& given) {
 }
 
 }  // namespace
+
+std::vector<NamedTensor> initial_weights(const TrainJob& job, const ModelSpec& model) {
+  const std::string& file = job.config.init;
+  return job.read_weights ? job.read_weights(file, model) : read_safetensors(file).tensors;
+}
 
 TrainResult train(const TrainJob& job) {
   return job.mpi != nullptr ? train_on_mpi(job) : train_on_threads(job);

@@ -87,6 +87,10 @@ using PlanMaker = std::function<Plan(const ModelSpec& model, const Machine& mach
 /// The mode of the plan for the next epoch of `epochs`, `losses` being those of the ones before it.
 using ModeOfEpoch = std::function<int(std::int64_t epochs, const std::vector<double>& losses)>;
 
+/// The weights of a file, under the names of the model.
+using WeightsReader =
+    std::function<std::vector<NamedTensor>(const std::string& file, const ModelSpec& model)>;
+
 struct TrainJob {
   TrainConfig config;
   std::string config_text;  ///< kept in the run folder as config.toml
@@ -99,8 +103,12 @@ struct TrainJob {
   /// Where the blocks that the strategy has added are to be fitted to config.init first: the
   /// network they are fitted in (fit.hpp), of the model.
   std::function<Network(const ModelSpec& model)> fit{};
-  ModeOfEpoch mode{};  ///< null: the plan has one
+  ModeOfEpoch mode{};            ///< null: the plan has one
+  WeightsReader read_weights{};  ///< of config.init; null: a .safetensors file as plait writes it
 };
+
+/// Of config.init.
+std::vector<NamedTensor> initial_weights(const TrainJob& job, const ModelSpec& model);
 
 /// Under MPI every process calls it; the result is rank 0's, the others get an empty one.
 TrainResult train(const TrainJob& job);

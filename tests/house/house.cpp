@@ -33,6 +33,8 @@ const std::vector<ThirdParty>& third_parties() {
       {"mpi.h", {"transport/mpi/", "partition/zoltan/"}},
       {"zoltan", {"partition/zoltan/"}},
       {"hwloc.h", {"run/"}},
+      {"onnx/onnx", {"onnx/protobuf/"}},
+      {"google/protobuf", {"onnx/protobuf/"}},
   };
   return table;
 }

@@ -1,4 +1,4 @@
-// Partitions of sparse networks as .safetensors files, and where a plan gets its partition from.
+// Where a plan gets its partition of a sparse network from.
 #pragma once
 
 #include <string>
@@ -11,10 +11,6 @@ namespace plait {
 /// Hash of the layers, whatever feeds the first of them: every worker has the whole input, so a
 /// partition serves any data.
 std::string partitioned_hash(const std::vector<std::shared_ptr<const SparsePattern>>& layers);
-
-void write_partition(const std::string& path, const PartitionRecord& record);
-/// UserError with the file's name for a damaged one, and for one that is no partition.
-PartitionRecord read_partition(const std::string& path);
 
 /// `how` is a method, or the file of a partition of the very network for the very workers.
 RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed);

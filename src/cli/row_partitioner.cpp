@@ -1,0 +1,56 @@
+#include "cli/row_partitioner.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.hpp"
+#include "partition/partition_file.hpp"
+
+namespace plait {
+
+namespace {
+
+/// The first layer with its rows only.
+std::vector<std::shared_ptr<const SparsePattern>> without_input(
+    std::vector<std::shared_ptr<const SparsePattern>> layers) {
+  if (layers.empty()) return layers;
+  const std::int64_t rows = layers.front()->rows;
+  layers.front() = std::make_shared<const SparsePattern>(
+      SparsePattern{.rows = rows,
+                    .columns = 0,
+                    .row_begin = std::vector<std::int64_t>(static_cast<std::size_t>(rows) + 1, 0),
+                    .column = {}});
+  return layers;
+}
+
+bool is_method(const std::string& how) {
+  return std::ranges::any_of(std::array{PartitionMethod::merged, PartitionMethod::zoltan,
+                                        PartitionMethod::block, PartitionMethod::random},
+                             [&](PartitionMethod method) { return method_name(method) == how; });
+}
+
+}  // namespace
+
+std::string partitioned_hash(const std::vector<std::shared_ptr<const SparsePattern>>& layers) {
+  return layers_hash(without_input(layers));
+}
+
+RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed) {
+  return [how, seed](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
+                     int workers) -> RowOwners {
+    const bool is_file = how.find('/') != std::string::npos || how.ends_with(".safetensors");
+    if (is_method(how) || !is_file) {
+      return make_partition(layers, {.parts = workers, .method = method_named(how), .seed = seed})
+          .owners;
+    }
+    PartitionRecord record = read_partition(how);
+    check_record(record, without_input(layers), how);
+    if (record.partition.parts != workers) {
+      user_error("{}: has {} parts but there are {} workers; use --workers {}", how,
+                 record.partition.parts, workers, record.partition.parts);
+    }
+    return std::move(record.partition.owners);
+  };
+}
+
+}  // namespace plait

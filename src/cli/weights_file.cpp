@@ -1,0 +1,111 @@
+#include "cli/weights_file.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+#include "checkpoint/shown.hpp"
+#include "cli/terminal.hpp"
+#include "model/torch_names.hpp"
+#include "onnx/file.hpp"
+#include "onnx/match.hpp"
+
+namespace plait {
+
+namespace {
+
+using Names = std::map<std::string, std::string>;
+
+WeightsFile read_onnx_weights(const std::string& file, const ModelSpec& model) {
+  const onnx_graph::Graph graph = onnx_graph::read_onnx(file);
+  MatchedWeights matched = match_weights(model, layers_of(graph, file), file);
+  WeightsFile read{.tensors = std::move(matched.tensors)};
+  if (matched.folded > 0) {
+    read.note = fmt::format(
+        "{}: {} BatchNorm(s) were folded into convolutions when it was saved; here they begin "
+        "without statistics of their own",
+        file, matched.folded);
+  }
+  return read;
+}
+
+/// How many of the tensors have a name that only one of the two ways gives.
+struct Votes {
+  std::size_t ours = 0;
+  std::size_t theirs = 0;
+};
+
+Votes count(const std::vector<NamedTensor>& tensors, const Names& to_theirs, const Names& to_ours) {
+  Votes votes;
+  for (const NamedTensor& one : tensors) {
+    const bool ours = to_theirs.contains(one.name);
+    const bool theirs = to_ours.contains(one.name);
+    votes.ours += ours && !theirs ? 1 : 0;
+    votes.theirs += theirs && !ours ? 1 : 0;
+  }
+  return votes;
+}
+
+/// PyTorch's count of batches that a BatchNorm has seen, which nobody reads.
+bool is_counter(const std::string& name, const Names& to_ours) {
+  constexpr std::string_view counter = "num_batches_tracked";
+  return name.ends_with(counter) &&
+         to_ours.contains(name.substr(0, name.size() - counter.size()) + "running_mean");
+}
+
+}  // namespace
+
+WeightsFile read_weights(const std::string& file, const ModelSpec& model) {
+  if (file.ends_with(".onnx")) return read_onnx_weights(file, model);
+  std::vector<NamedTensor> tensors = read_safetensors(file).tensors;
+  const Names to_theirs = torch_names(model);
+  if (to_theirs.empty() || tensors.empty()) return {std::move(tensors)};
+  Names to_ours;
+  for (const auto& [ours, theirs] : to_theirs) to_ours[theirs] = ours;
+  const Votes votes = count(tensors, to_theirs, to_ours);
+  if (votes.ours > 0) return {std::move(tensors)};
+  if (votes.theirs == 0) {
+    const auto& [ours, theirs] = *to_theirs.begin();
+    user_error(
+        "{}: {} is a name neither of plait ('{}') nor of PyTorch ('{}'); is the file of another "
+        "model than {}?",
+        file, shown(tensors.front().name), ours, theirs, model.name);
+  }
+  std::erase_if(tensors, [&](const NamedTensor& one) { return is_counter(one.name, to_ours); });
+  for (NamedTensor& one : tensors) {
+    const auto found = to_ours.find(one.name);
+    if (found == to_ours.end()) {
+      user_error("{}: tensor {} is not in {}; is the file of another model?", file, shown(one.name),
+                 model.name);
+    }
+    one.name = found->second;
+  }
+  return {std::move(tensors)};
+}
+
+std::vector<NamedTensor> read_weights_aloud(const std::string& file, const ModelSpec& model) {
+  WeightsFile read = read_weights(file, model);
+  if (!read.note.empty()) tell("plait: {}\n", read.note);
+  return std::move(read.tensors);
+}
+
+std::vector<NamedTensor> with_torch_names(std::vector<NamedTensor> weights,
+                                          const ModelSpec& model) {
+  const Names names = torch_names(model);
+  if (names.empty()) {
+    user_error(
+        "--names pytorch is for the zoo's vgg and resnet; there is no PyTorch network like {}",
+        model.name);
+  }
+  for (NamedTensor& one : weights) {
+    const auto found = names.find(one.name);
+    if (found == names.end()) {
+      user_error("--names pytorch: '{}' has no name in PyTorch; of a torn network add --serial",
+                 one.name);
+    }
+    one.name = found->second;
+  }
+  return weights;
+}
+
+}  // namespace plait

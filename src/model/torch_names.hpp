@@ -1,0 +1,16 @@
+// The names that torchvision's VGG (with BatchNorm) and ResNet give to the parameters of the zoo's
+// networks.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/spec.hpp"
+
+namespace plait {
+
+/// By plait's full names ("conv1_1.conv.weight" -> "features.0.weight"), for every parameter.
+/// Recognised by the names of blocks and layers; empty for any other network.
+std::map<std::string, std::string> torch_names(const ModelSpec& model);
+
+}  // namespace plait

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include "onnx/match.hpp"
+
+namespace plait {
+
+namespace {
+
+std::string text(Extent2 extent) { return fmt::format("{}x{}", extent.height, extent.width); }
+
+struct LayerText {
+  std::string operator()(const ConvolutionSpec& conv) const {
+    std::string all =
+        fmt::format("convolution {}, {} channels", text(conv.kernel), conv.out_channels);
+    if (conv.stride != Extent2{1, 1}) all += ", stride " + text(conv.stride);
+    if (conv.padding != Extent2{0, 0}) all += ", padding " + text(conv.padding);
+    if (conv.dilation != Extent2{1, 1}) all += ", dilation " + text(conv.dilation);
+    if (conv.groups != 1) all += fmt::format(", {} groups", conv.groups);
+    return all;
+  }
+  std::string operator()(const LinearSpec& linear) const {
+    return fmt::format("linear, {} features", linear.out_features);
+  }
+  std::string operator()(const SparseLinearSpec& sparse) const {
+    return fmt::format("sparse_linear, {} features", sparse.pattern->rows);
+  }
+  std::string operator()(const BatchNormSpec& bn) const {
+    return fmt::format("batch_norm, epsilon {:g}", bn.epsilon);
+  }
+  std::string operator()(const ActivationSpec& activation) const {
+    const std::string name(kind_name(activation));
+    return activation.kind == ActivationKind::clip
+               ? fmt::format("{} {:g}", name, activation.ceiling)
+               : name;
+  }
+  std::string operator()(const PoolSpec& pool) const {
+    std::string all =
+        fmt::format("{} {}, stride {}", kind_name(pool), text(pool.kernel), text(pool.stride));
+    return pool.padding == Extent2{0, 0} ? all : all + ", padding " + text(pool.padding);
+  }
+  template <class Other>
+  std::string operator()(const Other& other) const {
+    return std::string(kind_name(other));
+  }
+};
+
+}  // namespace
+
+std::string layer_text(const LayerSpec& layer) { return std::visit(LayerText{}, layer); }
+
+}  // namespace plait

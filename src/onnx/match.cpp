@@ -1,0 +1,234 @@
+#include "onnx/match.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/error.hpp"
+#include "model/parameters.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+/// Equal but for what a file does not say or does not need to: names, how weights begin, biases.
+bool alike(const LayerSpec& ours, const LayerSpec& theirs) {
+  if (const auto* sparse = std::get_if<SparseLinearSpec>(&ours)) {
+    const auto* linear = std::get_if<LinearSpec>(&theirs);
+    return linear != nullptr && linear->out_features == sparse->pattern->rows;
+  }
+  if (ours.index() != theirs.index()) return false;
+  if (const auto* conv = std::get_if<ConvolutionSpec>(&ours)) {
+    ConvolutionSpec other = std::get<ConvolutionSpec>(theirs);
+    other.bias = conv->bias;
+    other.initial_scale = conv->initial_scale;
+    return other == *conv;
+  }
+  if (const auto* linear = std::get_if<LinearSpec>(&ours)) {
+    return linear->out_features == std::get<LinearSpec>(theirs).out_features;
+  }
+  if (const auto* bn = std::get_if<BatchNormSpec>(&ours)) {
+    const double other = std::get<BatchNormSpec>(theirs).epsilon;
+    return static_cast<float>(bn->epsilon) == static_cast<float>(other);
+  }
+  if (const auto* activation = std::get_if<ActivationSpec>(&ours)) {
+    const auto& other = std::get<ActivationSpec>(theirs);
+    return activation->kind == other.kind &&
+           (activation->kind != ActivationKind::clip ||
+            static_cast<float>(activation->ceiling) == static_cast<float>(other.ceiling));
+  }
+  return ours == theirs;
+}
+
+Tensor filled(std::int64_t size, float value) {
+  Tensor tensor(Shape{size});
+  std::ranges::fill(tensor.floats(), value);
+  return tensor;
+}
+
+bool all_zero(const Tensor& tensor) {
+  return std::ranges::all_of(tensor.floats(), [](float x) { return x == 0; });
+}
+
+class Matcher {
+ public:
+  Matcher(const ImportedNetwork& network, const std::string& source)
+      : network_(network), source_(source), taken_(network.layers.size(), false) {
+    for (std::size_t i = 0; i < network.layers.size(); ++i) {
+      readers_[network.layers[i].inputs[0]].push_back(i);
+      if (network.layers[i].inputs.size() > 1) readers_[network.layers[i].inputs[1]].push_back(i);
+    }
+  }
+
+  /// The file's layer that the model's layer `name`, fed by the file's layers `srcs`, is; its
+  /// parameters go to the result.
+  int layer(const Node& node, const std::string& name, const std::vector<int>& srcs,
+            const std::vector<ParameterSpec>& parameters) {
+    if (std::holds_alternative<DropoutSpec>(node.layer)) return srcs[0];
+    for (const std::size_t i : readers_[srcs[0]]) {
+      const ImportedLayer& candidate = network_.layers[i];
+      if (taken_[i] || !same_inputs(candidate.inputs, srcs) || !alike(node.layer, candidate.layer))
+        continue;
+      taken_[i] = true;
+      take(candidate, node.layer, name, parameters);
+      return static_cast<int>(i);
+    }
+    const auto* bn = std::get_if<BatchNormSpec>(&node.layer);
+    if (bn != nullptr && unfold(*bn, name, srcs[0], parameters)) return srcs[0];
+    user_error("{}: after {} the model has '{}' ({}), but the file has {}", source_, place(srcs[0]),
+               name, layer_text(node.layer), what_follows(srcs[0]));
+  }
+
+  MatchedWeights finish(int last) {
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      if (taken_[i]) continue;
+      user_error("{}: node {}, {}, is not in the model", source_, network_.layers[i].node,
+                 layer_text(network_.layers[i].layer));
+    }
+    if (last != network_.output) {
+      user_error("{}: its output comes after {}, but the model ends with {}", source_,
+                 place(network_.output), place(last));
+    }
+    for (auto& [layer, waiting] : waiting_bias_) refuse_bias(layer, waiting.first);
+    return std::move(result_);
+  }
+
+ private:
+  static bool same_inputs(const std::vector<int>& a, const std::vector<int>& b) {
+    return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
+  }
+  std::string place(int layer) const {
+    return layer == kBlockInput
+               ? std::string("the input")
+               : fmt::format("node {}", network_.layers[static_cast<std::size_t>(layer)].node);
+  }
+  std::string what_follows(int layer) {
+    for (const std::size_t i : readers_[layer]) {
+      if (taken_[i]) continue;
+      const ImportedLayer& next = network_.layers[i];
+      return fmt::format("node {}, {}", next.node, layer_text(next.layer));
+    }
+    return "nothing";
+  }
+  [[noreturn]] void refuse_bias(int layer, const std::string& name) const {
+    user_error("{}: {} has a bias, but the model's '{}' has none", source_, place(layer), name);
+  }
+
+  void put(const std::string& name, const ParameterSpec& spec, const Tensor& tensor,
+           const ImportedLayer& from) {
+    if (tensor.shape() != spec.shape) {
+      user_error("{}: node {}: its {} is {}, but the model's '{}.{}' needs {}", source_, from.node,
+                 spec.name, tensor.shape(), name, spec.name, spec.shape);
+    }
+    result_.tensors.push_back({name + "." + spec.name, tensor});
+  }
+
+  void take(const ImportedLayer& from, const LayerSpec& ours, const std::string& name,
+            const std::vector<ParameterSpec>& parameters) {
+    const int index = static_cast<int>(&from - network_.layers.data());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (const auto* sparse = std::get_if<SparseLinearSpec>(&ours); sparse != nullptr && i == 0) {
+        put(name, parameters[0], elements(*sparse->pattern, from, name), from);
+      } else if (i < from.parameters.size()) {
+        put(name, parameters[i], from.parameters[i], from);
+      } else {
+        put(name, parameters[i], filled(parameters[i].shape.elements(), 0), from);
+      }
+    }
+    const bool surplus = !parameters.empty() && from.parameters.size() > parameters.size();
+    if (!surplus || all_zero(from.parameters[1])) return;
+    if (!std::holds_alternative<ConvolutionSpec>(ours)) refuse_bias(index, name);
+    waiting_bias_[index] = {name, from.parameters[1]};  // for a BatchNorm that was folded
+  }
+
+  /// Of a dense matrix that is zero elsewhere.
+  Tensor elements(const SparsePattern& pattern, const ImportedLayer& from,
+                  const std::string& name) const {
+    const Tensor& matrix = from.parameters[0];
+    if (matrix.shape() != Shape{pattern.rows, pattern.columns}) {
+      user_error("{}: node {}: its weight is {}, but the model's '{}' is {} x {}", source_,
+                 from.node, matrix.shape(), name, pattern.rows, pattern.columns);
+    }
+    Tensor values(Shape{pattern.size()});
+    std::size_t next = 0;
+    for (std::int64_t row = 0; row < pattern.rows; ++row) {
+      const auto line = matrix.floats().subspan(static_cast<std::size_t>(row * pattern.columns),
+                                                static_cast<std::size_t>(pattern.columns));
+      const std::size_t first = next;
+      for (const std::int32_t column : pattern.row(row)) {
+        values.floats()[next++] = line[static_cast<std::size_t>(column)];
+      }
+      const auto zeros = [](std::span<const float> some) { return std::ranges::count(some, 0.0F); };
+      const std::int64_t inside = zeros(values.floats().subspan(first, next - first));
+      if (zeros(line) - inside != static_cast<std::int64_t>(line.size() - (next - first))) {
+        user_error("{}: node {}: row {} has weights where the model's '{}' has none", source_,
+                   from.node, row, name);
+      }
+    }
+    return values;
+  }
+
+  /// A BatchNorm that the file has folded into the convolution `conv`: with mean 0, variance 1 and
+  /// weight sqrt(1 + epsilon) it is the identity, plus the bias.
+  bool unfold(const BatchNormSpec& bn, const std::string& name, int conv,
+              const std::vector<ParameterSpec>& parameters) {
+    const auto epsilon = static_cast<float>(bn.epsilon);
+    if (conv == kBlockInput) return false;
+    const ImportedLayer& from = network_.layers[static_cast<std::size_t>(conv)];
+    if (!std::holds_alternative<ConvolutionSpec>(from.layer) || unfolded_.contains(conv)) {
+      return false;
+    }
+    unfolded_[conv] = true;
+    const std::int64_t channels = parameters[0].shape[0];
+    Tensor bias = filled(channels, 0);
+    if (const auto waiting = waiting_bias_.find(conv); waiting != waiting_bias_.end()) {
+      bias = waiting->second.second;
+      waiting_bias_.erase(waiting);
+    }
+    put(name, parameters[0], filled(channels, std::sqrt(1 + epsilon)), from);
+    put(name, parameters[1], bias, from);
+    put(name, parameters[2], filled(channels, 0), from);
+    put(name, parameters[3], filled(channels, 1), from);
+    ++result_.folded;
+    return true;
+  }
+
+  const ImportedNetwork& network_;
+  const std::string& source_;
+  std::vector<bool> taken_;
+  std::map<int, std::vector<std::size_t>> readers_;
+  std::map<int, std::pair<std::string, Tensor>> waiting_bias_;  ///< by the file's layer
+  std::map<int, bool> unfolded_;
+  MatchedWeights result_;
+};
+
+}  // namespace
+
+MatchedWeights match_weights(const ModelSpec& model, const ImportedNetwork& network,
+                             const std::string& source) {
+  Matcher matcher(network, source);
+  const std::vector<Shape> borders = border_shapes(model);
+  int border = kBlockInput;
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    const BlockSpec& block = model.blocks[i];
+    const std::vector<Shape> shapes = node_shapes(block, borders[i]);
+    std::vector<int> layers;
+    for (const Node& node : block.nodes) {
+      std::vector<int> srcs;
+      for (const int input : node.inputs) {
+        srcs.push_back(input == kBlockInput ? border : layers[static_cast<std::size_t>(input)]);
+      }
+      const int first = node.inputs[0];
+      const Shape& src =
+          first == kBlockInput ? borders[i] : shapes[static_cast<std::size_t>(first)];
+      layers.push_back(matcher.layer(node,
+                                     node.name.empty() ? block.name : block.name + "." + node.name,
+                                     srcs, layer_parameters(node.layer, src)));
+    }
+    border = layers.back();
+  }
+  return matcher.finish(border);
+}
+
+}  // namespace plait

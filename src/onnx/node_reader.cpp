@@ -1,0 +1,116 @@
+#include "onnx/node_reader.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "checkpoint/shown.hpp"
+#include "model/check.hpp"
+
+namespace plait {
+
+std::string NodeReader::name() const {
+  return fmt::format("{} ({})", shown(node_.name), node_.op.substr(0, 80));
+}
+
+void NodeReader::refuse_text(const std::string& text) const {
+  user_error("{}: node {}: {}", source_, name(), text);
+}
+
+const std::string& NodeReader::input(std::size_t i) const {
+  if (!has_input(i)) refuse("input {} is missing", i);
+  return node_.inputs[i];
+}
+
+const std::string& NodeReader::output() const {
+  if (node_.outputs.empty() || node_.outputs[0].empty()) refuse("it has no output");
+  return node_.outputs[0];
+}
+
+const Tensor* NodeReader::constant(std::size_t i) const {
+  if (!has_input(i)) return nullptr;
+  const auto found = constants_.find(node_.inputs[i]);
+  return found == constants_.end() ? nullptr : &found->second;
+}
+
+const Tensor& NodeReader::floats(std::size_t i, std::size_t rank) const {
+  const std::string& value = input(i);
+  const Tensor* tensor = constant(i);
+  if (tensor == nullptr) {
+    refuse("{} is computed in the graph, but must be a stored tensor", shown(value));
+  }
+  if (tensor->desc().dtype != DType::f32 || tensor->shape().rank() != rank) {
+    refuse("{} is {} {}, but must be f32 of rank {}", shown(value), name_of(tensor->desc().dtype),
+           tensor->shape(), rank);
+  }
+  return *tensor;
+}
+
+const float* NodeReader::scalar(std::size_t i) const {
+  const Tensor* tensor = constant(i);
+  const bool one =
+      tensor != nullptr && tensor->desc().dtype == DType::f32 && tensor->shape().elements() == 1;
+  return one ? tensor->floats().data() : nullptr;
+}
+
+template <class T>
+const T* NodeReader::find(const char* name) const {
+  const auto found = std::ranges::find(node_.attributes, name, &onnx_graph::Attribute::name);
+  if (found == node_.attributes.end()) return nullptr;
+  const T* value = std::get_if<T>(&found->value);
+  if (value == nullptr) refuse("attribute '{}' is of another kind than it should be", name);
+  return value;
+}
+
+std::int64_t NodeReader::integer(const char* name, std::int64_t otherwise) const {
+  const auto* value = find<std::int64_t>(name);
+  return value == nullptr ? otherwise : *value;
+}
+
+float NodeReader::real(const char* name, float otherwise) const {
+  const auto* value = find<float>(name);
+  return value == nullptr ? otherwise : *value;
+}
+
+std::string NodeReader::text(const char* name, const std::string& otherwise) const {
+  const auto* value = find<std::string>(name);
+  return value == nullptr ? otherwise : *value;
+}
+
+std::vector<std::int64_t> NodeReader::integers(const char* name,
+                                               std::vector<std::int64_t> otherwise) const {
+  const auto* values = find<std::vector<std::int64_t>>(name);
+  return values == nullptr ? std::move(otherwise) : *values;
+}
+
+Extent2 NodeReader::extent(const char* name, std::int64_t least,
+                           const std::vector<std::int64_t>& otherwise) const {
+  const std::vector<std::int64_t> values = integers(name, otherwise);
+  const bool fits = values.size() == 2 && std::ranges::all_of(values, [&](std::int64_t value) {
+                      return value >= least && value <= kMaxWindow;
+                    });
+  if (!fits) refuse("{} is [{}], but must be height and width", name, fmt::join(values, ", "));
+  return {values[0], values[1]};
+}
+
+Extent2 NodeReader::padding() const {
+  const std::string automatic = text("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && automatic != "VALID") {
+    refuse("auto_pad {} is not read; give pads as numbers", shown(automatic));
+  }
+  const std::vector<std::int64_t> pads = integers("pads", {0, 0, 0, 0});
+  const bool fits =
+      pads.size() == 4 && pads[0] == pads[2] && pads[1] == pads[3] &&
+      std::ranges::all_of(pads, [](std::int64_t pad) { return pad >= 0 && pad <= kMaxWindow; });
+  if (!fits) refuse("pads [{}] are not equal at both ends", fmt::join(pads, ", "));
+  return {pads[0], pads[1]};
+}
+
+void NodeReader::expect(const char* name, std::int64_t value) const {
+  if (integer(name, value) != value) {
+    refuse("{} is {}, but plait's layer has {}", name, integer(name, value), value);
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,66 @@
+// One node of an ONNX graph, with every refusal that its attributes and constants can meet.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/spec.hpp"
+#include "onnx/graph.hpp"
+
+namespace plait {
+
+class NodeReader {
+ public:
+  using Constants = std::map<std::string, Tensor>;
+
+  NodeReader(const onnx_graph::GraphNode& node, const Constants& constants,
+             const std::string& source)
+      : node_(node), constants_(constants), source_(source) {}
+
+  const std::string& op() const { return node_.op; }
+  /// "'Conv_0' (Conv)".
+  std::string name() const;
+  template <class... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
+    refuse_text(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  bool has_input(std::size_t i) const {
+    return i < node_.inputs.size() && !node_.inputs[i].empty();
+  }
+  /// The name of input i; refused where it is left away.
+  const std::string& input(std::size_t i) const;
+  /// The only output that is used.
+  const std::string& output() const;
+
+  /// Null where the input is left away, or computed.
+  const Tensor* constant(std::size_t i) const;
+  /// Refused where it is not one of this type and rank.
+  const Tensor& floats(std::size_t i, std::size_t rank) const;
+  /// The value of a constant with one element.
+  const float* scalar(std::size_t i) const;
+
+  std::int64_t integer(const char* name, std::int64_t otherwise) const;
+  float real(const char* name, float otherwise) const;
+  std::string text(const char* name, const std::string& otherwise) const;
+  std::vector<std::int64_t> integers(const char* name, std::vector<std::int64_t> otherwise) const;
+  /// Two numbers, height and width, from `least` on.
+  Extent2 extent(const char* name, std::int64_t least,
+                 const std::vector<std::int64_t>& otherwise = {}) const;
+  /// Of "pads", equal at both ends; refuses auto_pad.
+  Extent2 padding() const;
+  /// Refused unless the attribute has this value or is left away.
+  void expect(const char* name, std::int64_t value) const;
+
+ private:
+  [[noreturn]] void refuse_text(const std::string& text) const;
+  template <class T>
+  const T* find(const char* name) const;
+
+  const onnx_graph::GraphNode& node_;
+  const Constants& constants_;
+  const std::string& source_;
+};
+
+}  // namespace plait

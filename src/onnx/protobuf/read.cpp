@@ -1,0 +1,174 @@
+// ONNX bytes as a graph. Every size is held against the bytes that are there before it is used.
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <onnx/onnx_pb.h>
+
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <set>
+
+#include "base/error.hpp"
+#include "checkpoint/shown.hpp"
+#include "onnx/file.hpp"
+
+namespace plait::onnx_graph {
+
+static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::numeric_limits<std::int32_t>::max();
+
+class Reader {
+ public:
+  explicit Reader(const std::string& source) : source_(source) {}
+
+  Tensor tensor(const onnx::TensorProto& from, const std::string& what) const {
+    if (from.data_location() == onnx::TensorProto::EXTERNAL || from.external_data_size() > 0) {
+      user_error("{}: {} lies in another file; save the model in one piece", source_, what);
+    }
+    if (from.has_segment()) user_error("{}: {} is in segments, which nobody writes", source_, what);
+    const bool floats = from.data_type() == onnx::TensorProto::FLOAT;
+    if (!floats && from.data_type() != onnx::TensorProto::INT64) {
+      user_error("{}: {} has data type {}, but only float (1) and int64 (7) are read", source_,
+                 what, from.data_type());
+    }
+    const DType dtype = floats ? DType::f32 : DType::i64;
+    const std::size_t there =
+        from.has_raw_data() ? from.raw_data().size()
+        : floats            ? sizeof(float) * static_cast<std::size_t>(from.float_data_size())
+                 : sizeof(std::int64_t) * static_cast<std::size_t>(from.int64_data_size());
+    const Shape shape = shape_of(from, there / size_of(dtype), what);
+    if (there != static_cast<std::size_t>(shape.elements()) * size_of(dtype)) {
+      user_error("{}: {} is {} {} but has {} bytes", source_, what, name_of(dtype), shape, there);
+    }
+    Tensor tensor(shape, dtype);
+    const void* bytes = from.has_raw_data() ? static_cast<const void*>(from.raw_data().data())
+                        : floats            ? static_cast<const void*>(from.float_data().data())
+                                            : static_cast<const void*>(from.int64_data().data());
+    if (there != 0) std::memcpy(tensor.data(), bytes, there);
+    return tensor;
+  }
+
+  GraphNode node(const onnx::NodeProto& from, std::size_t number) const {
+    GraphNode node{.name = from.name().empty() ? fmt::format("#{}", number) : from.name(),
+                   .op = from.op_type(),
+                   .inputs = {from.input().begin(), from.input().end()},
+                   .outputs = {from.output().begin(), from.output().end()}};
+    if (!from.domain().empty() && from.domain() != "ai.onnx") {
+      node.op = from.domain() + "::" + node.op;
+    }
+    for (const onnx::AttributeProto& attribute : from.attribute()) {
+      node.attributes.push_back({attribute.name(), value(attribute, node)});
+    }
+    return node;
+  }
+
+  GraphValue graph_value(const onnx::ValueInfoProto& from) const {
+    GraphValue value{.name = from.name()};
+    for (const auto& dimension : from.type().tensor_type().shape().dim()) {
+      value.dims.push_back(dimension.has_dim_value() && dimension.dim_value() > 0
+                               ? dimension.dim_value()
+                               : kSymbolic);
+    }
+    return value;
+  }
+
+ private:
+  /// Its product is at most `elements`.
+  Shape shape_of(const onnx::TensorProto& from, std::size_t elements,
+                 const std::string& what) const {
+    std::vector<std::int64_t> dims(from.dims().begin(), from.dims().end());
+    std::int64_t product = 1;
+    const auto limit = static_cast<std::int64_t>(elements);
+    for (const std::int64_t extent : dims) {
+      if (extent < 1 || extent > limit / product) {
+        user_error("{}: {} says {}, which does not fit its {} values", source_, what, Shape(dims),
+                   elements);
+      }
+      product *= extent;
+    }
+    return Shape(std::move(dims));
+  }
+
+  AttributeValue value(const onnx::AttributeProto& from, const GraphNode& node) const {
+    switch (from.type()) {
+      case onnx::AttributeProto::INT: return from.i();
+      case onnx::AttributeProto::FLOAT: return from.f();
+      case onnx::AttributeProto::STRING: return from.s();
+      case onnx::AttributeProto::INTS:
+        return std::vector<std::int64_t>(from.ints().begin(), from.ints().end());
+      case onnx::AttributeProto::FLOATS:
+        return std::vector<float>(from.floats().begin(), from.floats().end());
+      case onnx::AttributeProto::TENSOR:
+        return tensor(from.t(),
+                      fmt::format("attribute {} of node {}", shown(from.name()), shown(node.name)));
+      default:
+        user_error("{}: attribute {} of node {} ({}) is of a kind that plait does not read",
+                   source_, shown(from.name()), shown(node.name), shown(node.op));
+    }
+  }
+
+  const std::string& source_;
+};
+
+}  // namespace
+
+Graph parse_onnx(std::span<const std::byte> bytes, const std::string& source) {
+  if (bytes.size() > kMostBytes) {
+    user_error("{}: {} bytes are more than an ONNX file can have (2 GiB)", source, bytes.size());
+  }
+  onnx::ModelProto model;
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  if (!model.ParsePartialFromZeroCopyStream(&stream) || !model.has_graph()) {
+    user_error("{}: is no ONNX model, or a damaged one", source);
+  }
+  Graph graph{.name = model.graph().name()};
+  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
+    if (opset.domain().empty() || opset.domain() == "ai.onnx") graph.opset = opset.version();
+  }
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    graph.metadata[entry.key()] = entry.value();
+  }
+  const Reader reader(source);
+  std::set<std::string_view> constants;
+  for (const onnx::TensorProto& one : model.graph().initializer()) {
+    graph.initializers.push_back({one.name(), reader.tensor(one, "tensor " + shown(one.name()))});
+    constants.insert(one.name());
+  }
+  if (model.graph().sparse_initializer_size() > 0) {
+    user_error("{}: has sparse tensors, which plait does not read; save them dense", source);
+  }
+  for (const onnx::NodeProto& one : model.graph().node()) {
+    graph.nodes.push_back(reader.node(one, graph.nodes.size()));
+  }
+  for (const onnx::ValueInfoProto& one : model.graph().input()) {
+    if (!constants.contains(one.name())) graph.inputs.push_back(reader.graph_value(one));
+  }
+  for (const onnx::ValueInfoProto& one : model.graph().output()) {
+    graph.outputs.push_back(reader.graph_value(one));
+  }
+  return graph;
+}
+
+Graph read_onnx(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (!file || error) {
+    user_error("cannot open '{}': {}", path.string(),
+               error ? error.message() : std::string("it cannot be read"));
+  }
+  if (size > kMostBytes) {
+    user_error("{}: {} bytes are more than an ONNX file can have (2 GiB)", path.string(), size);
+  }
+  std::string bytes(size, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (static_cast<std::uintmax_t>(file.gcount()) != size) {
+    fail("'{}' became shorter while it was read", path.string());
+  }
+  return parse_onnx(std::as_bytes(std::span(bytes)), path.string());
+}
+
+}  // namespace plait::onnx_graph

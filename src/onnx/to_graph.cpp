@@ -1,0 +1,210 @@
+#include "onnx/to_graph.hpp"
+
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <set>
+
+#include "base/error.hpp"
+#include "model/parameters.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+using namespace onnx_graph;
+
+constexpr std::int64_t kOpset = 13;
+constexpr std::int64_t kMostDenseElements = std::int64_t{1} << 29;  // 2 GiB of floats
+
+std::vector<std::int64_t> pair_of(Extent2 extent) { return {extent.height, extent.width}; }
+/// The begins of both axes, then their ends.
+std::vector<std::int64_t> pads_of(Extent2 padding) {
+  return {padding.height, padding.width, padding.height, padding.width};
+}
+
+std::vector<std::int64_t> with_batch(const Shape& sample) {
+  const Shape batch = sample.with_front(kSymbolic);
+  return {batch.dims().begin(), batch.dims().end()};
+}
+
+Tensor dense(const SparsePattern& pattern, const Tensor& values, const std::string& name) {
+  if (pattern.rows > kMostDenseElements / pattern.columns) {
+    user_error("'{}' is sparse, {} x {}: too large for ONNX, where it would be dense", name,
+               pattern.rows, pattern.columns);
+  }
+  Tensor matrix(Shape{pattern.rows, pattern.columns});
+  std::size_t next = 0;
+  for (std::int64_t row = 0; row < pattern.rows; ++row) {
+    for (const std::int32_t column : pattern.row(row)) {
+      matrix.floats()[static_cast<std::size_t>(row * pattern.columns + column)] =
+          values.floats()[next++];
+    }
+  }
+  return matrix;
+}
+
+class Writer {
+ public:
+  Writer(const std::vector<NamedTensor>& weights, const std::string& source) : source_(source) {
+    for (const NamedTensor& one : weights) weights_[one.name] = &one.tensor;
+  }
+
+  /// The layer under way: its full name, the values it reads, the shape of the first of them.
+  struct Place {
+    std::string name;
+    std::vector<std::string> srcs;
+    Shape shape;
+  };
+  /// The value that the layer leaves.
+  std::string layer(const LayerSpec& spec, Place place) {
+    place_ = std::move(place);
+    parameters_.clear();
+    for (const ParameterSpec& parameter : layer_parameters(spec, place_.shape)) {
+      const std::string name = place_.name + "." + parameter.name;
+      graph_.initializers.push_back({name, weight(name, parameter)});
+      parameters_.push_back(name);
+    }
+    return std::visit(*this, spec);
+  }
+
+  std::string operator()(const ConvolutionSpec& conv) {
+    return emit("Conv", {{"kernel_shape", pair_of(conv.kernel)},
+                         {"strides", pair_of(conv.stride)},
+                         {"pads", pads_of(conv.padding)},
+                         {"dilations", pair_of(conv.dilation)},
+                         {"group", conv.groups}});
+  }
+  std::string operator()(const LinearSpec&) { return emit("Gemm", {{"transB", std::int64_t{1}}}); }
+  std::string operator()(const SparseLinearSpec&) {
+    return emit("Gemm", {{"transB", std::int64_t{1}}});
+  }
+  std::string operator()(const BatchNormSpec& bn) {
+    // ONNX's momentum is of the old value.
+    return emit("BatchNormalization", {{"epsilon", static_cast<float>(bn.epsilon)},
+                                       {"momentum", static_cast<float>(1 - bn.momentum)}});
+  }
+  std::string operator()(const ActivationSpec& activation) {
+    switch (activation.kind) {
+      case ActivationKind::relu: return emit("Relu");
+      case ActivationKind::tanh: return emit("Tanh");
+      case ActivationKind::sigmoid: return emit("Sigmoid");
+      case ActivationKind::gelu: return gelu();
+      case ActivationKind::clip: break;
+    }
+    return step("Clip", "",
+                {place_.srcs[0], scalar(0), scalar(static_cast<float>(activation.ceiling))});
+  }
+  std::string operator()(const PoolSpec& pool) {
+    std::vector<Attribute> attributes{{"kernel_shape", pair_of(pool.kernel)},
+                                      {"strides", pair_of(pool.stride)},
+                                      {"pads", pads_of(pool.padding)}};
+    if (pool.kind == PoolKind::max) return emit("MaxPool", std::move(attributes));
+    attributes.push_back({"count_include_pad", std::int64_t{1}});
+    return emit("AveragePool", std::move(attributes));
+  }
+  std::string operator()(const GlobalAveragePoolSpec&) { return emit("GlobalAveragePool"); }
+  std::string operator()(const DropoutSpec&) { return place_.srcs[0]; }
+  std::string operator()(const FlattenSpec&) {
+    return emit("Flatten", {{"axis", std::int64_t{1}}});
+  }
+  std::string operator()(const AddSpec&) { return emit("Add"); }
+
+  /// With `value` as the result.
+  Graph finish(const ModelSpec& model, const std::string& value) {
+    graph_.name = model.name;
+    graph_.opset = kOpset;
+    graph_.inputs = {{"images", with_batch(model.input)}};
+    graph_.outputs = {{"logits", with_batch(border_shapes(model).back())}};
+    graph_.nodes.push_back(
+        {.name = "logits", .op = "Identity", .inputs = {value}, .outputs = {"logits"}});
+    return std::move(graph_);
+  }
+
+ private:
+  Tensor weight(const std::string& name, const ParameterSpec& spec) const {
+    const auto found = weights_.find(name);
+    if (found == weights_.end()) {
+      user_error("{}: tensor '{}' is missing; is the file of another model?", source_, name);
+    }
+    const Tensor& tensor = *found->second;
+    if (tensor.shape() != spec.shape || tensor.desc().dtype != DType::f32) {
+      user_error("{}: tensor '{}' is {} {}, but the model needs f32 {}", source_, name,
+                 name_of(tensor.desc().dtype), tensor.shape(), spec.shape);
+    }
+    return spec.pattern == nullptr ? tensor : dense(*spec.pattern, tensor, name);
+  }
+
+  std::string emit(const std::string& op, std::vector<Attribute> attributes = {}) {
+    std::vector<std::string> inputs = place_.srcs;
+    inputs.insert(inputs.end(), parameters_.begin(), parameters_.end());
+    return step(op, "", std::move(inputs), std::move(attributes));
+  }
+  /// A node of the layer under way; `part` is "" for the one that bears its name.
+  std::string step(const std::string& op, const std::string& part, std::vector<std::string> inputs,
+                   std::vector<Attribute> attributes = {}) {
+    const std::string name = part.empty() ? place_.name : place_.name + "/" + part;
+    graph_.nodes.push_back({.name = name,
+                            .op = op,
+                            .inputs = std::move(inputs),
+                            .outputs = {name + ".dst"},
+                            .attributes = std::move(attributes)});
+    return name + ".dst";
+  }
+  /// x (1 + erf(x / sqrt 2)) / 2, as PyTorch spells it.
+  std::string gelu() {
+    const std::string& x = place_.srcs[0];
+    const std::string scaled = step("Div", "scaled", {x, scalar(std::numbers::sqrt2_v<float>)});
+    const std::string erf = step("Erf", "erf", {scaled});
+    const std::string raised = step("Add", "raised", {erf, scalar(1)});
+    const std::string product = step("Mul", "product", {x, raised});
+    return step("Mul", "", {product, scalar(0.5F)});
+  }
+  std::string scalar(float value) {
+    const std::string name = fmt::format("/{}", value);
+    if (scalars_.insert(name).second) {
+      Tensor tensor{Shape{}};
+      tensor.floats()[0] = value;
+      graph_.initializers.push_back({name, std::move(tensor)});
+    }
+    return name;
+  }
+
+  const std::string& source_;
+  std::map<std::string_view, const Tensor*> weights_;
+  std::set<std::string> scalars_;
+  Place place_;
+  std::vector<std::string> parameters_;
+  Graph graph_;
+};
+
+}  // namespace
+
+onnx_graph::Graph to_onnx(const ModelSpec& model, const std::vector<NamedTensor>& weights,
+                          const std::string& source) {
+  Writer writer(weights, source);
+  const std::vector<Shape> borders = border_shapes(model);
+  std::string border = "images";
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    const BlockSpec& block = model.blocks[i];
+    const std::vector<Shape> shapes = node_shapes(block, borders[i]);
+    std::vector<std::string> values;
+    for (const Node& node : block.nodes) {
+      const int first = node.inputs[0];
+      Writer::Place place{
+          .name = node.name.empty() ? block.name : block.name + "." + node.name,
+          .srcs = {},
+          .shape = first == kBlockInput ? borders[i] : shapes[static_cast<std::size_t>(first)]};
+      for (const int input : node.inputs) {
+        place.srcs.push_back(input == kBlockInput ? border
+                                                  : values[static_cast<std::size_t>(input)]);
+      }
+      values.push_back(writer.layer(node.layer, std::move(place)));
+    }
+    border = values.back();
+  }
+  return writer.finish(model, border);
+}
+
+}  // namespace plait

@@ -1,0 +1,39 @@
+// Any bytes given to the ONNX reader are a graph or refused with a UserError; a graph is read as
+// layers or refused, its weights fit a model or are refused, and it can be written and read again.
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "model/model_file.hpp"
+#include "onnx/file.hpp"
+#include "onnx/match.hpp"
+
+namespace {
+
+const plait::ModelSpec& small_model() {
+  static const plait::ModelSpec model = plait::load_model("mlp:3", {4}, 2);
+  return model;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  plait::onnx_graph::Graph graph;
+  try {
+    graph = plait::onnx_graph::parse_onnx(std::as_bytes(std::span(data, size)), "fuzz");
+  } catch (const plait::UserError&) {
+    return 0;
+  }
+  const std::string text = plait::onnx_graph::print_onnx(graph);
+  const auto again = plait::onnx_graph::parse_onnx(std::as_bytes(std::span(text)), "again");
+  if (again.nodes.size() != graph.nodes.size()) std::abort();
+  try {
+    const plait::ImportedNetwork network = plait::layers_of(graph, "fuzz");
+    const plait::MatchedWeights weights = plait::match_weights(small_model(), network, "fuzz");
+    if (weights.tensors.size() != 4) std::abort();
+  } catch (const plait::UserError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,113 @@
+// Networks with weights that no file can mix up unnoticed: biases and running statistics differ
+// from where they begin.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "model/model_file.hpp"
+#include "model/parameters.hpp"
+#include "model/shapes.hpp"
+#include "run/workspace.hpp"
+
+namespace plait {
+
+inline std::vector<NamedTensor> lively_weights(const ModelSpec& model) {
+  std::vector<NamedTensor> weights;
+  const std::vector<Shape> borders = border_shapes(model);
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    for (const ParameterSpec& spec : block_parameters(model.blocks[i], borders[i])) {
+      const std::string name = model.blocks[i].name + "." + spec.name;
+      Tensor tensor = initial_value(spec, 7, name);
+      Rng rng(11, Purpose::test, weights.size());
+      if (spec.shape.rank() == 1 && spec.pattern == nullptr) {
+        for (float& x : tensor.floats()) x += rng.uniform(0.01F, 0.2F);
+      }
+      weights.push_back({name, std::move(tensor)});
+    }
+  }
+  return weights;
+}
+
+inline Tensor noise(const Shape& shape) {
+  Tensor tensor(shape);
+  Rng rng(3, Purpose::test);
+  for (float& x : tensor.floats()) x = rng.normal();
+  return tensor;
+}
+
+/// What plait computes for a batch in evaluation.
+inline std::vector<float> logits_of(const ModelSpec& model, const std::vector<NamedTensor>& weights,
+                                    const Tensor& images) {
+  Chain chain(model, {.batch = images.shape()[0]});
+  ParameterStore parameters(chain, 1, 0);
+  parameters.import_weights(weights, "the test");
+  Workspace workspace(chain);
+  const auto logits = workspace.forward(parameters, images.floats().data());
+  return {logits.begin(), logits.end()};
+}
+
+struct Example {
+  std::string name;
+  ModelSpec model;
+  float tolerance = 1e-4F;  ///< small networks are held to less than rounding in deep ones needs
+};
+
+inline const char* kOwnChain = R"(
+input = [4, 17, 15]
+[[block]]
+name = "wide"
+layers = [ {type = "convolution", out = 8, kernel = [3, 2], padding = [2, 1], dilation = [2, 1], groups = 2},
+           {type = "batch_norm", epsilon = 1e-3}, {type = "gelu"}, {type = "max_pool", kernel = 3, stride = 2, padding = 1} ]
+[[block]]
+name = "twig"
+residual = true
+layers = [ {type = "convolution", out = 12, kernel = 3, stride = 2, padding = 1, bias = false}, {type = "batch_norm"}, {type = "tanh"},
+           {type = "convolution", out = 12, kernel = 1, groups = 4} ]
+shortcut = [ {type = "convolution", out = 12, kernel = 1, stride = 2} ]
+after = [ {type = "clip", ceiling = 1.5} ]
+[[block]]
+name = "head"
+layers = [ {type = "average_pool", kernel = 3, stride = 2, padding = 1}, {type = "dropout"}, {type = "flatten"},
+           {type = "linear", out = 9, bias = false}, {type = "batch_norm"}, {type = "sigmoid"}, {type = "linear", out = "classes"} ]
+)";
+
+inline const char* kActivations = R"(
+[[block]]
+name = "a"
+layers = [ {type = "flatten"}, {type = "linear", out = 24}, {type = "gelu"} ]
+[[block]]
+name = "b"
+layers = [ {type = "linear", out = 24}, {type = "tanh"} ]
+[[block]]
+name = "c"
+layers = [ {type = "linear", out = 24}, {type = "sigmoid"} ]
+[[block]]
+name = "d"
+layers = [ {type = "linear", out = 24}, {type = "clip", ceiling = 0.5} ]
+[[block]]
+name = "e"
+layers = [ {type = "linear", out = "classes"}, {type = "dropout"} ]
+)";
+
+inline std::vector<Example> examples() {
+  std::vector<Example> all;
+  const auto zoo = [&](const std::string& name, const Shape& input) {
+    all.push_back({name, load_model(name, input, 10)});
+  };
+  zoo("lenet", {1, 28, 28});
+  zoo("resnet20", {3, 16, 16});
+  zoo("preresnet11", {3, 16, 16});
+  zoo("resnet50", {3, 64, 64});
+  zoo("vgg11", {3, 32, 32});
+  zoo("radixnet:1024x2", {1, 28, 28});
+  all.push_back(
+      {"mlp with all activations", parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
+  all.push_back({"chain of our own", parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
+  return all;
+}
+
+}  // namespace plait

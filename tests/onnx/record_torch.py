@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+"""Writes small ONNX files as PyTorch exports them, with logits, as the judge of torch_files_test.cpp.
+
+Run with Debian's python3-torch:  /usr/bin/python3 tests/onnx/record_torch.py
+"""
+import json
+import pathlib
+import warnings
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+torch.manual_seed(20217)
+warnings.filterwarnings("ignore")
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(6, 8, 3, stride=2, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(8)
+        self.conv2 = nn.Conv2d(8, 8, 3, padding=2, dilation=2, groups=2, bias=False)
+        self.bn2 = nn.BatchNorm2d(8)
+        self.downsample = nn.Sequential(nn.Conv2d(6, 8, 1, stride=2, bias=False), nn.BatchNorm2d(8))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        return F.relu(y + self.downsample(x))
+
+
+class Network(nn.Module):
+    """The blocks of torch_files_test.cpp."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(2, 6, 3, padding=1), nn.BatchNorm2d(6), nn.GELU(),
+                                  nn.MaxPool2d(2))
+        self.residual = Residual()
+        self.pool = nn.AvgPool2d(2, padding=1)
+        self.fc1 = nn.Linear(8 * 3 * 3, 7)
+        self.fc2 = nn.Linear(7, 7, bias=False)
+        self.fc3 = nn.Linear(7, 5)
+
+    def forward(self, x):
+        x = torch.flatten(self.pool(self.residual(self.stem(x))), 1)
+        x = F.dropout(torch.tanh(self.fc1(x)), 0.5, self.training)
+        x = torch.sigmoid(self.fc2(x))
+        return self.fc3(torch.clamp(x, 0.0, 6.0))
+
+
+def main():
+    here = pathlib.Path(__file__).parent
+    network = Network()
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.uniform_(module.bias, -0.5, 0.5)
+            nn.init.uniform_(module.running_mean, -0.5, 0.5)
+            nn.init.uniform_(module.running_var, 0.5, 1.5)
+    network.eval()
+    images = torch.randn(3, 2, 16, 16)
+    options = {"input_names": ["x"], "output_names": ["y"], "opset_version": 13,
+               "dynamic_axes": {"x": {0: "n"}, "y": {0: "n"}}}
+    torch.onnx.export(network, images, here / "torch_folded.onnx", **options)
+    torch.onnx.export(network, images, here / "torch_whole.onnx",
+                      training=torch.onnx.TrainingMode.PRESERVE, **options)
+    with torch.no_grad():
+        logits = network(images)
+    flat = lambda tensor: [float(f"{x:.9g}") for x in tensor.flatten().tolist()]
+    (here / "recorded_torch.json").write_text(
+        json.dumps({"images": flat(images), "logits": flat(logits)}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

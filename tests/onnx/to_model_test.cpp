@@ -1,0 +1,74 @@
+// Networks out of graphs: the chain that comes out computes what the one that went in did.
+#include "onnx/to_model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "onnx/onnx_testing.hpp"
+#include "onnx/to_graph.hpp"
+
+namespace plait {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ImportedModel imported(const onnx_graph::Graph& graph) {
+  return to_model(layers_of(graph, "t.onnx"), "t", "t.onnx");
+}
+
+TEST(OnnxToModel, GivesTheSameLogits) {
+  for (const Example& example : examples()) {
+    SCOPED_TRACE(example.name);
+    const std::vector<NamedTensor> weights = lively_weights(example.model);
+    const ImportedModel other = imported(to_onnx(example.model, weights, "w"));
+    const Tensor images = noise(example.model.input.with_front(2));
+    const std::vector<float> wanted = logits_of(example.model, weights, images);
+    const std::vector<float> logits = logits_of(other.model, other.weights, images);
+    ASSERT_EQ(logits.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_NEAR(logits[i], wanted[i], 1e-5 * std::max(1.0F, std::abs(wanted[i]))) << i;
+    }
+    // It can be kept as a file.
+    const auto classes = static_cast<int>(logits.size() / 2);
+    EXPECT_EQ(parse_model(write_model(other.model), "again.toml", {}, classes), other.model);
+  }
+}
+
+TEST(OnnxToModel, CutsWhereOneTensorGoesOn) {
+  const ModelSpec model = load_model("resnet20", {3, 16, 16}, 10);
+  const ImportedModel other = imported(to_onnx(model, lively_weights(model), "w"));
+  EXPECT_EQ(other.model.blocks.size(), model.blocks.size());
+  std::vector<std::string> names;
+  for (const Node& node : other.model.blocks.back().nodes) names.push_back(node.name);
+  EXPECT_THAT(names, ElementsAre("pool", "flatten", "linear"));
+  EXPECT_EQ(other.model.blocks[4].nodes.size(), model.blocks[4].nodes.size());
+}
+
+TEST(OnnxToModel, RefusesWhatItCannotKnow) {
+  const auto refusal = [](const onnx_graph::Graph& graph) -> std::string {
+    try {
+      imported(graph);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  const ModelSpec model = load_model("mlp:3", {4}, 2);
+  const onnx_graph::Graph whole = to_onnx(model, lively_weights(model), "w");
+  EXPECT_EQ(refusal(whole), "taken");
+  onnx_graph::Graph graph = whole;
+  graph.inputs[0].dims[1] = onnx_graph::kSymbolic;
+  EXPECT_THAT(refusal(graph), HasSubstr("t.onnx: does not say the size of its input"));
+  graph = whole;
+  graph.inputs[0].dims[1] = 5;
+  EXPECT_EQ(refusal(graph),
+            "t.onnx: node 'fc1.linear' (Gemm): a tensor of it is 3x4, but 3x5 fits the network");
+  graph = whole;
+  graph.outputs[0].name = "fc1.relu.dst";
+  EXPECT_THAT(refusal(graph), HasSubstr("its output is not what its last layer leaves"));
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,59 @@
+// Files that PyTorch wrote (record_torch.py), read into a model of ours: the same logits.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+#include "onnx/file.hpp"
+#include "onnx/match.hpp"
+#include "onnx/onnx_testing.hpp"
+
+namespace plait {
+namespace {
+
+const char* kNetwork = R"(
+input = [2, 16, 16]
+[[block]]
+name = "stem"
+layers = [ {type = "convolution", out = 6, kernel = 3, padding = 1}, {type = "batch_norm"}, {type = "gelu"},
+           {type = "max_pool", kernel = 2} ]
+[[block]]
+name = "residual"
+residual = true
+layers = [ {type = "convolution", out = 8, kernel = 3, stride = 2, padding = 1, bias = false}, {type = "batch_norm"}, {type = "relu"},
+           {type = "convolution", out = 8, kernel = 3, padding = 2, dilation = 2, groups = 2, bias = false}, {type = "batch_norm"} ]
+shortcut = [ {type = "convolution", out = 8, kernel = 1, stride = 2, bias = false}, {type = "batch_norm"} ]
+after = [ {type = "relu"} ]
+[[block]]
+name = "head"
+layers = [ {type = "average_pool", kernel = 2, padding = 1}, {type = "flatten"}, {type = "linear", out = 7}, {type = "tanh"},
+           {type = "dropout"}, {type = "linear", out = 7, bias = false}, {type = "sigmoid"}, {type = "clip", ceiling = 6},
+           {type = "linear", out = "classes"} ]
+)";
+
+class TorchFile : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TorchFile, GivesThePyTorchLogits) {
+  if (!onnx_graph::has_onnx()) GTEST_SKIP() << "this plait is built without libonnx";
+  const std::filesystem::path here = std::filesystem::path(PLAIT_SOURCE_DIR) / "tests" / "onnx";
+  const std::string file = (here / GetParam()).string();
+  const ModelSpec model = parse_model(kNetwork, "network.toml", {}, 5);
+  const MatchedWeights weights =
+      match_weights(model, layers_of(onnx_graph::read_onnx(file), file), file);
+  EXPECT_EQ(weights.folded, std::string(GetParam()) == "torch_folded.onnx" ? 4 : 0);
+  const nlohmann::json recorded =
+      nlohmann::json::parse(std::ifstream(here / "recorded_torch.json"));
+  Tensor images(Shape{3, 2, 16, 16});
+  const auto pixels = recorded["images"].get<std::vector<float>>();
+  ASSERT_EQ(pixels.size(), images.floats().size());
+  std::ranges::copy(pixels, images.floats().begin());
+  const std::vector<float> logits = logits_of(model, weights.tensors, images);
+  const auto wanted = recorded["logits"].get<std::vector<float>>();
+  ASSERT_EQ(logits.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(logits[i], wanted[i], 2e-6) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, TorchFile, ::testing::Values("torch_folded.onnx", "torch_whole.onnx"));
+
+}  // namespace
+}  // namespace plait
