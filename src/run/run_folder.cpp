@@ -97,8 +97,7 @@ void RunFolder::open_metrics(std::int64_t after_step) {
   metrics_.open(file, std::ios::app);
 }
 
-void RunFolder::write(const EpochReport& report) {
-  if (!store_) return;
+std::string metrics_line(const EpochReport& report) {
   nlohmann::ordered_json line{{"step", report.step},
                               {"epoch", report.epoch},
                               {"train_loss", report.train_loss},
@@ -108,7 +107,12 @@ void RunFolder::write(const EpochReport& report) {
                               {"images_per_second", report.images_per_second}};
   if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
   for (const Residual& one : report.residuals) line["residuals"][one.name] = one.value;
-  metrics_ << line.dump() << std::endl;
+  return line.dump();
+}
+
+void RunFolder::write(const EpochReport& report) {
+  if (!store_) return;
+  metrics_ << metrics_line(report) << std::endl;
   if (!metrics_) fail("{}: cannot write; is the disk full?", (path_ / "metrics.jsonl").string());
 }
 
