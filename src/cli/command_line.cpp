@@ -35,7 +35,8 @@ void add_verb(CLI::App& app, const Verb& verb, Nodes& nodes) {
             ? app.add_flag(option.name + ",!" + negated(option.name))
             : app.add_option(option.name)->expected(option.value_optional ? 0 : 1, 1);
     if (option.repeated) {
-      added->expected(1, kMostRepeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      added->expected(1, kMostRepeated)->allow_extra_args();
+      added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     } else {
       added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }

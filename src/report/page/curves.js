@@ -24,7 +24,8 @@ const lineChart = (series, options) => {
   series = series.filter((one) => one.points.length > 0);
   if (series.length === 0) return null;
   const size = chartSize;
-  const log = options.log && extremes(series, 1)[0] > 0;
+  const [least, most] = extremes(series, 1);
+  const log = options.log && least > 0 && most / least > 20;
   let [firstX, lastX] = extremes(series, 0);
   if (firstX === lastX) { firstX -= 0.5; lastX += 0.5; }
   let [low, high] = extremes(series, 1);

@@ -19,7 +19,7 @@ const stalenessSection = (run) => {
   const how = {stash: "every version that is still wanted is kept", rebuilt: "older weights are estimated from the newest ones and the mean update",
     ring: "older weights are rebuilt exactly from the updates", predicted: "blocks use weights predicted ahead instead"}[run.record.plan.old_weights];
   return section("staleness", "Staleness", el("p", {}, `How many updates the weights that a block computes with are behind plain SGD; from the plan.${how ? ` Here ${how}.` : ""}`),
-    meterTable("stale", ["blocks", "how many", "updates behind"], groups.map((group) => [
+    meterTable("stale", ["blocks", "number of blocks", "updates behind"], groups.map((group) => [
       group.count > 1 ? `${group.first} … ${group.last}` : group.first, group.staleness, String(group.count), String(group.staleness)]), most));
 };
 
@@ -29,13 +29,13 @@ const residualsSection = (runs) => {
   if (used.length === 0) return null;
   for (const run of used) {
     for (const name of new Set(run.epochs.flatMap((epoch) => Object.keys(epoch.residuals || {})))) {
-      series.push({name: used.length > 1 ? `${run.name}, ${name}` : name, colour: `run-${series.length % 8}`,
+      series.push({name: used.length > 1 ? `${run.name}, ${name}` : name, colour: `run-${(runs.length > 1 ? runs.indexOf(run) : series.length) % 8}`,
         points: run.epochs.filter((epoch) => epoch.residuals && isNumber(epoch.residuals[name])).map((epoch) => [epoch.epoch, epoch.residuals[name]])});
     }
   }
   const shown = series.slice(0, 24);
   return section("residuals", "Parareal residuals",
-    el("p", {}, "At every interface between pieces: how far the coarse network's value is from what the piece before it really gives, relative to that value. 0 is the serial network."),
+    el("p", {}, "At every interface between pieces: how far what the piece before it gave (u) is from what the piece behind it began with (x), |u − x| / |x|, over the training steps of the epoch. 0 is the serial network."),
     el("ul", {class: "legend"}, shown.map((one) => el("li", {}, el("span", {class: "swatch", style: {background: `var(--${one.colour})`}}), one.name)),
       series.length > shown.length && el("li", {}, `and ${series.length - shown.length} more`)),
     el("div", {class: "charts"}, lineChart(shown, {title: "Residual", zero: true, log: true, format: (value, mark) => digits(value, mark ? 1 : 3)})));
@@ -93,7 +93,7 @@ const configurationSection = (run) => {
       (result ? `, ${plural(result.threads, "thread")} per worker` : "") + (machine.mpi ? ", MPI processes" : ", threads of one process"));
   }
   if (run.record) add("Prediction", costsText(run.record.predicted.source));
-  if (result) add("Sent in all", `${bytes(result.bytes_sent)} in ${plural(result.messages_sent, "message")}`);
+  if (result && result.messages_sent > 0) add("Sent in all", `${bytes(result.bytes_sent)} in ${plural(result.messages_sent, "message")}`);
   if (result) add("Weights", result.weights_hash);
   return section("configuration", "Configuration", el("dl", {class: "facts"}, facts),
     el("details", {}, el("summary", {}, "config.toml"), el("pre", {tabindex: 0}, run.config)));

@@ -193,18 +193,18 @@ class TimelinePanel {
       pen.fillStyle = this.colours[shade] || this.colours.other;
       pen.fillRect(begin, top, width > 5 ? width - 1 : width, this.laneHeight);
       drawn += 1;
-      if (width > 34 && this.laneHeight >= 18) this.write(pen, label, begin, width, top);
+      if (width > 34 && this.laneHeight >= 18) this.write(pen, label, shade, begin, width, top);
     }
     flush();
     return drawn;
   }
 
-  write(pen, label, begin, width, top) {
+  write(pen, label, shade, begin, width, top) {
     const text = label[1] === "waiting" ? "waiting" : label[0].replace(/^\w+ of /, "");
     pen.textAlign = "center";
     if (pen.measureText(text).width > width - 8) return;
-    pen.fillStyle = label[1] === "waiting" ? this.colours.quiet : this.colours.inside;
-    if (["backward_weights"].includes(label[1])) pen.fillStyle = "#1d2329";
+    pen.fillStyle = shade === "waiting" ? this.colours.quiet : shade === "backward_weights" ? "#1d2329"
+      : shade.endsWith("-odd") ? this.colours.onOdd : this.colours.onEven;
     pen.fillText(text, begin + width / 2, top + this.laneHeight / 2 + 0.5);
   }
 
@@ -272,7 +272,7 @@ class TimelinePanel {
 }
 
 const timelineColours = (pen) => {
-  const colours = {ground: css("idle"), line: css("quiet"), quiet: css("quiet"), inside: "#ffffff"};
+  const colours = {ground: css("idle"), line: css("quiet"), quiet: css("quiet"), onEven: css("on-even"), onOdd: css("on-odd")};
   for (const [shade] of shades) {
     colours[shade] = css(shade);
     colours[shade + "-odd"] = css(shade + "-odd") || css(shade);
