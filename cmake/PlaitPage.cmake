@@ -23,7 +23,8 @@ endif()
 function(plait_page)
   set(folder ${PROJECT_SOURCE_DIR}/src/report/page)
   # One script after the other: what a file uses stands in those before it.
-  set(scripts dom.js numbers.js curves.js timeline.js breakdown.js overview.js methods.js main.js)
+  set(scripts dom.js numbers.js curves.js lanes.js panel.js timeline.js breakdown.js overview.js methods.js
+      main.js)
   set(files page.html page.css ${scripts})
   list(TRANSFORM files PREPEND ${folder}/)
   list(JOIN scripts "," joined)

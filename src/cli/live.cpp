@@ -1,6 +1,8 @@
 #include "cli/live.hpp"
 
+#include "base/error.hpp"
 #include "cli/run_report.hpp"
+#include "cli/terminal.hpp"
 #include "run/run_folder.hpp"
 #include "transport/mpi.hpp"
 
@@ -107,6 +109,33 @@ void Live::ended(const TrainResult& result) {
   ended_ = true;
   if (!since_asked_ || since_asked_->seconds() > kLooksOn) return;
   fetched_.wait_for(lock, kPatience, [this] { return told_end_; });
+}
+
+std::vector<Option> live_options() {
+  return {{.name = "--live",
+           .value = "PORT",
+           .help = "show the run in a browser while it goes on; no PORT: a free one",
+           .group = "Other",
+           .value_optional = true},
+          {.name = "--live-bind",
+           .value = "ADDRESS",
+           .help = "for whom; 0.0.0.0: for everybody who reaches this machine",
+           .standard = "127.0.0.1",
+           .group = "Other"}};
+}
+
+std::unique_ptr<Live> live_of(const Arguments& arguments, const TrainConfig& config,
+                              const std::string& config_text) {
+  const std::string* port = arguments.find("--live");
+  if (port == nullptr) {
+    if (arguments.find("--live-bind") != nullptr) user_error("--live-bind needs --live beside it");
+    return nullptr;
+  }
+  LiveOptions options{.address = arguments.text("--live-bind", "127.0.0.1")};
+  if (!port->empty()) options.port = static_cast<int>(arguments.integer("--live", 0, {0, 65535}));
+  auto live = std::make_unique<Live>(config, config_text, options);
+  tell("live at {}\n", live->url());
+  return live;
 }
 
 }  // namespace plait

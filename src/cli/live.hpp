@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "cli/verb.hpp"
 #include "report/http_server.hpp"
 #include "report/page.hpp"
 #include "report/record.hpp"
@@ -54,6 +55,12 @@ class Live : public TrainObserver {
   bool told_end_ = false;  ///< somebody has fetched the data of the finished run
   HttpServer server_;      ///< last: its thread uses the others
 };
+
+/// --live and --live-bind.
+std::vector<Option> live_options();
+/// Says where on stderr; null where --live was not given.
+std::unique_ptr<Live> live_of(const Arguments& arguments, const TrainConfig& config,
+                              const std::string& config_text);
 
 /// Tells everything to two.
 class TellBoth : public TrainObserver {

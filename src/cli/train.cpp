@@ -227,22 +227,6 @@ void check_ignored_words(const TrainConfig& config) {
   }
 }
 
-/// Null where --live was not given.
-std::unique_ptr<Live> live_of(const Arguments& arguments, const TrainConfig& config) {
-  const std::string* port = arguments.find("--live");
-  if (port == nullptr) {
-    if (arguments.find("--live-bind") != nullptr) user_error("--live-bind needs --live beside it");
-    return nullptr;
-  }
-  LiveOptions options{.address = arguments.text("--live-bind", "127.0.0.1")};
-  if (!port->empty()) {
-    options.port = static_cast<int>(arguments.integer("--live", 0, {0, 65535}));
-  }
-  auto live = std::make_unique<Live>(config, recipe(config), options);
-  tell("live at {}\n", live->url());
-  return live;
-}
-
 int run_train(const Arguments& arguments, MpiWorld* mpi) {
   TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
   check_config(config);
@@ -264,7 +248,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   settle_pieces(config);
   const InterruptGuard guard;
   const std::unique_ptr<Live> live =
-      mpi == nullptr || mpi->rank() == 0 ? live_of(arguments, config) : nullptr;
+      mpi == nullptr || mpi->rank() == 0 ? live_of(arguments, config, recipe(config)) : nullptr;
   const Surroundings around{
       .guard = guard, .mpi = mpi, .live = live.get(), .quiet = arguments.on("--quiet")};
   Expected expected;
@@ -296,16 +280,7 @@ Verb train_verb(MpiWorld* mpi) {
                      .value = "FILE.svg",
                      .help = "the last steps of every worker, drawn",
                      .group = "Other"});
-  options.push_back({.name = "--live",
-                     .value = "PORT",
-                     .help = "show the run in a browser while it goes on; no PORT: a free one",
-                     .group = "Other",
-                     .value_optional = true});
-  options.push_back({.name = "--live-bind",
-                     .value = "ADDRESS",
-                     .help = "for whom; 0.0.0.0: for everybody who reaches this machine",
-                     .standard = "127.0.0.1",
-                     .group = "Other"});
+  for (Option& option : live_options()) options.push_back(std::move(option));
   options.push_back({.name = "--json",
                      .value = "",
                      .help = "one JSON object on stdout at the end",

@@ -11,6 +11,7 @@ namespace plait {
 namespace {
 
 constexpr double kMuchLonger = 1.25;
+constexpr double kWorthSaying = 0.1;  // of a step
 
 struct Steps {
   std::int64_t first = 0;
@@ -164,6 +165,8 @@ std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdo
                   .compute = slowest->compute(),
                   .others = median_of_others(workers, at)};
   if (!(found.compute > kMuchLonger * found.others)) return std::nullopt;
+  const double step = std::ranges::max(workers, {}, &WorkerSeconds::span).span;
+  if (found.cost() < kWorthSaying * step) return std::nullopt;
   if (planned.workers.size() == workers.size()) {
     const double usual = median_of_others(planned.workers, at);
     if (usual > 0) found.planned = planned.workers[at].compute() / usual;

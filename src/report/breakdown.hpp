@@ -53,7 +53,7 @@ struct Straggler {
   double cost() const { return compute - others; }
 };
 
-/// Much longer is a quarter. `planned` may be empty.
+/// Much longer is a quarter, and a tenth of the step. `planned` may be empty.
 std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdown& planned);
 
 }  // namespace plait

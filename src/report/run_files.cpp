@@ -1,6 +1,5 @@
 #include "report/run_files.hpp"
 
-#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -35,38 +34,33 @@ std::string read_text(const fs::path& file) {
   return text.str();
 }
 
-/// Whether a value of a line can be drawn.
-bool is_plain(const Json& value) {
-  if (value.is_object()) {
-    for (const auto& [key, one] : value.items()) {
-      if (!one.is_number() && !one.is_null()) return false;
-    }
-    return true;
-  }
-  return value.is_number() || value.is_string() || value.is_boolean() || value.is_null();
-}
-
+/// Of a line the page takes what it knows.
 Json parse_epoch(const std::string& line, const std::string& where) {
-  Json json = Json::parse(line, nullptr, false);
+  const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) user_error("{}: no JSON object; mend or delete that line", where);
+  Json epoch = Json::object();
   for (const char* key : {"epoch", "train_loss"}) {
     if (!json.contains(key) || !json[key].is_number()) {
       user_error("{}: no number '{}'; mend or delete that line", where, key);
     }
+    epoch[key] = json[key];
   }
-  for (const auto& [key, value] : json.items()) {
-    if (!is_plain(value)) user_error("{}: '{}' is neither a number nor a text", where, key);
-  }
-  for (const char* key : {"test_loss", "test_accuracy", "images_per_second", "seconds", "step",
+  for (const char* key : {"step", "test_loss", "test_accuracy", "images_per_second", "seconds",
                           "learning_rate", "exchange_every", "exchange_wait"}) {
-    if (json.contains(key) && !json[key].is_number() && !json[key].is_null()) {
-      user_error("{}: '{}' is no number", where, key);
-    }
+    if (!json.contains(key) || json[key].is_null()) continue;
+    if (!json[key].is_number()) user_error("{}: '{}' is no number", where, key);
+    epoch[key] = json[key];
   }
-  if (json.contains("residuals") && !json["residuals"].is_object()) {
-    user_error("{}: 'residuals' is no object", where);
+  if (json.contains("mode")) {
+    if (!json["mode"].is_primitive()) user_error("{}: 'mode' is no text", where);
+    epoch["mode"] = json["mode"];
   }
-  return json;
+  if (!json.contains("residuals")) return epoch;
+  if (!json["residuals"].is_object()) user_error("{}: 'residuals' is no object", where);
+  for (const auto& [name, value] : json["residuals"].items()) {
+    if (value.is_number()) epoch["residuals"][name] = value;
+  }
+  return epoch;
 }
 
 Json read_epochs(const fs::path& file) {

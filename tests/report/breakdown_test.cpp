@@ -100,6 +100,13 @@ TEST(Straggler, OfThePlansOwnMakingIsToldFromASlowWorker) {
   EXPECT_DOUBLE_EQ(found->planned.value(), 3);
 }
 
+TEST(Straggler, IsNobodyWhereOtherThingsTakeTheTime) {
+  Breakdown found = computing({1, 2});
+  EXPECT_TRUE(find_straggler(found, {}));
+  found.workers[0].span = 20;
+  EXPECT_FALSE(find_straggler(found, {}));
+}
+
 TEST(Straggler, IsNobodyWhoIsALittleSlower) {
   EXPECT_FALSE(find_straggler(computing({1, 1.2}), {}));
   EXPECT_FALSE(find_straggler(computing({1}), {}));

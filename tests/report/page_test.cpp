@@ -140,12 +140,15 @@ TEST_F(RunFolderFiles, AreReadLineByLine) {
   write("config.toml", "model = \"lenet\"\n");
   write("metrics.jsonl",
         "{\"step\":5,\"epoch\":1,\"train_loss\":0.5,\"test_loss\":null}\n"
-        "{\"step\":9,\"epoch\":2,\"train_loss\":0.25,\"mode\":\"cycling\",\"residuals\":{\"u1\":0."
+        "{\"step\":9,\"epoch\":2,\"new\":[1],\"train_loss\":0.25,\"mode\":\"cycling\","
+        "\"residuals\":{\"u1\":0."
         "1}}\n"
         "{\"step\":12,\"epo");
   const RunFiles files = read_run_files(folder_.path());
   ASSERT_EQ(files.epochs.size(), 2U);
   EXPECT_EQ(files.epochs[1]["mode"], "cycling");
+  EXPECT_EQ(files.epochs[1]["residuals"]["u1"], 0.1);
+  EXPECT_FALSE(files.epochs[1].contains("new"));
 }
 
 TEST_F(RunFolderFiles, ThatAreDamagedAreNamedWithTheirLine) {

@@ -19,12 +19,13 @@ const number = (text, extra = "") => el("td", {class: "n " + extra}, text);
 const head = (...names) => el("thead", {}, el("tr", {}, names.map((name) =>
   typeof name === "string" ? el("th", {class: "n"}, name) : el("th", {}, name[0]))));
 
-const stragglerNote = (found, span) => {
+const stragglerNote = (found, span, workers) => {
   if (!found) return null;
+  const others = workers > 2 ? "the others" : "the other one";
   const planned = found.planned === null ? "" : found.planned > 1.2
-    ? ` The plan itself gives it ${digits(found.planned)} times the work of the others: another cut or fewer workers may do better.`
-    : ` The plan gives it about as much work as the others, so look at the worker: its core may be shared, or slower.`;
-  return el("p", {class: "note", id: "straggler"}, `Worker ${found.worker} holds the others up: it computes ${time(found.compute)} per step, the others ${time(found.others)}. ` +
+    ? ` The plan itself gives it ${digits(found.planned)} times the work of ${others}: another cut or fewer workers may do better.`
+    : ` The plan gives it about as much work as ${others}, so look at the worker: its core may be shared, or slower.`;
+  return el("p", {class: "note", id: "straggler"}, `Worker ${found.worker} holds ${others} up: it computes ${time(found.compute)} per step, ${others} ${time(found.others)}. ` +
     `That costs about ${time(found.cost)} of every step` + (span > 0 ? ` (${percent(found.cost / span, 0)}).` : ".") + planned);
 };
 
@@ -33,7 +34,7 @@ const workersTable = (run) => {
   const shown = (measured && measured.breakdown) || predicted.breakdown;
   if (!shown) return null;
   const beside = measured && measured.breakdown ? predicted.breakdown : null;
-  const longest = (found) => Math.max(...found.workers.map((worker) => worker.span)) || 1;
+  const longest = (found) => largest(found.workers.map((worker) => worker.span)) || 1;
   const between = (worker) => Math.max(0, worker.span - computeOf(worker) - worker.communication - worker.waiting);
   return el("div", {class: "scroll tall", tabindex: shown.workers.length > 10 ? 0 : null}, el("table", {id: "workers"},
     head(["worker"], [beside ? "share of a step; below it in thin, as predicted" : "share of a step, as predicted"],
@@ -54,7 +55,7 @@ const blocksTable = (run) => {
   const beside = measured && measured.breakdown ? predicted.breakdown : null;
   const sum = (block) => block.forward + block.backward_data + block.backward_weights;
   const total = (found) => found.blocks.reduce((all, block) => all + sum(block), 0) || 1;
-  const most = Math.max(...shown.blocks.map(sum)) || 1;
+  const most = largest(shown.blocks.map(sum)) || 1;
   const expected = new Map(beside ? beside.blocks.map((block) => [block.name, sum(block) / total(beside)]) : []);
   const all = total(shown);
   return el("div", {class: "scroll tall", tabindex: shown.blocks.length > 14 ? 0 : null}, el("table", {id: "blocks"},
@@ -72,13 +73,13 @@ const timeSection = (run) => {
   const {measured, predicted} = run.record;
   const found = (measured && measured.breakdown) || predicted.breakdown;
   if (!found) return null;
-  const span = Math.max(...found.workers.map((worker) => worker.span));
+  const span = largest(found.workers.map((worker) => worker.span));
   const of = measured && measured.breakdown
     ? `Means over the last ${plural(found.steps, "step")} of the trace.`
     : "As the simulator expects it; what was measured comes when the run ends.";
   const tasks = run.record.plan.tasks;
   return section("time", "Where the time went", el("p", {}, of),
-    stragglerNote(measured && measured.straggler, span),
+    stragglerNote(measured && measured.straggler, span, found.workers.length),
     legendOf(shades.filter(([shade]) => shade !== "loss").map(([shade, name]) => [shade, shade === "other" ? "loss, loading" : name])),
     el("h3", {}, "Per worker"), workersTable(run),
     tasks.length > 1 && el("details", {}, el("summary", {}, "Who does what (F forward, D backward data, G backward weights)"),
@@ -93,7 +94,7 @@ const messagesSection = (run) => {
   const found = (measured && measured.breakdown) || predicted.breakdown;
   if (!found || found.bytes.length < 2) return null;
   const matrix = found.bytes;
-  const most = Math.max(...matrix.flat());
+  const most = largest(matrix.flat());
   if (!(most > 0)) return null;
   const small = matrix.length > 16;
   const sum = matrix.flat().reduce((all, value) => all + value, 0);

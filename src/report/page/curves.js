@@ -1,9 +1,10 @@
-// Line charts over epochs. A series is {name, colour, broken, points: [[x, y], ...]}.
+// Line charts over epochs. A series is {name, group, colour, broken, points: [[x, y], ...]}; the values
+// of a group (a run among several) share a line of the tip.
 const chartSize = {width: 560, height: 280, left: 52, right: 14, top: 12, bottom: 36};
 
 const extremes = (series, axis) => {
   const values = series.flatMap((one) => one.points.map((point) => point[axis]));
-  return [Math.min(...values), Math.max(...values)];
+  return [smallest(values), largest(values)];
 };
 
 // Where a value lies. `log`: equal ratios, equal ways.
@@ -76,14 +77,17 @@ const readable = (picture, cross, series, x, options) => {
   const all = [...new Set(series.flatMap((one) => one.points.map((point) => point[0])))].sort((a, b) => a - b);
   let at = all.length - 1;
   const show = (clientX, clientY) => {
-    const lines = series.flatMap((one) => {
+    const lines = new Map();
+    for (const one of series) {
       const point = one.points.find((candidate) => candidate[0] === all[at]);
-      return point ? [`${one.name}: ${options.format(point[1])}`] : [];
-    });
+      const name = one.group || one.name;
+      if (point) lines.set(name, [...(lines.get(name) || []), options.format(point[1])]);
+    }
     cross.setAttribute("x1", x(all[at]));
     cross.setAttribute("x2", x(all[at]));
     cross.setAttribute("visibility", "visible");
-    tip.show([`epoch ${all[at]}`, ...lines].join("\n"), clientX, clientY);
+    tip.show([`epoch ${all[at]}${options.values ? `: ${options.values}` : ""}`,
+      ...[...lines].map(([name, values]) => `${name}: ${values.join(", ")}`)].join("\n"), clientX, clientY);
   };
   const hide = () => { cross.setAttribute("visibility", "hidden"); tip.hide(); };
   const onScreen = () => {

@@ -50,7 +50,7 @@ const volumesSection = (run) => {
     el("p", {}, `What the cut by rows sends for every sample, layer by layer: ${commas(sum)} words in all, ${commas(sum / layers.length)} per layer.`),
     meterTable("words", ["layer", "forward", "backward", "both"], layers.map((layer) =>
       [layer.name, words(layer), commas(layer.forward_words), commas(layer.backward_words), commas(words(layer))]),
-      Math.max(...layers.map(words))));
+      largest(layers.map(words))));
 };
 
 const phasesSection = (run) => {

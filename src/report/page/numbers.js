@@ -1,4 +1,6 @@
 // Numbers as people read them.
+const largest = (list) => list.reduce((most, value) => Math.max(most, value), -Infinity);
+const smallest = (list) => list.reduce((least, value) => Math.min(least, value), Infinity);
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 const commas = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");

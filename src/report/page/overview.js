@@ -34,7 +34,7 @@ const figuresOf = (run) => {
   const result = resultOf(run);
   const list = [];
   const add = (name, text, note) => list.push(el("div", {}, el("dt", {}, name), el("dd", {"data-figure": name}, text, note && el("small", {}, note))));
-  const best = Math.max(...run.epochs.map((epoch) => isNumber(epoch.test_accuracy) ? epoch.test_accuracy : -1));
+  const best = largest(run.epochs.map((epoch) => isNumber(epoch.test_accuracy) ? epoch.test_accuracy : -1));
   if (accuracy !== null) add("Test accuracy", percent(accuracy, 2), best > accuracy ? `best ${percent(best, 2)}` : null);
   if (figure(run, "test_loss") !== null) add("Test loss", digits(figure(run, "test_loss"), 4));
   if (figure(run, "train_loss") !== null) add("Train loss", digits(figure(run, "train_loss"), 4));
@@ -114,9 +114,9 @@ const curvesSection = (runs) => {
   const several = runs.length > 1;
   const colour = (i) => `run-${i % 8}`;
   const lines = (key, name, broken) => runs.map((run, i) => ({
-    name: several ? `${run.name}, ${name}` : name, colour: several || !broken ? colour(i) : "run-1", broken: several && broken, points: pointsOf(run, key)}));
+    name: several ? `${run.name}, ${name}` : name, group: several && run.name, colour: several || !broken ? colour(i) : "run-1", broken: several && broken, points: pointsOf(run, key)}));
   const loss = lineChart([...lines("train_loss", "train loss", false), ...lines("test_loss", "test loss", true)],
-    {title: "Loss", zero: true, format: (value, mark) => mark ? digits(value, value >= 1 ? 2 : 1 + (value < 0.1)) : digits(value, 4)});
+    {title: "Loss", zero: true, values: several && "train, test", format: (value, mark) => mark ? digits(value, value >= 1 ? 2 : 1 + (value < 0.1)) : digits(value, 4)});
   const accuracy = lineChart(lines("test_accuracy", "test accuracy", false),
     {title: "Test accuracy", top: 1, format: (value, mark) => mark ? +(100 * value).toFixed(2) + " %" : percent(value, 2)});
   const names = several
