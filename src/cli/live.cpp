@@ -12,6 +12,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kPreparing =
+    "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=1><link rel=icon "
+    "href=data:,>"
+    "<title>plait</title><p>The run is being prepared.</p>\n";
 constexpr double kLooksOn = 5;                       // seconds since somebody last asked
 constexpr auto kPatience = std::chrono::seconds(4);  // the page asks every two
 
@@ -80,7 +84,7 @@ std::optional<HttpAnswer> Live::answer(const std::string& path) {
     news = {{"progress", progress()}, {"epochs", epochs_}};
   }
   if (run == nullptr) {
-    return HttpAnswer{.type = "text/plain", .body = "the run is being prepared\n", .status = 503};
+    return HttpAnswer{.body = std::string(kPreparing), .status = path == "/" ? 200 : 503};
   }
   if (path == "/progress.json") return json_answer(news);
   PageRun now = *run;

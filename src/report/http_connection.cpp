@@ -77,9 +77,8 @@ HttpRequest parse_request(const std::string& head) {
 std::string http_text(const HttpAnswer& answer) {
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n{}\r\n{}",
-      answer.status, reason(answer.status), answer.type, answer.body.size(),
-      answer.status == 503 ? "Refresh: 1\r\n" : "", answer.body);
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
+      answer.status, reason(answer.status), answer.type, answer.body.size(), answer.body);
 }
 
 HttpConnection::HttpConnection(int socket)

@@ -132,8 +132,13 @@ class Page:
         return answer["result"].get("value")
 
     def until(self, expression):
+        def holds():
+            try:
+                return self.evaluate(expression)
+            except RuntimeError:  # between two pages
+                return False
         end = time.monotonic() + PATIENCE
-        while not self.evaluate(expression):
+        while not holds():
             if time.monotonic() > end:
                 raise RuntimeError(f"never came true: {expression}")
             time.sleep(0.05)

@@ -97,7 +97,8 @@ TEST_F(Report, HasTheMessagesOfEveryStrategy) {
 TEST_F(Report, OfTheTraceCountsAllBytesThatWereSent) {
   const Json result = train({"--run-dir", "pipe", "--strategy", "layerpipe", "--workers", "2"});
   double sum = 0;
-  for (const Json& row : record("pipe")["measured"]["breakdown"]["bytes"]) {
+  const Json found = record("pipe");
+  for (const Json& row : found["measured"]["breakdown"]["bytes"]) {
     for (const Json& one : row) sum += one.get<double>();
   }
   EXPECT_NEAR(sum * result["steps"].get<double>(), result["bytes_sent"].get<double>(), 1);
