@@ -51,6 +51,10 @@ void Live::step(const StepReport& report) {
     since_first_ = Stopwatch();
   }
   last_ = report;
+  if (report.images_per_second > 0) {  // a single step says little
+    const double now = 1 / report.images_per_second;
+    seconds_per_image_ = seconds_per_image_ == 0 ? now : 0.95 * seconds_per_image_ + 0.05 * now;
+  }
 }
 
 void Live::epoch(const EpochReport& report) {
@@ -68,7 +72,7 @@ Json Live::progress() const {
           {"total_steps", last_.total_steps},
           {"epoch", last_.epoch},
           {"loss", last_.loss},
-          {"images_per_second", last_.images_per_second},
+          {"images_per_second", seconds_per_image_ > 0 ? 1 / seconds_per_image_ : 0},
           {"seconds_left", left},
           {"ended", ended_}};
 }

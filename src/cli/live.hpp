@@ -48,6 +48,7 @@ class Live : public TrainObserver {
   std::shared_ptr<const PageRun> run_;  ///< null before there is a plan
   nlohmann::ordered_json epochs_ = nlohmann::ordered_json::array();
   StepReport last_;
+  double seconds_per_image_ = 0;  ///< of the last steps
   std::int64_t first_step_ = 0;
   Stopwatch since_first_;
   std::optional<Stopwatch> since_asked_;
