@@ -21,6 +21,8 @@ struct Node {
 
 using Nodes = std::vector<Node>;
 
+constexpr int kMostRepeated = 1000;
+
 std::string negated(const std::string& name) { return "--no-" + name.substr(2); }
 
 void add_verb(CLI::App& app, const Verb& verb, Nodes& nodes) {
@@ -28,10 +30,16 @@ void add_verb(CLI::App& app, const Verb& verb, Nodes& nodes) {
   app.allow_extras();  // unknown words come back as `remaining`, for a message of our own
   Node node{.verb = &verb, .app = &app, .options = {}};
   for (const Option& option : verb.options) {
-    CLI::Option* added = option.is_switch()
-                             ? app.add_flag(option.name + ",!" + negated(option.name))
-                             : app.add_option(option.name)->expected(1);
-    added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    CLI::Option* added =
+        option.is_switch()
+            ? app.add_flag(option.name + ",!" + negated(option.name))
+            : app.add_option(option.name)->expected(option.value_optional ? 0 : 1, 1);
+    if (option.repeated) {
+      added->expected(1, kMostRepeated)->allow_extra_args();
+      added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    } else {
+      added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
     node.options.emplace_back(&option, added);
   }
   nodes.push_back(std::move(node));
@@ -96,8 +104,11 @@ void check_value(const Option& option, const std::string& value) {
 void take_arguments(const Node& node, Arguments& arguments) {
   for (const auto& [option, parsed] : node.options) {
     if (parsed->count() == 0) continue;
-    check_value(*option, parsed->results().back());
-    arguments.set(option->name, parsed->results().back());
+    std::vector<std::string> values = parsed->results();
+    if (option->value_optional && values.empty()) values.emplace_back();
+    for (const std::string& value : values) check_value(*option, value);
+    if (!option->repeated) values = {values.back()};
+    arguments.set(option->name, std::move(values));
   }
 }
 
@@ -115,7 +126,7 @@ void refuse_missing_value(const Nodes& nodes, const std::vector<std::string>& wo
   if (words.empty()) return;
   for (const Node& node : nodes) {
     for (const Option& option : node.verb->options) {
-      if (!option.is_switch() && option.name == words.back()) {
+      if (!option.is_switch() && !option.value_optional && option.name == words.back()) {
         user_error("{} needs a value: {} {}", option.name, option.name, option.value);
       }
     }

@@ -22,7 +22,9 @@ std::string lines(const std::vector<Line>& all, std::size_t width) {
 Line line_of(const Option& option) {
   const bool on = option.is_switch() && option.standard == "true";
   std::string left = on ? "--no-" + option.name.substr(2) : option.name;
-  if (!option.value.empty() && !option.positional()) left += " " + option.value;
+  if (!option.value.empty() && !option.positional()) {
+    left += option.value_optional ? " [" + option.value + "]" : " " + option.value;
+  }
   std::string right = on ? "do not " + option.help : option.help;
   if (!option.standard.empty() && !option.is_switch()) right += " [" + option.standard + "]";
   return {.left = std::move(left), .right = std::move(right)};
@@ -35,7 +37,10 @@ std::string usage(const std::vector<const Verb*>& path) {
   if (!verb.verbs.empty()) text += " VERB";
   bool flags = false;
   for (const Option& option : verb.options) {
-    if (option.positional()) text += option.required ? " " + option.name : " [" + option.name + "]";
+    if (option.positional()) {
+      const std::string name = option.name + (option.repeated ? "..." : "");
+      text += option.required ? " " + name : " [" + name + "]";
+    }
     flags = flags || !option.positional();
   }
   return flags ? text + " [FLAGS]" : text;

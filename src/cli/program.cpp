@@ -29,8 +29,8 @@ Verb program(MpiWorld* mpi) {
                        "plait profile --model vgg16 --batch 64"},
           .options = {{.name = "--version", .value = "", .help = "print the version"}},
           .verbs = {train_verb(mpi), plan_verb(), profile_verb(), partition_verb(), prune_verb(),
-                    eval_verb(), export_verb(), import_verb(), infer_verb(), data_verb(),
-                    models_verb()}};
+                    eval_verb(), report_verb(), export_verb(), import_verb(), infer_verb(),
+                    data_verb(), models_verb()}};
 }
 
 int perform(const Command& command) {

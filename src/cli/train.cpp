@@ -10,7 +10,9 @@
 #include "cli/fields.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json.hpp"
+#include "cli/live.hpp"
 #include "cli/progress.hpp"
+#include "cli/run_report.hpp"
 #include "cli/straggler.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
@@ -107,34 +109,54 @@ void print_summary(const TrainResult& result) {
                             : "",
        result.train_loss, result.test_loss, result.weights_hash);
   if (!result.run_dir.empty()) {
-    tell("run folder {}; next: plait eval --run {}\n", result.run_dir,
-         quoted_for_shell(result.run_dir));
+    tell("run folder {}; look at {}/report.html; next: plait eval --run {}\n", result.run_dir,
+         result.run_dir, quoted_for_shell(result.run_dir));
   }
 }
 
-TrainResult run_training(const TrainConfig& config, const InterruptGuard& guard, bool quiet,
-                         MpiWorld* mpi, std::vector<WorkerFigures>& predicted) {
-  Progress progress(find_terminal(), quiet);
-  const bool speaks = !quiet && (mpi == nullptr || mpi->rank() == 0);
+/// What the planner expects of the run.
+struct Expected {
+  std::vector<WorkerFigures> figures{};
+  Prediction prediction{};
+};
+
+/// What a run is told beside its settings.
+struct Surroundings {
+  const InterruptGuard& guard;
+  MpiWorld* mpi = nullptr;
+  Live* live = nullptr;  ///< null: nobody looks on
+  bool quiet = false;
+};
+
+TrainResult run_training(const TrainConfig& config, const Surroundings& around,
+                         Expected& expected) {
+  MpiWorld* mpi = around.mpi;
+  Progress progress(find_terminal(), around.quiet);
+  TrainObserver silent;
+  TellBoth observer(progress, around.live != nullptr ? *around.live : silent);
+  const bool first = mpi == nullptr || mpi->rank() == 0;
+  const bool speaks = !around.quiet && first;
   const TrainJob job{
       .config = config,
       .config_text = recipe(config),
       .make_plan =
           [&](const ModelSpec& model, const Machine& machine) {
             Plan plan = plan_of(config, model, machine);
-            predicted = predict(config, make_network(model), plan);
+            expected.figures = predict(config, make_network(model), plan);
+            if (first) expected.prediction = prediction_of(config, make_network(model), plan);
             if (speaks && is_torn(plan.network)) {
               tell("{}", torn_table(plan, *cost_of(config, make_network(model))));
             }
             if (speaks && plan.workers() > 1) {
               tell("{}, as planned ({}):\n{}", plan.strategy,
                    config.profile.empty() ? "costs counted, not measured" : "measured costs",
-                   workers_table(plan, predicted));
+                   workers_table(plan, expected.figures));
             }
+            if (around.live != nullptr) around.live->planned(plan, expected.prediction);
             return plan;
           },
-      .observer = progress,
-      .interrupt = guard.flag(),
+      .observer = observer,
+      .interrupt = around.guard.flag(),
       .mpi = mpi,
       .fit = config.fit_coarse ? fitting(config) : nullptr,
       .mode = modes_of(config),
@@ -183,13 +205,14 @@ void draw_schedule(const TrainResult& result, const std::string& file) {
 }
 
 /// What worker 0 does with the result.
-int present(const TrainResult& result, const std::vector<WorkerFigures>& predicted,
-            const Arguments& arguments, const InterruptGuard& guard) {
+int present(const TrainResult& result, const Expected& expected, const Arguments& arguments,
+            const InterruptGuard& guard) {
   write_trace(result);
+  write_run_report(result, expected.prediction, launched_by_mpi());
   if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
-  if (!arguments.on("--quiet") && !result.interrupted) print_workers(result, predicted);
+  if (!arguments.on("--quiet") && !result.interrupted) print_workers(result, expected.figures);
   if (arguments.on("--json")) {
-    fmt::print("{}\n", to_json(result, find_straggler(predicted, measured_of(result))));
+    fmt::print("{}\n", to_json(result, find_straggler(expected.figures, measured_of(result))));
   } else if (!result.interrupted) {
     print_summary(result);
   }
@@ -251,12 +274,21 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   settle_pieces(config);
   config.lr_scale = fmt::format("{}", lr_scale(config));  // a resumed run keeps it
   const InterruptGuard guard;
-  std::vector<WorkerFigures> predicted;
-  const TrainResult result = run_training(config, guard, arguments.on("--quiet"), mpi, predicted);
+  const std::unique_ptr<Live> live =
+      mpi == nullptr || mpi->rank() == 0 ? live_of(arguments, config, recipe(config)) : nullptr;
+  const Surroundings around{
+      .guard = guard, .mpi = mpi, .live = live.get(), .quiet = arguments.on("--quiet")};
+  Expected expected;
+  const TrainResult result = run_training(config, around, expected);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;
-  if (mpi == nullptr) return present(result, predicted, arguments, guard);
+  const auto show = [&] {
+    const int code = present(result, expected, arguments, guard);
+    if (live) live->ended(result);
+    return code;
+  };
+  if (mpi == nullptr) return show();
   try {
-    return present(result, predicted, arguments, guard);
+    return show();
   } catch (const std::exception& error) {  // the other processes have nothing to agree on any more
     tell("plait: {}\n", error.what());
     throw QuietExit{dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1};
@@ -275,6 +307,7 @@ Verb train_verb(MpiWorld* mpi) {
                      .value = "FILE.svg",
                      .help = "the last steps of every worker, drawn",
                      .group = "Other"});
+  for (Option& option : live_options()) options.push_back(std::move(option));
   options.push_back({.name = "--json",
                      .value = "",
                      .help = "one JSON object on stdout at the end",

@@ -6,7 +6,12 @@ namespace plait {
 
 const std::string* Arguments::find(std::string_view name) const {
   const auto found = values_.find(name);
-  return found == values_.end() ? nullptr : &found->second;
+  return found == values_.end() ? nullptr : &found->second.back();
+}
+
+std::vector<std::string> Arguments::all(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::vector<std::string>{} : found->second;
 }
 
 bool Arguments::on(std::string_view name) const {

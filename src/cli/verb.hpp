@@ -15,15 +15,19 @@ namespace plait {
 /// What a user typed, checked for known names only.
 class Arguments {
  public:
-  void set(std::string name, std::string value) { values_[std::move(name)] = std::move(value); }
+  void set(std::string name, std::vector<std::string> values) {
+    values_[std::move(name)] = std::move(values);
+  }
   /// Null when not typed. A switch has the value "true" or "false".
   const std::string* find(std::string_view name) const;
+  /// Of an argument that may be repeated.
+  std::vector<std::string> all(std::string_view name) const;
   bool on(std::string_view name) const;
   std::string text(std::string_view name, const std::string& otherwise) const;
   std::int64_t integer(const std::string& name, std::int64_t otherwise, Range range) const;
 
  private:
-  std::map<std::string, std::string, std::less<>> values_;
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;  ///< none is empty
 };
 
 struct Option {
@@ -33,6 +37,8 @@ struct Option {
   std::string standard{};  ///< the default, for the help
   std::string group = "Options";
   bool required = false;
+  bool repeated = false;        ///< of an argument by position: one or more
+  bool value_optional = false;  ///< the flag may stand alone; its value is "" then
 
   bool positional() const { return !name.starts_with('-'); }
   bool is_switch() const { return value.empty() && !positional(); }

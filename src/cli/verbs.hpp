@@ -11,6 +11,7 @@ namespace plait {
 /// `mpi`: null where workers are threads.
 Verb train_verb(MpiWorld* mpi);
 Verb plan_verb();
+Verb report_verb();
 Verb eval_verb();
 Verb export_verb();
 Verb import_verb();

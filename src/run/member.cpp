@@ -133,6 +133,8 @@ void Member::start() {
   prefetch_.emplace(stream_, PrefetchOptions{.epoch = static_cast<std::uint64_t>(progress_.epoch),
                                              .index = progress_.batch});
   if (is_zero()) parts_.job.observer.begin(headline());
+  parts_.control.barrier();  // the workers' traces count from one moment
+  worker_.begin_trace();
   epoch_watch_ = saved_watch_ = reported_ = Stopwatch();
 }
 

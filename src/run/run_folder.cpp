@@ -113,8 +113,7 @@ void RunFolder::open_metrics(std::int64_t after_step) {
   if (wants_tensorboard_) tensorboard_.emplace(path_ / "tensorboard", after_step);
 }
 
-void RunFolder::write(const EpochReport& report) {
-  if (!store_) return;
+std::string metrics_line(const EpochReport& report) {
   nlohmann::ordered_json line{{"step", report.step},
                               {"epoch", report.epoch},
                               {"train_loss", report.train_loss},
@@ -125,8 +124,13 @@ void RunFolder::write(const EpochReport& report) {
   if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
   if (!report.mode.empty()) line["mode"] = report.mode;
   for (const Residual& one : report.residuals) line["residuals"][one.name] = one.value;
+  return line.dump();
+}
+
+void RunFolder::write(const EpochReport& report) {
+  if (!store_) return;
   if (tensorboard_) tensorboard_->write(scalars_of(report), report.step);
-  metrics_ << line.dump() << std::endl;
+  metrics_ << metrics_line(report) << std::endl;
   if (!metrics_) fail("{}: cannot write; is the disk full?", (path_ / "metrics.jsonl").string());
 }
 

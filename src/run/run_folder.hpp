@@ -14,6 +14,9 @@
 
 namespace plait {
 
+/// A line of metrics.jsonl, without its end.
+std::string metrics_line(const EpochReport& report);
+
 class RunFolder {
  public:
   /// `run_dir` as in TrainConfig; a new numbered folder below runs/ where it is empty. An existing

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "data/batch.hpp"
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
@@ -101,6 +102,8 @@ class Worker {
   ExchangeTimes exchange_times() const;
   /// Payload sent to other workers.
   Traffic traffic() const;
+  /// Events count from now on.
+  void begin_trace() { trace_begin_ = now_seconds(); }
 
  private:
   /// One task of the program with everything that does not depend on the minibatch.

@@ -53,7 +53,7 @@ class BadInput : public ::testing::Test {
 TEST_F(BadInput, Words) {
   expect_refused({},
                  "no verb after 'plait'; there are: train, plan, profile, partition, prune, eval, "
-                 "export, import, infer, data, models");
+                 "report, export, import, infer, data, models");
   expect_refused({"trian"}, "unknown verb 'trian' (did you mean 'train'?)");
   expect_refused({"data"}, "no verb after 'plait data'; there are: list, fetch, show");
   expect_refused({"--vresion"}, "did you mean '--version'?");

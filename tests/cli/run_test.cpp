@@ -234,7 +234,8 @@ TEST_F(Run, VerbsThatOnlyShow) {
   };
   shows({"--version"}, "plait 0.");
   shows({"--help"}, "Usage: plait VERB");
-  for (const char* verb : {"train", "plan", "profile", "eval", "export", "data", "models"}) {
+  for (const char* verb :
+       {"train", "plan", "profile", "eval", "report", "export", "data", "models"}) {
     shows({verb, "--help"}, "Examples:\n  plait " + std::string(verb));
   }
   shows({"data", "fetch", "--help"}, "Usage: plait data fetch NAME");

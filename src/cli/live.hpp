@@ -1,0 +1,96 @@
+// plait train --live: the report page of a run while it goes on, from a server of our own.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/clock.hpp"
+#include "cli/verb.hpp"
+#include "report/http_server.hpp"
+#include "report/page.hpp"
+#include "report/record.hpp"
+#include "run/train.hpp"
+
+namespace plait {
+
+struct LiveOptions {
+  std::string address = "127.0.0.1";
+  int port = 0;
+};
+
+/// Hears what a run says and keeps it for the page. The run only ever waits for a few numbers to be
+/// copied.
+class Live : public TrainObserver {
+ public:
+  /// UserError where the port is taken.
+  Live(const TrainConfig& config, const std::string& config_text, const LiveOptions& options);
+
+  std::string url() const { return server_.url(); }
+  void planned(const Plan& plan, const Prediction& prediction);
+  /// The page of the finished run, from its folder where it has one. Returns when those who look on
+  /// have it, or soon.
+  void ended(const TrainResult& result);
+
+  void step(const StepReport& report) override;
+  void epoch(const EpochReport& report) override;
+
+ private:
+  std::optional<HttpAnswer> answer(const std::string& path);
+  nlohmann::ordered_json progress() const;
+
+  std::string name_;
+  nlohmann::ordered_json settings_;
+  std::string config_text_;
+  std::mutex mutex_;
+  std::condition_variable fetched_;
+  std::shared_ptr<const PageRun> run_;  ///< null before there is a plan
+  nlohmann::ordered_json epochs_ = nlohmann::ordered_json::array();
+  StepReport last_;
+  double seconds_per_image_ = 0;  ///< of the last steps
+  std::int64_t first_step_ = 0;
+  Stopwatch since_first_;
+  std::optional<Stopwatch> since_asked_;
+  bool ended_ = false;
+  bool told_end_ = false;  ///< somebody has fetched the data of the finished run
+  HttpServer server_;      ///< last: its thread uses the others
+};
+
+/// --live and --live-bind.
+std::vector<Option> live_options();
+/// Says where on stderr; null where --live was not given.
+std::unique_ptr<Live> live_of(const Arguments& arguments, const TrainConfig& config,
+                              const std::string& config_text);
+
+/// Tells everything to two.
+class TellBoth : public TrainObserver {
+ public:
+  TellBoth(TrainObserver& one, TrainObserver& other) : one_(one), other_(other) {}
+  void begin(const std::string& headline) override {
+    one_.begin(headline);
+    other_.begin(headline);
+  }
+  void step(const StepReport& report) override {
+    one_.step(report);
+    other_.step(report);
+  }
+  void epoch(const EpochReport& report) override {
+    one_.epoch(report);
+    other_.epoch(report);
+  }
+  void note(const std::string& line) override {
+    one_.note(line);
+    other_.note(line);
+  }
+  void fatal(const std::string& line) override {
+    one_.fatal(line);
+    other_.fatal(line);
+  }
+
+ private:
+  TrainObserver& one_;
+  TrainObserver& other_;
+};
+
+}  // namespace plait

@@ -1,0 +1,84 @@
+#include "cli/run_report.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/config_file.hpp"
+#include "cli/config_plan.hpp"
+#include "cli/json.hpp"
+#include "report/write_file.hpp"
+#include "run/cores.hpp"
+#include "simulate/simulate.hpp"
+
+namespace plait {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kStepsToLookAt = 12;
+
+/// "" where the system does not say.
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+RecordParts parts_of(const Plan& plan, const Prediction& prediction, bool mpi) {
+  RecordParts parts{.plan = plan, .prediction = prediction};
+  parts.machine = {.processor = processor_name(), .cores = usable_cores(), .mpi = mpi};
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    parts.tasks.push_back(tasks_text(plan, worker));
+  }
+  return parts;
+}
+
+}  // namespace
+
+Prediction prediction_of(const TrainConfig& config, const Network& network, const Plan& plan) {
+  const std::unique_ptr<CostModel> cost = cost_of(config, network);
+  Simulation played =
+      simulate(plan, *cost, {.minibatches = std::max(kStepsToLookAt, steady_minibatches(plan))});
+  return {.source = cost->source(),
+          .step_seconds = played.step_seconds,
+          .utilisation = played.utilisation,
+          .trace = std::move(played.trace)};
+}
+
+std::string record_of_plan(const Plan& plan, const Prediction& prediction, bool mpi) {
+  return record_json(parts_of(plan, prediction, mpi));
+}
+
+nlohmann::ordered_json settings_json(const TrainConfig& config) {
+  return {{"model", config.model},         {"data", config.data},
+          {"strategy", config.strategy},   {"workers", config.workers},
+          {"batch", config.batch},         {"microbatches", config.microbatches},
+          {"optimizer", config.optimizer}, {"lr", config.lr}};
+}
+
+PageRun page_run(const fs::path& folder) {
+  PageRun run{.files = read_run_files(folder)};
+  GivenConfig given;
+  parse_config(run.files.config, (folder / "config.toml").string(), given);
+  run.settings = settings_json(given.config);
+  const fs::path clean = folder.lexically_normal();
+  run.name = (clean.has_filename() ? clean : clean.parent_path()).string();
+  return run;
+}
+
+void write_run_report(const TrainResult& result, const Prediction& prediction, bool mpi) {
+  if (result.run_dir.empty()) return;
+  const fs::path folder = result.run_dir;
+  RecordParts parts = parts_of(result.plan, prediction, mpi);
+  parts.trace = &result.trace;
+  parts.result = to_json(result);
+  write_file((folder / "report.json").string(), record_json(parts));
+  write_file((folder / "report.html").string(),
+             page_html(script_json(page_data({page_run(folder)}))));
+}
+
+}  // namespace plait

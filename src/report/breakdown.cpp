@@ -1,0 +1,177 @@
+#include "report/breakdown.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "report/schedule_picture_bars.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr double kMuchLonger = 1.25;
+constexpr double kWorthSaying = 0.1;  // of a step
+
+struct Steps {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+  std::int64_t count() const { return std::max<std::int64_t>(0, last - first + 1); }
+  bool has(std::int64_t step) const { return step >= first && step <= last; }
+};
+
+/// Those that no worker has only in part. The oldest of a trace is whole: events are dropped by
+/// steps.
+Steps common_steps(const Trace& trace) {
+  Steps steps{0, -1};
+  bool any = false;
+  for (const WorkerTrace& worker : trace.workers) {
+    if (worker.events().empty()) continue;
+    const std::int64_t first = worker.events().front().step;
+    const std::int64_t last = worker.events().back().step;
+    steps.first = any ? std::max(steps.first, first) : first;
+    steps.last = any ? std::min(steps.last, last) : last;
+    any = true;
+  }
+  return steps;
+}
+
+double& place_of(WorkerSeconds& seconds, Shade shade) {
+  switch (shade) {
+    case Shade::forward: return seconds.forward;
+    case Shade::backward_data: return seconds.backward_data;
+    case Shade::backward_weights: return seconds.backward_weights;
+    case Shade::update: return seconds.update;
+    case Shade::communicate: return seconds.communication;
+    case Shade::wait: return seconds.waiting;
+    case Shade::loss:
+    case Shade::other: break;
+  }
+  return seconds.other;
+}
+
+class Counter {
+ public:
+  Counter(const Plan& plan, const Trace& trace) : plan_(plan), steps_(common_steps(trace)) {
+    const std::size_t workers = plan.programs.size();
+    found_.steps = steps_.count();
+    found_.workers.resize(workers);
+    found_.bytes.assign(workers, std::vector<double>(workers, 0.0));
+    for (std::size_t i = 0; i < trace.workers.size(); ++i) count(i, trace.workers[i]);
+  }
+
+  Breakdown take() {
+    for (auto& [name, times] : blocks_) {
+      (void)name;
+      found_.blocks.push_back(std::move(times));
+    }
+    return std::move(found_);
+  }
+
+ private:
+  double mean(double sum) const { return sum / static_cast<double>(steps_.count()); }
+
+  void count(std::size_t worker, const WorkerTrace& trace) {
+    WorkerSeconds& seconds = found_.workers[worker];
+    std::int64_t step = -1;
+    double step_begin = 0;
+    double step_end = 0;
+    const auto close = [&] {
+      if (step >= 0) seconds.span += mean(step_end - step_begin);
+    };
+    for (const Event& event : trace.events()) {
+      if (!steps_.has(event.step)) continue;
+      if (event.step != step) {
+        close();
+        step = event.step;
+        step_begin = event.begin;
+      }
+      step_end = event.end;
+      const Task& task = plan_.programs[worker].tasks.at(static_cast<std::size_t>(event.task));
+      const Shade shade = shade_of(task, event.activity);
+      place_of(seconds, shade) += mean(event.end - event.begin);
+      add_block(task, shade, mean(event.end - event.begin));
+      add_bytes(worker, task, mean(static_cast<double>(event.bytes)));
+    }
+    close();
+  }
+
+  void add_block(const Task& task, Shade shade, double seconds) {
+    if (task.block < 0) return;
+    if (shade != Shade::forward && shade != Shade::backward_data &&
+        shade != Shade::backward_weights) {
+      return;
+    }
+    const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(task.block)];
+    // A piece belongs to the block it was cut from, a repetition to the block it repeats.
+    const int home = block.whole >= 0 ? block.whole : plan_.network.home_of(task.block);
+    BlockTimes& times = blocks_[home];
+    if (times.name.empty()) {
+      times.name = block.whole >= 0 ? block.name.substr(0, block.name.find('@'))
+                                    : plan_.network.blocks[static_cast<std::size_t>(home)].name;
+    }
+    if (shade == Shade::forward) times.forward += seconds;
+    if (shade == Shade::backward_data) times.backward_data += seconds;
+    if (shade == Shade::backward_weights) times.backward_weights += seconds;
+  }
+
+  void add_bytes(std::size_t worker, const Task& task, double bytes) {
+    if (bytes <= 0) return;
+    std::vector<double>& row = found_.bytes[worker];
+    if (task.kind == TaskKind::send) {
+      row[static_cast<std::size_t>(task.peer)] += bytes;
+    } else if (is_reduce(task.kind)) {
+      const std::vector<int>& group = plan_.groups.at(static_cast<std::size_t>(task.group));
+      for (const int member : group) {
+        if (member == static_cast<int>(worker)) continue;
+        row[static_cast<std::size_t>(member)] += bytes / static_cast<double>(group.size() - 1);
+      }
+    }
+  }
+
+  const Plan& plan_;
+  Steps steps_;
+  Breakdown found_;
+  std::map<int, BlockTimes> blocks_;
+};
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double median_of_others(const std::vector<WorkerSeconds>& workers, std::size_t but) {
+  std::vector<double> others;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (i != but) others.push_back(workers[i].compute());
+  }
+  return median(std::move(others));
+}
+
+}  // namespace
+
+Breakdown break_down(const Plan& plan, const Trace& trace) {
+  if (common_steps(trace).count() == 0) return {};
+  return Counter(plan, trace).take();
+}
+
+std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdown& planned) {
+  const std::vector<WorkerSeconds>& workers = measured.workers;
+  if (workers.size() < 2) return std::nullopt;
+  const auto slowest = std::ranges::max_element(workers, {}, &WorkerSeconds::compute);
+  const auto at = static_cast<std::size_t>(slowest - workers.begin());
+  Straggler found{.worker = static_cast<int>(at),
+                  .compute = slowest->compute(),
+                  .others = median_of_others(workers, at)};
+  if (!(found.compute > kMuchLonger * found.others)) return std::nullopt;
+  const double step = std::ranges::max(workers, {}, &WorkerSeconds::span).span;
+  if (found.cost() < kWorthSaying * step) return std::nullopt;
+  if (planned.workers.size() == workers.size()) {
+    const double usual = median_of_others(planned.workers, at);
+    if (usual > 0) found.planned = planned.workers[at].compute() / usual;
+  }
+  return found;
+}
+
+}  // namespace plait

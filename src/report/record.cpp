@@ -1,0 +1,144 @@
+#include "report/record.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <set>
+
+#include "report/breakdown.hpp"
+#include "report/record_check.hpp"
+#include "report/timeline.hpp"
+
+namespace plait {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json blocks_json(const Plan& plan) {
+  Json blocks = Json::array();
+  const std::vector<int> late = staleness(plan);
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    const NetworkBlock& block = plan.network.blocks[i];
+    if (block.parameters == 0 || block.repeats >= 0) continue;
+    blocks.push_back({{"name", block.name}, {"staleness", late[i]}});
+  }
+  return blocks;
+}
+
+/// Words per sample that travel for a layer.
+struct Volume {
+  std::string name;
+  std::int64_t forward = 0;
+  std::int64_t backward = 0;
+};
+
+/// Of layers cut by rows. A neighbour's rows arrive in a tensor of their own, which one block
+/// reads: that is the layer they travel for.
+Json volumes_json(const Plan& plan) {
+  std::map<int, const NetworkBlock*> reader;
+  for (const NetworkBlock& block : plan.network.blocks) {
+    if (block.whole >= 0) reader[block.src] = &block;
+  }
+  std::map<int, Volume> volumes;
+  std::set<std::pair<int, Role>> counted;  // microbatches send the same rows again
+  for (const Program& program : plan.programs) {
+    for (const Task& task : program.tasks) {
+      const bool forward = task.kind == TaskKind::receive && task.role == Role::tensor;
+      const bool backward = task.kind == TaskKind::send && task.role == Role::diff;
+      if (task.list < 0 || !(forward || backward)) continue;
+      const auto found = reader.find(task.tensor);
+      if (found == reader.end() || !counted.insert({task.list, task.role}).second) continue;
+      const auto words =
+          static_cast<std::int64_t>(plan.row_lists.at(static_cast<std::size_t>(task.list)).size());
+      Volume& volume = volumes[found->second->whole];
+      volume.name = found->second->name.substr(0, found->second->name.find('@'));
+      (forward ? volume.forward : volume.backward) += words;
+    }
+  }
+  Json layers = Json::array();
+  for (const auto& [whole, volume] : volumes) {
+    (void)whole;
+    layers.push_back({{"name", volume.name},
+                      {"forward_words", volume.forward},
+                      {"backward_words", volume.backward}});
+  }
+  return layers;
+}
+
+Json breakdown_json(const Breakdown& found) {
+  if (found.steps == 0) return nullptr;
+  Json workers = Json::array();
+  for (const WorkerSeconds& one : found.workers) {
+    workers.push_back({{"forward", one.forward},
+                       {"backward_data", one.backward_data},
+                       {"backward_weights", one.backward_weights},
+                       {"update", one.update},
+                       {"other", one.other},
+                       {"communication", one.communication},
+                       {"waiting", one.waiting},
+                       {"span", one.span}});
+  }
+  Json blocks = Json::array();
+  for (const BlockTimes& one : found.blocks) {
+    blocks.push_back({{"name", one.name},
+                      {"forward", one.forward},
+                      {"backward_data", one.backward_data},
+                      {"backward_weights", one.backward_weights}});
+  }
+  return {{"steps", found.steps},
+          {"workers", std::move(workers)},
+          {"blocks", std::move(blocks)},
+          {"bytes", found.bytes}};
+}
+
+Json straggler_json(const std::optional<Straggler>& found) {
+  if (!found) return nullptr;
+  return {{"worker", found->worker},
+          {"compute", found->compute},
+          {"others", found->others},
+          {"cost", found->cost()},
+          {"planned", found->planned ? Json(*found->planned) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::string record_json(const RecordParts& parts) {
+  const Plan& plan = parts.plan;
+  const Breakdown predicted = break_down(plan, parts.prediction.trace);
+  const Breakdown measured = parts.trace == nullptr ? Breakdown{} : break_down(plan, *parts.trace);
+  const Json record{
+      {"format", kRecordFormat},
+      {"result", parts.result.empty() ? Json(nullptr) : Json::parse(parts.result)},
+      {"machine",
+       {{"processor", parts.machine.processor},
+        {"cores", parts.machine.cores},
+        {"nodes", plan.machine.nodes},
+        {"workers_per_node", plan.machine.workers_per_node},
+        {"mpi", parts.machine.mpi}}},
+      {"plan",
+       {{"strategy", plan.strategy},
+        {"workers", plan.workers()},
+        {"batch", plan.batch},
+        {"microbatches", plan.microbatches},
+        {"depth", plan.depth()},
+        {"old_weights", name_of(plan.old_weights)},
+        {"blocks", blocks_json(plan)},
+        {"volumes", volumes_json(plan)},
+        {"modes", plan.modes},
+        {"tasks", parts.tasks}}},
+      {"predicted",
+       {{"source", parts.prediction.source},
+        {"step_seconds", parts.prediction.step_seconds},
+        {"utilisation", parts.prediction.utilisation},
+        {"timeline", timeline_json(plan, parts.prediction.trace)},
+        {"breakdown", breakdown_json(predicted)}}},
+      {"measured", parts.trace == nullptr
+                       ? Json(nullptr)
+                       : Json{{"timeline", timeline_json(plan, *parts.trace)},
+                              {"breakdown", breakdown_json(measured)},
+                              {"straggler", straggler_json(find_straggler(measured, predicted))}}}};
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace plait

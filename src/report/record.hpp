@@ -1,0 +1,39 @@
+// The record of a run: what the report page shows beside config.toml and metrics.jsonl. Kept in the
+// run folder as report.json, so that a page can be made again, alone or beside other runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "trace/trace.hpp"
+
+namespace plait {
+
+/// What the simulator expected of the plan.
+struct Prediction {
+  std::string source{};  ///< of the costs: "analytic", "profile vgg16.json"
+  double step_seconds = 0;
+  double utilisation = 0;
+  Trace trace{};
+};
+
+struct MachineFacts {
+  std::string processor{};
+  int cores = 0;
+  bool mpi = false;
+};
+
+struct RecordParts {
+  const Plan& plan;
+  const Prediction& prediction;
+  const Trace* trace = nullptr;  ///< as it was; null while the run goes on
+  std::string result{};          ///< the JSON object of `plait train --json`; "" while it goes on
+  MachineFacts machine{};
+  std::vector<std::string> tasks{};  ///< in words, per worker
+};
+
+/// One JSON object; check_record takes it.
+std::string record_json(const RecordParts& parts);
+
+}  // namespace plait

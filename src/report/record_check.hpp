@@ -1,0 +1,15 @@
+// Whether a report.json, which anybody may have changed, is fit to be drawn.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace plait {
+
+constexpr int kRecordFormat = 1;
+
+/// UserError that begins with `file`, says what is wrong and what to do.
+void check_record(const nlohmann::ordered_json& record, const std::string& file);
+
+}  // namespace plait

@@ -1,0 +1,117 @@
+// Where time and bytes went, of a trace whose every number is known.
+#include "report/breakdown.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/report_testing.hpp"
+
+namespace plait {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+constexpr double kTiny = 1e-9;
+
+TEST(Breakdown, SharesTheStepsOfEveryWorker) {
+  const Breakdown found = break_down(two_workers(), two_workers_trace(5));
+  EXPECT_EQ(found.steps, 5);
+  ASSERT_THAT(found.workers, SizeIs(2));
+  const WorkerSeconds& zero = found.workers[0];
+  EXPECT_NEAR(zero.forward, 2e-3, kTiny);
+  EXPECT_NEAR(zero.update, 1e-3, kTiny);
+  EXPECT_NEAR(zero.communication, 1.5e-3, kTiny);
+  EXPECT_NEAR(zero.waiting, 0, kTiny);
+  EXPECT_NEAR(zero.span, 5e-3, kTiny);
+  const WorkerSeconds& one = found.workers[1];
+  EXPECT_NEAR(one.waiting, 2e-3, kTiny);
+  EXPECT_NEAR(one.compute(), 7e-3, kTiny);
+  EXPECT_NEAR(one.span, 9e-3, kTiny);
+}
+
+TEST(Breakdown, OfABlockIsOfItsThreeTasks) {
+  const Breakdown found = break_down(two_workers(), two_workers_trace(2));
+  ASSERT_THAT(found.blocks, SizeIs(2));
+  EXPECT_EQ(found.blocks[0].name, "conv1");
+  EXPECT_NEAR(found.blocks[0].forward, 2e-3, kTiny);
+  EXPECT_NEAR(found.blocks[0].backward_weights, 0, kTiny);
+  EXPECT_EQ(found.blocks[1].name, "fc");
+  EXPECT_NEAR(found.blocks[1].backward_data, 2e-3, kTiny);
+  EXPECT_NEAR(found.blocks[1].backward_weights, 2e-3, kTiny);
+}
+
+TEST(Breakdown, CountsTheBytesOfAStepFromWorkerToWorker) {
+  const Breakdown found = break_down(two_workers(), two_workers_trace(3));
+  EXPECT_THAT(found.bytes[0], ElementsAre(0, DoubleNear(128 + 64, kTiny)));
+  EXPECT_THAT(found.bytes[1], ElementsAre(0, 0));
+}
+
+TEST(Breakdown, LeavesOutStepsThatOneWorkerHasNot) {
+  Trace trace = two_workers_trace(3);
+  trace.workers[1].add({.task = 1, .minibatch = 3, .step = 3, .begin = 2, .end = 3});
+  const Breakdown found = break_down(two_workers(), trace);
+  EXPECT_EQ(found.steps, 3);
+  EXPECT_NEAR(found.workers[1].span, 9e-3, kTiny);
+}
+
+TEST(Breakdown, OfNothingIsEmpty) {
+  Trace nothing;
+  nothing.workers.resize(2);
+  EXPECT_EQ(break_down(two_workers(), nothing).steps, 0);
+  EXPECT_THAT(break_down(two_workers(), nothing).workers, SizeIs(0));
+}
+
+TEST(Breakdown, PutsPiecesAndRepetitionsToTheirBlock) {
+  Plan plan = two_workers();
+  plan.network.blocks.push_back({.name = "conv1@1<0", .src = 0, .dst = 1, .whole = 7});
+  plan.network.blocks.push_back({.name = "fc again", .src = 1, .dst = 2, .repeats = 1});
+  plan.programs[1].tasks.push_back({.kind = TaskKind::forward, .block = 2});
+  plan.programs[1].tasks.push_back({.kind = TaskKind::forward, .block = 3});
+  Trace trace = two_workers_trace(1);
+  trace.workers[1].add({.task = 5, .begin = 1.010, .end = 1.011});
+  trace.workers[1].add({.task = 6, .begin = 1.011, .end = 1.012});
+  const Breakdown found = break_down(plan, trace);
+  ASSERT_THAT(found.blocks, SizeIs(3));
+  EXPECT_NEAR(found.blocks[1].forward, 3e-3, kTiny);  // fc, twice
+  EXPECT_EQ(found.blocks[2].name, "conv1");
+}
+
+Breakdown computing(const std::vector<double>& seconds) {
+  Breakdown found{.steps = 1};
+  for (const double one : seconds) found.workers.push_back({.forward = one});
+  return found;
+}
+
+TEST(Straggler, IsNamedWithItsCost) {
+  const auto found = find_straggler(computing({1, 1.1, 2.5, 0.9}), computing({1, 1, 1, 1}));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->worker, 2);
+  EXPECT_DOUBLE_EQ(found->compute, 2.5);
+  EXPECT_DOUBLE_EQ(found->others, 1);
+  EXPECT_DOUBLE_EQ(found->cost(), 1.5);
+  EXPECT_DOUBLE_EQ(found->planned.value(), 1);
+}
+
+TEST(Straggler, OfThePlansOwnMakingIsToldFromASlowWorker) {
+  const auto found = find_straggler(computing({4, 2}), computing({30, 10}));
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->planned.value(), 3);
+}
+
+TEST(Straggler, IsNobodyWhereOtherThingsTakeTheTime) {
+  Breakdown found = computing({1, 2});
+  EXPECT_TRUE(find_straggler(found, {}));
+  found.workers[0].span = 20;
+  EXPECT_FALSE(find_straggler(found, {}));
+}
+
+TEST(Straggler, IsNobodyWhoIsALittleSlower) {
+  EXPECT_FALSE(find_straggler(computing({1, 1.2}), {}));
+  EXPECT_FALSE(find_straggler(computing({1}), {}));
+  EXPECT_FALSE(find_straggler({}, {}));
+}
+
+}  // namespace
+}  // namespace plait
