@@ -267,6 +267,7 @@ class ReportPage(unittest.TestCase):
         self.plait("report", "bare")
         page = self.open("bare", "report.html")
         self.assertEqual(page.evaluate("[...document.querySelectorAll('section')].map(s => s.id)"), ["configuration"])
+        self.assertIn("not come to its end", self.text(page, "#unfinished"))
 
     def test_a_running_run_can_be_watched(self):
         words = [word for word in SMALL if word != "--quiet"]

@@ -30,21 +30,25 @@ const lineChart = (series, options) => {
   let [firstX, lastX] = extremes(series, 0);
   if (firstX === lastX) { firstX -= 0.5; lastX += 0.5; }
   let [low, high] = extremes(series, 1);
+  let marks = [];
   if (log) {
     low = 10 ** Math.floor(Math.log10(low));
     high = 10 ** Math.ceil(Math.log10(high) + 1e-9);
+    marks = powersOfTen(low, high);
   } else {
     if (options.zero) low = Math.min(0, low);
     if (low === high) high = low + (low === 0 ? 1 : Math.abs(low) * 0.1);
-    const marks = ticks(low, high, 5);
-    const step = marks.length > 1 ? marks[1] - marks[0] : high - low;
+    const step = niceStep(low, high, 5);
     low = Math.floor(low / step + 1e-9) * step;
     high = Math.ceil(high / step - 1e-9) * step;
-    if (options.top !== undefined) high = Math.min(high, options.top);
+    for (let i = 0; low + i * step <= high + step * 1e-6; ++i) marks.push(low + i * step);
+    if (options.top !== undefined) {
+      high = Math.min(high, options.top);
+      marks = marks.filter((value) => value <= high + step * 1e-6);
+    }
   }
   const x = scale(firstX, lastX, size.left, size.width - size.right, false);
   const y = scale(low, high, size.height - size.bottom, size.top, log);
-  const marks = log ? powersOfTen(low, high) : ticks(low, high, 5);
   const epochs = ticks(firstX, lastX, 8).filter((value) => Number.isInteger(value));
   const cross = svg("line", {class: "cross", y1: size.top, y2: size.height - size.bottom, visibility: "hidden"});
   const picture = svg("svg", {

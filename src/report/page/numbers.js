@@ -32,12 +32,16 @@ const bytes = (value) => {
 };
 const plural = (count, word) => `${commas(count)} ${word}${count === 1 ? "" : "s"}`;
 
-// Round numbers from `low` to `high`, about `count` of them.
-const ticks = (low, high, count) => {
+// A round number of which about `count` fit between `low` and `high`.
+const niceStep = (low, high, count) => {
   const rough = (high - low) / count;
-  if (!(rough > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
+  return [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
+};
+// The multiples of it from `low` to `high`.
+const ticks = (low, high, count) => {
+  if (!(high > low)) return [low];
+  const step = niceStep(low, high, count);
   const list = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(i * step);
   return list;
