@@ -161,7 +161,7 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .fit = config.fit_coarse ? fitting(config) : nullptr,
       .mode = modes_of(config),
       .read_weights =
-          [told = quiet](const std::string& file, const ModelSpec& model) mutable {
+          [told = around.quiet](const std::string& file, const ModelSpec& model) mutable {
             WeightsFile read = read_weights(file, model);
             if (!told && !read.note.empty()) tell("{}\n", read.note);
             told = true;  // it is read twice: to be checked, and to be taken
