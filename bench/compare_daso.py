@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from daso_accuracy import accuracy
+from daso_link import CONTESTANTS
 from daso_simulated import simulated
 from daso_steps import steps
 from workers import ROOT, load_before, write_results
@@ -31,9 +32,12 @@ def parse():
     group = parser.add_argument_group("steps")
     group.add_argument("--rounds", type=int, default=3)
     group = parser.add_argument_group("accuracy")
+    group.add_argument("--who", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS), metavar="NAME",
+                       help=f"of: {'; '.join(CONTESTANTS)}; data_parallel is what all are compared with")
     group.add_argument("--epochs", type=int, default=5)
     group.add_argument("--lr", default="0.02")
-    group.add_argument("--target", type=float, default=45, help="test accuracy in %% to be reached (45)")
+    group.add_argument("--targets", nargs="+", type=float, default=[45, 50, 55],
+                       help="test accuracies in %% to be reached (45 50 55)")
     group.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3],
                        help="the first on the link; the others on threads, which give the same bits sooner")
     group = parser.add_argument_group("simulated")

@@ -59,7 +59,7 @@ def steps(options):
             for _ in range(options.rounds):
                 # Two profiles at once: both cores are busy then as well.
                 take = [str(options.build / "plait"), "profile", "--model", options.model, "--batch",
-                        str(options.batch // 2), "--threads", "1", "--quiet", "--json", "--out"]
+                        str(options.batch // 2), "--threads", "1", "--json", "--out"]
                 other = subprocess.Popen(take + [str(Path(folder) / "other.json")], stdout=subprocess.DEVNULL)
                 subprocess.run(take + [str(profile)], check=True, stdout=subprocess.DEVNULL)
                 other.wait()

@@ -33,8 +33,8 @@ milliseconds() { date +%s%3N; }
 host_interfaces() { ip -o link | cut -d: -f2 | sort; }
 processes() { grep -lzs "^PLAIT_CLUSTER_RUN=plait-$name-run-" /proc/[0-9]*/environ; }
 
-train=("$plait" train --model lenet --data glyphs --threads 1 --train-limit 600
-       --test-limit 64 --json --quiet --run-dir none)
+kept=("$plait" train --model lenet --data glyphs --threads 1 --train-limit 600 --test-limit 64 --json --quiet)
+train=("${kept[@]}" --run-dir none)
 synchronous=(--strategy data_parallel)
 cycling=(--strategy daso --warmup-epochs 0 --cooldown-epochs 0 --exchange-every 2)
 
@@ -44,7 +44,7 @@ field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 rank() {
   local process
   for _ in $(seq 200); do
-    for process in $(ip netns pids "plait-$name-1"); do
+    for process in $(ip netns pids "plait-$name-0") $(ip netns pids "plait-$name-1"); do
       grep -qzs "^OMPI_COMM_WORLD_RANK=$1\$" "/proc/$process/environ" || continue
       [ "$(readlink "/proc/$process/exe")" = "$plait" ] && echo "$process" && return
     done
@@ -99,6 +99,53 @@ death() {
   grep -qE "$3" err || fail "nobody said '$3': $(cat err)"
 }
 
+# Twenty times a random rank dies at a random moment, most of them with weights under way; each life goes on where
+# the last checkpoint was, and the end has the bits of a run that nobody killed.
+twenty_deaths() {
+  local life job victim begin took slowest=0 flags=("${cycling[@]}" --epochs 30 --checkpoint-every 3)
+  local whole
+  whole=$("${train[@]}" "${flags[@]}" --nodes 2 --workers-per-node 1 | field weights_hash)
+  for life in $(seq 20); do
+    on_cluster 1 -- "${kept[@]}" "${flags[@]}" --run-dir killed $([ -d killed ] && echo --resume) >out 2>err &
+    job=$!
+    victim=$(rank $((RANDOM % 2)))
+    sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+    begin=$(milliseconds)
+    kill -9 "${victim:?no rank}" 2>/dev/null
+    wait $job
+    took=$(($(milliseconds) - begin))
+    [ $took -gt $slowest ] && slowest=$took
+    ls killed/checkpoints >/dev/null 2>&1 || rm -rf killed
+  done
+  echo "20 deaths, each ended the job, the slowest after $slowest ms; then on threads to the end"
+  [ $slowest -le 10000 ] || fail "$slowest ms from a death to the end"
+  [ -d killed/checkpoints ] || fail "no life left a checkpoint"
+  "${kept[@]}" "${flags[@]}" --nodes 2 --workers-per-node 1 --run-dir killed --resume >out 2>err ||
+    fail "cannot go on: $(cat err)"
+  [ "$(field weights_hash <out)" = "${whole:-none}" ] || fail "other bits after 20 deaths: $(cat out)"
+}
+
+# A worker that has a tenth of a core is named, and the run ends as always.
+straggler_is_named() {
+  local job victim
+  on_cluster 1 -- "${train[@]}" "${cycling[@]}" --batch 200 --epochs 4 >out 2>err &
+  job=$!
+  victim=$(rank 1)
+  while kill -STOP "$victim" 2>/dev/null; do
+    sleep 0.09
+    kill -CONT "$victim" 2>/dev/null
+    sleep 0.01
+  done
+  wait $job || fail "a slow worker and exit code $?: $(cat err)"
+  echo "straggler: $(grep -o '"straggler":[^}]*}' out)"
+  grep -q '"straggler":{"worker":1' out || fail "worker 1 is slow and nobody says so: $(cat out)"
+}
+
+nan_ends_the_job() {
+  expect_code 2 on_cluster 1 -- "${train[@]}" "${cycling[@]}" --lr 1e30 --epochs 50
+  grep -q "on worker [01]; block" err || fail "a NaN, and no worker is named: $(cat err)"
+}
+
 # signal NAME CODE
 signal() {
   local job code
@@ -134,6 +181,9 @@ same_bits 2 "${cycling[@]}"
 death 1 1 "rank 1 with PID [0-9]+ on node plait-$name-1 exited on signal 9" "${synchronous[@]}"
 death 2 3 "^plait: worker 3 died in " "${synchronous[@]}"
 death 2 3 "^plait: worker 3 died in " "${cycling[@]}"
+twenty_deaths
+straggler_is_named
+nan_ends_the_job
 signal TERM 143
 nothing_is_left
 [ $failures -eq 0 ] && echo "all is well"

@@ -62,6 +62,31 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
   return plan;
 }
 
+std::vector<Task> with_early_updates(const Network& network, std::vector<Task> tasks) {
+  const auto comes_first = [](const Task& task) {
+    return is_reduce(task.kind) || task.kind == TaskKind::clip;
+  };
+  if (std::ranges::any_of(tasks, comes_first)) return tasks;
+  std::vector<int> last(network.blocks.size(), -1);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TaskKind kind = tasks[i].kind;
+    if (kind != TaskKind::backward_data && kind != TaskKind::backward_weights) continue;
+    last[static_cast<std::size_t>(network.home_of(tasks[i].block))] = static_cast<int>(i);
+  }
+  std::vector<std::vector<Task>> behind(tasks.size());
+  for (const Task& task : tasks) {
+    if (task.kind != TaskKind::update) continue;
+    const int position = last[static_cast<std::size_t>(task.block)];
+    behind[static_cast<std::size_t>(position)].push_back(task);
+  }
+  std::vector<Task> early;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].kind != TaskKind::update) early.push_back(tasks[i]);
+    early.insert(early.end(), behind[i].begin(), behind[i].end());
+  }
+  return early;
+}
+
 namespace {
 
 bool has(const Program& program, TaskKind kind, int block) {

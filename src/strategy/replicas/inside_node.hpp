@@ -10,6 +10,11 @@ namespace plait {
 /// UserError where it cannot be used there: weights that are read late, or sent inside the node.
 Plan inner_plan(const std::string& name, const PlanRequest& request);
 
+/// Every update right behind the last backward task of its block, so that its weights can be on
+/// their way while others are computed; the bits stay. Not where gradients are summed or clipped
+/// first.
+std::vector<Task> with_early_updates(const Network& network, std::vector<Task> tasks);
+
 /// Blocks whose weights and running statistics the same workers of a node hold, equal ones.
 struct Held {
   std::vector<int> places;  ///< in the node

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "strategy/reductions.hpp"
 #include "strategy/replicas/inside_node.hpp"
 
 namespace plait {
@@ -39,6 +40,9 @@ class Writer {
     plan_.strategy = name;
     plan_.machine = request.machine;
     plan_.batch = request.batch;
+    for (const Program& program : inner_.programs) {
+      nodes_programs_.push_back(with_early_updates(inner_.network, program.tasks));
+    }
     for (const ExchangeMode& mode : modes_) {
       plan_.modes.push_back(mode.name());
       longest_ = std::max(longest_, mode.wait);
@@ -92,11 +96,19 @@ class Writer {
     std::vector<int> part;
     int gather = -1;
   };
+  /// Where one holds it and all wait for it, an exchange goes in buckets, each on its way as soon
+  /// as its blocks are updated.
+  struct Stream {
+    int mode = 0;
+    int first = 0;  ///< bucket
+    int last = 0;
+  };
   /// All exchanges of what some workers of every node hold.
   struct Exchanges {
     std::vector<int> places;
-    std::vector<int> groups;  ///< of the holders, by node; empty where there is one
-    std::vector<Parts> modes;
+    std::vector<int> groups;   ///< of the holders, by node; empty where there is one
+    std::vector<Parts> modes;  ///< without parts where it is a stream
+    std::vector<Stream> streams;
     std::vector<Parts> averages;
     int outer = -1;  ///< bucket
     std::size_t index_of(int place) const {
@@ -121,8 +133,13 @@ class Writer {
                         .steps = mode.wait,
                         .rate = exchange.outer_rate,
                         .momentum = exchange.outer_momentum};
-      all.modes.push_back(
-          add_parts(held, {.payload = Payload::weights, .merge = merge, .half = exchange.half}));
+      const Bucket like{.payload = Payload::weights, .merge = merge, .half = exchange.half};
+      if (mode.wait == 0 && !shared) {
+        all.streams.push_back(add_stream(held, like, static_cast<int>(all.modes.size())));
+        all.modes.emplace_back();
+      } else {
+        all.modes.push_back(add_parts(held, like));
+      }
     }
     all.averages.push_back(add_parts(held, {.payload = Payload::weights}));
     if (request_.optimizer_states > 0) {
@@ -146,6 +163,27 @@ class Writer {
           {.payload = like.payload, .blocks = held.blocks, .merge = {.kind = MergeKind::gather}});
     }
     return parts;
+  }
+
+  Stream add_stream(const Held& held, const Bucket& like, int mode) {
+    std::vector<int> updated;
+    for (const Task& task : nodes_programs_[static_cast<std::size_t>(held.places.front())]) {
+      if (task.kind == TaskKind::update) updated.push_back(task.block);
+    }
+    Stream stream{.mode = mode, .first = static_cast<int>(plan_.buckets.size())};
+    for (const Bucket& bucket :
+         gradient_buckets(plan_.network, updated, request_.bucket_bytes, like.half ? 2 : 4)) {
+      Bucket weights = like;
+      weights.blocks = bucket.blocks;
+      add(std::move(weights));
+    }
+    stream.last = static_cast<int>(plan_.buckets.size());
+    for (const int block : held.blocks) {  // running statistics of blocks that nobody updates
+      if (std::ranges::find(updated, block) != updated.end()) continue;
+      std::vector<int>& blocks = plan_.buckets.back().blocks;
+      blocks.insert(blocks.begin(), block);
+    }
+    return stream;
   }
 
   static Task move(TaskKind kind, int group, int bucket, const Task& like) {
@@ -182,8 +220,23 @@ class Writer {
   }
 
   Program program_of(int node, int place) const {
-    const std::vector<Task>& inner = inner_.programs[static_cast<std::size_t>(place)].tasks;
+    const std::vector<Task>& inner = nodes_programs_[static_cast<std::size_t>(place)];
     Program program{.averages = part_of(node, nodes_)};
+    std::vector<Task> moves;
+    std::vector<std::pair<OverlappedReductions, Task>> streams;
+    for_exchanges(place, [&](const Exchanges& all, std::size_t) {
+      for (const Stream& one : all.streams) {
+        streams.emplace_back(
+            OverlappedReductions(plan_, {across(place), one.first, one.last}, false, moves),
+            when(one.mode, modes_[static_cast<std::size_t>(one.mode)], 0));
+      }
+    });
+    const auto append_moves = [&](const Task& like) {
+      for (const Task& task : moves) {
+        program.tasks.push_back(move(task.kind, task.group, task.bucket, like));
+      }
+      moves.clear();
+    };
     std::size_t middle = 0;
     for (std::size_t i = 0; i < inner.size(); ++i) {
       if (inner[i].kind == TaskKind::forward || inner[i].kind == TaskKind::loss) middle = i + 1;
@@ -191,6 +244,15 @@ class Writer {
     for (std::size_t i = 0; i < inner.size(); ++i) {
       if (i == middle) sums_under_way(place, program.tasks);
       program.tasks.push_back(in_node(node, inner[i]));
+      if (inner[i].kind != TaskKind::update) continue;
+      for (auto& [reductions, like] : streams) {
+        reductions.gradient_ready(inner[i].block);
+        append_moves(like);
+      }
+    }
+    for (auto& [reductions, like] : streams) {
+      reductions.drain();
+      append_moves(like);
     }
     exchanges(node, place, program.tasks);
     averages(node, place, program.tasks);
@@ -225,6 +287,7 @@ class Writer {
       const Task now = when(static_cast<int>(m), mode, 0);
       const Task then = when(static_cast<int>(m), mode, mode.wait);
       for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
+        if (all.modes[m].part.empty()) return;  // a stream
         const int bucket = all.modes[m].part[index];
         if (mode.wait == 0) {
           triple(group, bucket, now, tasks);
@@ -261,6 +324,7 @@ class Writer {
   Plan plan_;
   int nodes_;
   int places_;
+  std::vector<std::vector<Task>> nodes_programs_;  ///< by place
   int first_across_ = 0;
   int longest_ = 0;  ///< wait
   std::vector<Exchanges> exchanges_;
