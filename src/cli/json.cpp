@@ -35,7 +35,10 @@ std::string to_json(const TrainResult& result, const std::optional<Straggler>& s
   }
   Json slow = nullptr;
   if (straggler) {
-    slow = {{"worker", straggler->worker}, {"times", straggler->times}, {"cost", straggler->cost}};
+    slow = {{"worker", straggler->worker},
+            {"compute", straggler->compute},
+            {"others", straggler->others},
+            {"cost", straggler->cost()}};
   }
   return dump({{"model", result.model},
                {"strategy", result.strategy},

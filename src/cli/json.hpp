@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/straggler.hpp"
+#include "report/breakdown.hpp"
 #include "run/evaluate.hpp"
 #include "run/train.hpp"
 

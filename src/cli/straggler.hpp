@@ -1,23 +1,17 @@
-// The worker that holds the others up: it computes much longer than its share of the work says.
+// The worker that held the others up in a run, as text.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "cli/workers_table.hpp"
+#include "report/breakdown.hpp"
+#include "report/record.hpp"
+#include "run/train.hpp"
 
 namespace plait {
 
-struct Straggler {
-  int worker = 0;
-  double times = 1;  ///< as long as the others for the same work
-  double cost = 0;   ///< share of the run's time that it alone has cost
-};
-
-/// `predicted` and `measured` busy shares of each worker. Nobody below twice the others.
-std::optional<Straggler> find_straggler(const std::vector<WorkerFigures>& predicted,
-                                        const std::vector<WorkerFigures>& measured);
+/// Of the steps that the run's trace has kept. Not one to whom the plan gives that much more work.
+std::optional<Straggler> straggler_of(const TrainResult& result, const Prediction& prediction);
 
 /// "worker 3 is the straggler: ..."
 std::string straggler_text(const Straggler& straggler);

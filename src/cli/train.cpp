@@ -72,21 +72,13 @@ void print_interrupted(const TrainResult& result) {
   }
 }
 
-std::vector<WorkerFigures> measured_of(const TrainResult& result) {
+void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& predicted) {
+  if (result.workers < 2) return;
   std::vector<WorkerFigures> measured;
   for (std::size_t i = 0; i < result.shares.size(); ++i) {
     measured.push_back({.busy = result.shares[i].busy, .memory = result.memory[i]});
   }
-  return measured;
-}
-
-void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& predicted) {
-  if (result.workers < 2) return;
-  const std::vector<WorkerFigures> measured = measured_of(result);
   tell("{}, as it was:\n{}", result.strategy, workers_table(result.plan, predicted, measured));
-  if (const auto straggler = find_straggler(predicted, measured)) {
-    tell("{}\n", straggler_text(*straggler));
-  }
   if (result.exchanges > 0 && result.exchange_seconds > 0) {
     const auto count = static_cast<double>(result.exchanges);
     tell(
@@ -210,9 +202,13 @@ int present(const TrainResult& result, const Expected& expected, const Arguments
   write_trace(result);
   write_run_report(result, expected.prediction, launched_by_mpi());
   if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
-  if (!arguments.on("--quiet") && !result.interrupted) print_workers(result, expected.figures);
+  const std::optional<Straggler> straggler = straggler_of(result, expected.prediction);
+  if (!arguments.on("--quiet") && !result.interrupted) {
+    print_workers(result, expected.figures);
+    if (straggler) tell("{}\n", straggler_text(*straggler));
+  }
   if (arguments.on("--json")) {
-    fmt::print("{}\n", to_json(result, find_straggler(expected.figures, measured_of(result))));
+    fmt::print("{}\n", to_json(result, straggler));
   } else if (!result.interrupted) {
     print_summary(result);
   }
