@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "cli/plan_advice.hpp"
 #include "cli/plan_subject.hpp"
 #include "cli/row_partitioner.hpp"
 #include "cli/terminal.hpp"
@@ -43,15 +44,6 @@ ExchangeRequest exchange_of(const Arguments& arguments) {
                           arguments.text("--merge", "corrected"),
                           arguments.text("--exchange-wire", "fp32"));
 }
-
-/// One line of the answer.
-struct Outcome {
-  Plan plan;
-  Simulation simulation;
-  std::int64_t peak_memory = 0;
-  int staleness = 0;
-  double speedup = 1;
-};
 
 class Comparison {
  public:
@@ -115,7 +107,12 @@ class Comparison {
   std::string text() const {
     std::vector<Row> rows{{"strategy", "workers", "step ms", "speedup", "busy", "bubble",
                            "sent per step", "memory each", "staleness"}};
-    for (const Outcome& one : outcomes_) {
+    std::vector<const Outcome*> best_first;
+    for (const Outcome& one : outcomes_) best_first.push_back(&one);
+    std::ranges::stable_sort(best_first, {},
+                             [](const Outcome* one) { return one->simulation.step_seconds; });
+    for (const Outcome* each : best_first) {
+      const Outcome& one = *each;
       const int nodes = one.plan.machine.nodes;
       rows.push_back({one.plan.strategy,
                       nodes > 1 ? fmt::format("{} x {}", nodes, one.plan.machine.workers_per_node)
@@ -130,6 +127,9 @@ class Comparison {
     std::string text =
         fmt::format("{}, batch {}, costs: {}; simulated, nothing was run\n\n{}",
                     subject_.network.name, subject_.batch, subject_.cost->source(), table(rows, 1));
+    if (const std::string advice = plan_advice(outcomes_, *subject_.cost); !advice.empty()) {
+      text += "\n" + advice;
+    }
     if (outcomes_.size() == 1) {
       const Plan& plan = outcomes_.front().plan;
       if (is_torn(plan.network)) text += "\n" + torn_table(plan, *subject_.cost);

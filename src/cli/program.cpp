@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
+#include "cli/manual.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "run/agreement.hpp"
@@ -27,7 +28,11 @@ Verb program(MpiWorld* mpi) {
           .examples = {"plait train --model lenet --data glyphs",
                        "plait plan --model vgg16 --batch 128 --workers 1,2,4,8",
                        "plait profile --model vgg16 --batch 64"},
-          .options = {{.name = "--version", .value = "", .help = "print the version"}},
+          .options = {{.name = "--version", .value = "", .help = "print the version"},
+                      {.name = "--man", .value = "", .help = "print the manual page, for man"},
+                      {.name = "--completion",
+                       .value = "",
+                       .help = "print what bash needs to complete verbs and flags"}},
           .verbs = {train_verb(mpi), plan_verb(), profile_verb(), partition_verb(), prune_verb(),
                     eval_verb(), report_verb(), export_verb(), import_verb(), infer_verb(),
                     data_verb(), models_verb()}};
@@ -41,6 +46,14 @@ int perform(const Command& command) {
   }
   if (command.arguments.on("--version")) {
     fmt::print("plait {}\n", PLAIT_VERSION);
+    return 0;
+  }
+  if (command.arguments.on("--man")) {
+    fmt::print("{}", man_page(*command.path.front(), PLAIT_VERSION));
+    return 0;
+  }
+  if (command.arguments.on("--completion")) {
+    fmt::print("{}", bash_completion(*command.path.front()));
     return 0;
   }
   if (!verb.run) {

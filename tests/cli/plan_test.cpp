@@ -93,6 +93,31 @@ TEST_F(PlanVerb, GivesEveryField) {
   EXPECT_DOUBLE_EQ(json["plans"][0]["speedup"], 1);
 }
 
+TEST_F(PlanVerb, SaysWhichIsBestAndWhatLimitsIt) {
+  const Words task{"plan",
+                   "--model",
+                   "vgg11",
+                   "--batch",
+                   "64",
+                   "--nodes",
+                   "2",
+                   "--workers-per-node",
+                   "2",
+                   "--link-between-nodes",
+                   "100Mbit/s,100us",
+                   "--strategies"};
+  const Ended fast = run_plait(folder_.path(), task + Words{"data_parallel,local_sgd,1f1b"});
+  ASSERT_EQ(fast.exit_code, 0) << fast.err;
+  EXPECT_THAT(fast.out, HasSubstr("best: local_sgd on 4 workers"));
+  EXPECT_THAT(fast.out, HasSubstr("limited by bytes: with links that take no time"));
+  EXPECT_THAT(fast.out, HasSubstr("it lets nodes have weights of their own"));
+  EXPECT_THAT(fast.out, HasSubstr("best that is plain SGD: 1f1b on 4 workers"));
+  EXPECT_LT(fast.out.find("\nlocal_sgd"), fast.out.find("\n1f1b"));  // best first
+  EXPECT_LT(fast.out.find("\n1f1b"), fast.out.find("\ndata_parallel"));
+  const Ended one = run_plait(folder_.path(), task + Words{"1f1b"});
+  EXPECT_EQ(one.out.find("best:"), std::string::npos);
+}
+
 TEST_F(PlanVerb, BytesAreThoseOfARealStep) {
   const Words task{"--model", "mlp:256", "--batch", "64", "--workers", "2"};
   const Json planned = json_of(task + Words{"--strategies", "data_parallel"})["plans"][0];

@@ -1,0 +1,33 @@
+// What plait plan says beside its table: which plan is best, why, and what limits it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost/cost_model.hpp"
+#include "plan/plan.hpp"
+#include "simulate/simulate.hpp"
+
+namespace plait {
+
+/// A plan as it was played.
+struct Outcome {
+  Plan plan;
+  Simulation simulation;
+  std::int64_t peak_memory = 0;
+  int staleness = 0;
+  double speedup = 1;
+};
+
+/// Whether it trains otherwise than plain SGD does: weights read late, replicas that meet now and
+/// then, or a network with parts of the strategy's own. "" where it does not.
+std::string what_it_changes(const Plan& plan);
+
+/// "balance", "bytes", "memory" or "compute", with figures.
+std::string what_limits(const Outcome& outcome, const CostModel& cost);
+
+/// A few lines: the fastest plan, the next strategy on as many workers, what limits it, and the
+/// fastest that is plain SGD if that is another one.
+std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& cost);
+
+}  // namespace plait
