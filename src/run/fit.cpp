@@ -69,6 +69,9 @@ class Reader {
   const Network& network_;
 };
 
+/// BatchNorm begins with deviation 1, however small the target is: its scale has a long way to go.
+constexpr double kNormalisedRate = 10;
+
 /// A block alone, learning to hit a target.
 class Learner {
  public:
@@ -76,6 +79,7 @@ class Learner {
       : block_(chain.block(static_cast<std::size_t>(block))),
         memory_(store.block(static_cast<std::size_t>(block))),
         options_(options),
+        rate_(options.learning_rate * (memory_.state.floats().empty() ? 1 : kNormalisedRate)),
         dst_(floats_of(block_.dst_desc())),
         diff_dst_(floats_of(block_.dst_desc())),
         diff_src_(floats_of(block_.src_desc())),
@@ -109,7 +113,7 @@ class Learner {
                       .result = memory_.weights.floats(),
                       .gradient = memory_.gradient.floats(),
                       .state = {memory_.optimizer[0].floats(), memory_.optimizer[1].floats()},
-                      .learning_rate = options_.learning_rate * left,
+                      .learning_rate = rate_ * left,
                       .weight_decay = 0,
                       .gradient_scale = 1,
                       .step = step + 1,
@@ -140,6 +144,7 @@ class Learner {
   Block& block_;
   BlockMemory& memory_;
   const FitOptions& options_;
+  double rate_;
   const float* src_ = nullptr;
   Tensor dst_;
   Tensor diff_dst_;

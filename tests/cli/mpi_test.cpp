@@ -167,8 +167,8 @@ TEST_F(MpiRefusal, RunFoldersThatCannotBe) {
 
 /// All of them find it in the same step.
 TEST_F(MpiRefusal, NumbersThatAreNotFinite) {
-  expect_refused(ranks(2, train_ + Words{"--lr", "1e30"}), "at step 2; block '");
-  expect_refused(ranks(4, train_ + Words{"--lr", "1e30"}), "at step 2; block '");
+  expect_refused(ranks(2, train_ + Words{"--lr", "1e30"}), "at step 2 on worker ");
+  expect_refused(ranks(4, train_ + Words{"--lr", "1e30"}), "at step 2 on worker ");
 }
 
 TEST_F(MpiTest, AResultThatCannotBeWrittenIsSaidOnceAndEndsAll) {

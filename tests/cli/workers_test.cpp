@@ -177,7 +177,7 @@ TEST_F(Workers, NumbersThatAreNotFiniteAreSaidOnce) {
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(ended.out, "");
   EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr(" at step 2; block '"));
+  EXPECT_THAT(ended.err, HasSubstr(" at step 2 on worker "));
 }
 
 TEST_F(Workers, StallSaysOnceWhatEveryWorkerWaitsFor) {

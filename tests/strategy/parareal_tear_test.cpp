@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/model_file.hpp"
 #include "strategy/parareal/added_block.hpp"
 #include "strategy/parareal/tear.hpp"
 #include "strategy/parareal/torn_weights.hpp"
@@ -262,6 +263,24 @@ TEST(PararealNames, SweepsBeyondThePiecesAreRefused) {
                 testing::ThrowsMessage<UserError>(
                     AllOf(HasSubstr(fmt::format("--sweeps {}", sweeps)), HasSubstr("1 to 3"))));
   }
+}
+
+TEST(PararealBorders, KnowWhetherTheyAreRectified) {
+  const auto rectified = [](const std::string& model, const Shape& input, const char* block) {
+    const Network network = make_network(load_model(model, input, 10));
+    for (int b = 0; b < network.size(); ++b) {
+      if (network.blocks[static_cast<std::size_t>(b)].name == block) {
+        return TornChain(network).is_rectified(b);
+      }
+    }
+    ADD_FAILURE() << "no block " << block;
+    return false;
+  };
+  EXPECT_TRUE(rectified("vgg11", {3, 32, 32}, "conv2_1"));      // behind pool1
+  EXPECT_TRUE(rectified("resnet20", {3, 32, 32}, "layer2.0"));  // add, then ReLU
+  EXPECT_FALSE(rectified("preresnet20", {3, 32, 32}, "layer2.0"));
+  EXPECT_FALSE(rectified("lenet", {1, 28, 28}, "conv2"));
+  EXPECT_TRUE(rectified("mlp:32-32", {1, 28, 28}, "fc2"));
 }
 
 }  // namespace

@@ -140,18 +140,18 @@ CoarseKind coarse_kind(const std::string& text) {
              did_you_mean(text, {"block", "conv", "identity"}));
 }
 
-BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst) {
+BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst,
+                      bool rectified) {
   BlockSpec block{.name = name, .nodes = {}};
   if (dst.rank() == 1) {
     if (image.rank() != 1) block.then("flatten", FlattenSpec{});
     block.then("linear", LinearSpec{.out_features = dst[0]});
-    block.then("relu", relu());
   } else if (const auto by = shrink(image, dst)) {
     append_average(block, *by);
     block.then("conv", window(dst[0], 3, by->stride));
     block.then("bn", BatchNormSpec{});
-    block.then("relu", relu());
   }
+  if (rectified && !block.nodes.empty()) block.then("relu", relu());
   return block;
 }
 

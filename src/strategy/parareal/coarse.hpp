@@ -20,9 +20,11 @@ std::string_view name_of(CoarseKind kind);
 /// UserError on an unknown word.
 CoarseKind coarse_kind(const std::string& text);
 
-/// From the image to a tensor of this shape: a 3x3 convolution, after averaging where the image is
-/// more than twice as large; a linear layer for flat ones. Without nodes: there is no such way.
-BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst);
+/// From the image to a tensor of this shape: a 3x3 convolution and BatchNorm, after averaging where
+/// the image is more than twice as large; a linear layer for flat ones; then ReLU if the tensor is
+/// `rectified`. Without nodes: there is no such way.
+BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst,
+                      bool rectified = false);
 
 /// Without nodes: identity, or there is no such way (`coarse_fits`).
 BlockSpec coarse_block(const std::string& name, CoarseKind kind, const Shape& src,

@@ -32,7 +32,9 @@ class Balance {
     for (const int place : chain.places()) {
       const Shape& image = chain.network().input;
       const Network alone =
-          network_of_one(enter_block(enter_name(name(place)), image, chain.shape(place)), image);
+          network_of_one(enter_block(enter_name(name(place)), image, chain.shape(place),
+                                     chain.is_rectified(place)),
+                         image);
       enter_[static_cast<std::size_t>(place)] = total(cost.added(alone, 0, options.samples));
     }
   }
@@ -122,6 +124,26 @@ TornChain::TornChain(const Network& network) : network_(network) {
   };
   while (head_ > 0 && empty(head_)) --head_;
   while (head_ > 1 && empty(head_ - 1)) --head_;
+}
+
+bool TornChain::is_rectified(int block) const {
+  for (int before = block - 1; before >= 0; --before) {
+    const std::vector<Node>& nodes = network_.blocks[static_cast<std::size_t>(before)].spec.nodes;
+    int at = static_cast<int>(nodes.size()) - 1;
+    while (at != kBlockInput) {
+      const Node& node = nodes[static_cast<std::size_t>(at)];
+      if (const auto* activation = std::get_if<ActivationSpec>(&node.layer)) {
+        return activation->kind == ActivationKind::relu;
+      }
+      const bool keeps = std::holds_alternative<PoolSpec>(node.layer) ||
+                         std::holds_alternative<GlobalAveragePoolSpec>(node.layer) ||
+                         std::holds_alternative<DropoutSpec>(node.layer) ||
+                         std::holds_alternative<FlattenSpec>(node.layer);
+      if (!keeps) return false;
+      at = node.inputs.front();
+    }
+  }
+  return false;
 }
 
 std::vector<int> TornChain::places() const {

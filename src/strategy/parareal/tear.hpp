@@ -31,6 +31,8 @@ class TornChain {
   int head() const { return head_; }
   /// At the border before block `block`.
   const Shape& shape(int block) const { return shapes_[static_cast<std::size_t>(block)]; }
+  /// Whether what crosses that border comes out of a ReLU, pooled, flattened or dropped at most.
+  bool is_rectified(int block) const;
   /// Blocks that a piece but the first may begin with.
   std::vector<int> places() const;
 

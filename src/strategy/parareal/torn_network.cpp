@@ -92,7 +92,9 @@ class Builder {
     torn_.enter.push_back(-1);
     const Shape& image = chain_.network().input;
     for (int piece = 1; piece < pieces(); ++piece) {
-      const BlockSpec spec = enter_block(enter_name(name_of(piece)), image, shape_before(piece));
+      const BlockSpec spec =
+          enter_block(enter_name(name_of(piece)), image, shape_before(piece),
+                      chain_.is_rectified(tearing_.first[static_cast<std::size_t>(piece)]));
       const int dst = add_tensor(shape_before(piece).elements());
       torn_.enter.push_back(add(added_block(spec, image), 0, dst, piece));
     }
