@@ -124,9 +124,11 @@ class PlainParareal {
     };
     const auto shape = [&](int b) -> const Shape& { return shapes[static_cast<std::size_t>(b)]; };
     pieces_.resize(count);
+    const Network whole = make_network(model);
     for (std::size_t j = 1; j < count; ++j) {  // they decide how the interfaces lie
       const int first = tearing.first[j];
-      pieces_[j].enter.emplace(enter_block(enter_name(spec(first).name), model.input, shape(first)),
+      pieces_[j].enter.emplace(enter_block(enter_name(spec(first).name), model.input, shape(first),
+                                           TornChain(whole).is_rectified(first)),
                                image, false);
     }
     for (std::size_t j = 0; j < count; ++j) {
