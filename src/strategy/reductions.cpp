@@ -37,7 +37,7 @@ void OverlappedReductions::state_ready() {
   if (started_ < range_.last && bucket(started_).payload == Payload::state) start();
 }
 
-void OverlappedReductions::gradient_ready(int block) {
+void OverlappedReductions::block_ready(int block) {
   if (started_ < range_.last && bucket(started_).blocks.back() == block) start();
 }
 

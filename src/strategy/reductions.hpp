@@ -1,5 +1,5 @@
-// Reductions of one worker's gradients and running statistics over a group, in buckets and in three
-// moves that overlap with what else the worker does.
+// Reductions of one worker's gradients, running statistics or updated weights over a group, in
+// buckets and in three moves that overlap with what else the worker does.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -36,7 +36,7 @@ class OverlappedReductions {
   /// Starts the next bucket, the running statistics', if there is one.
   void state_ready();
   /// Starts the next bucket if `block` is the last one it was waiting for.
-  void gradient_ready(int block);
+  void block_ready(int block);
   /// What is under way at the end of backward, in order.
   void drain();
 

@@ -53,7 +53,7 @@ void append_program(const Plan& plan, int worker, bool clip, std::vector<Task>& 
     if (reduce) reductions.state_ready();
     for (int block = plan.network.size(); block-- > 0;) {
       append_backward(plan.network, block, like, tasks);
-      if (reduce) reductions.gradient_ready(block);
+      if (reduce) reductions.block_ready(block);
     }
   }
   if (!alone) reductions.drain();

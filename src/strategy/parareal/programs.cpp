@@ -203,7 +203,7 @@ std::vector<Task> with_reductions(const Plan& plan, const OverlappedReductions::
     if (i == last_forward) reductions.state_ready();
     if (tasks[i].kind != TaskKind::backward_weights) continue;
     const int home = plan.network.home_of(tasks[i].block);
-    if (last[static_cast<std::size_t>(home)] == i) reductions.gradient_ready(home);
+    if (last[static_cast<std::size_t>(home)] == i) reductions.block_ready(home);
   }
   reductions.drain();
   return result;

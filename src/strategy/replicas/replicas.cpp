@@ -246,7 +246,7 @@ class Writer {
       program.tasks.push_back(in_node(node, inner[i]));
       if (inner[i].kind != TaskKind::update) continue;
       for (auto& [reductions, like] : streams) {
-        reductions.gradient_ready(inner[i].block);
+        reductions.block_ready(inner[i].block);
         append_moves(like);
       }
     }
