@@ -42,7 +42,14 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
   }
   Machine node = request.machine;
   node.nodes = 1;
-  Plan plan = make_plan(inner, in_one_node(request, node));
+  Plan plan = [&] {
+    check_strategy(inner);
+    try {
+      return make_plan(inner, in_one_node(request, node));
+    } catch (const UserError& error) {
+      user_error("--inner {} inside a node: {}", inner, error.what());
+    }
+  }();
   const std::vector<int> late = staleness(plan);
   if (plan.depth() > 0 || std::ranges::any_of(late, [](int steps) { return steps > 0; })) {
     user_error(
