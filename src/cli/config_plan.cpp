@@ -7,9 +7,7 @@
 #include "cost/analytic.hpp"
 #include "cost/measured.hpp"
 #include "cost/open_profile.hpp"
-#include "plan/memory.hpp"
 #include "run/setup.hpp"
-#include "simulate/simulate.hpp"
 
 namespace plait {
 
@@ -25,19 +23,6 @@ std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& net
         config.profile, config.model);
   }
   return make_measured_cost(*ours, network);
-}
-
-std::vector<WorkerFigures> predict(const TrainConfig& config, const Network& network,
-                                   const Plan& plan) {
-  const std::unique_ptr<CostModel> cost = cost_of(config, network);
-  const Simulation played =
-      simulate(plan, *cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
-  std::vector<WorkerFigures> figures;
-  for (int worker = 0; worker < plan.workers(); ++worker) {
-    figures.push_back({.busy = played.busy[static_cast<std::size_t>(worker)],
-                       .memory = estimate_memory(plan, worker)});
-  }
-  return figures;
 }
 
 TearRequest tear_of(const TrainConfig& config) {

@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "cli/workers_table.hpp"
 #include "cost/cost_model.hpp"
 #include "run/train.hpp"
 #include "strategy/strategy.hpp"
@@ -22,9 +21,6 @@ std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& net
 Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine);
 /// Which mode of the strategy's plan each epoch takes; null where there is one.
 ModeOfEpoch modes_of(const TrainConfig& config);
-/// What the simulator expects of every worker. `network` is the model's.
-std::vector<WorkerFigures> predict(const TrainConfig& config, const Network& network,
-                                   const Plan& plan);
 /// The network to fit the coarse parts in: that of the plan, swept once.
 std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config);
 

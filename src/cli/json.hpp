@@ -11,8 +11,7 @@
 
 namespace plait {
 
-std::string to_json(const TrainResult& result,
-                    const std::optional<Straggler>& straggler = std::nullopt);
+std::string to_json(const TrainResult& result, const std::optional<Straggler>& straggler);
 
 struct EvalResult {
   std::string model;

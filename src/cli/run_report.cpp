@@ -5,7 +5,7 @@
 
 #include "cli/config_file.hpp"
 #include "cli/config_plan.hpp"
-#include "cli/json.hpp"
+#include "plan/memory.hpp"
 #include "report/write_file.hpp"
 #include "run/cores.hpp"
 #include "simulate/simulate.hpp"
@@ -39,14 +39,20 @@ RecordParts parts_of(const Plan& plan, const Prediction& prediction, bool mpi) {
 
 }  // namespace
 
-Prediction prediction_of(const TrainConfig& config, const Network& network, const Plan& plan) {
+Expected expect(const TrainConfig& config, const Network& network, const Plan& plan) {
   const std::unique_ptr<CostModel> cost = cost_of(config, network);
   Simulation played =
       simulate(plan, *cost, {.minibatches = std::max(kStepsToLookAt, steady_minibatches(plan))});
-  return {.source = cost->source(),
-          .step_seconds = played.step_seconds,
-          .utilisation = played.utilisation,
-          .trace = std::move(played.trace)};
+  Expected expected;
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    expected.figures.push_back({.busy = played.busy[static_cast<std::size_t>(worker)],
+                                .memory = estimate_memory(plan, worker)});
+  }
+  expected.prediction = {.source = cost->source(),
+                         .step_seconds = played.step_seconds,
+                         .utilisation = played.utilisation,
+                         .trace = std::move(played.trace)};
+  return expected;
 }
 
 std::string record_of_plan(const Plan& plan, const Prediction& prediction, bool mpi) {
@@ -70,12 +76,13 @@ PageRun page_run(const fs::path& folder) {
   return run;
 }
 
-void write_run_report(const TrainResult& result, const Prediction& prediction, bool mpi) {
+void write_run_report(const TrainResult& result, const std::string& result_json,
+                      const Prediction& prediction, bool mpi) {
   if (result.run_dir.empty()) return;
   const fs::path folder = result.run_dir;
   RecordParts parts = parts_of(result.plan, prediction, mpi);
   parts.trace = &result.trace;
-  parts.result = to_json(result);
+  parts.result = result_json;
   write_file((folder / "report.json").string(), record_json(parts));
   write_file((folder / "report.html").string(),
              page_html(script_json(page_data({page_run(folder)}))));

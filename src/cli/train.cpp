@@ -106,12 +106,6 @@ void print_summary(const TrainResult& result) {
   }
 }
 
-/// What the planner expects of the run.
-struct Expected {
-  std::vector<WorkerFigures> figures{};
-  Prediction prediction{};
-};
-
 /// What a run is told beside its settings.
 struct Surroundings {
   const InterruptGuard& guard;
@@ -134,8 +128,7 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .make_plan =
           [&](const ModelSpec& model, const Machine& machine) {
             Plan plan = plan_of(config, model, machine);
-            expected.figures = predict(config, make_network(model), plan);
-            if (first) expected.prediction = prediction_of(config, make_network(model), plan);
+            if (first) expected = expect(config, make_network(model), plan);
             if (speaks && is_torn(plan.network)) {
               tell("{}", torn_table(plan, *cost_of(config, make_network(model))));
             }
@@ -200,15 +193,16 @@ void draw_schedule(const TrainResult& result, const std::string& file) {
 int present(const TrainResult& result, const Expected& expected, const Arguments& arguments,
             const InterruptGuard& guard) {
   write_trace(result);
-  write_run_report(result, expected.prediction, launched_by_mpi());
-  if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
   const std::optional<Straggler> straggler = straggler_of(result, expected.prediction);
+  const std::string json = to_json(result, straggler);
+  write_run_report(result, json, expected.prediction, launched_by_mpi());
+  if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
   if (!arguments.on("--quiet") && !result.interrupted) {
     print_workers(result, expected.figures);
     if (straggler) tell("{}\n", straggler_text(*straggler));
   }
   if (arguments.on("--json")) {
-    fmt::print("{}\n", to_json(result, straggler));
+    fmt::print("{}\n", json);
   } else if (!result.interrupted) {
     print_summary(result);
   }
