@@ -16,7 +16,7 @@ WAYS = [
     ("data_parallel", "two workers share every batch", ["--workers", "2"]),
     ("layerpipe", "two workers, the three tasks balanced", ["--workers", "2", "--microbatches", "4", "--replicas", "1"]),
     ("parareal", "the depth torn in two", ["--workers", "2", "--pieces", "2"]),
-    ("daso", "two nodes that meet every fourth step", NODES),
+    ("daso", "two nodes that meet every fourth step", [*NODES, "--warmup-epochs", "0", "--cooldown-epochs", "0"]),
 ]
 
 
