@@ -41,7 +41,7 @@ def published(options, model):
 
 
 def figures_of(options, path):
-    subject, flags = ("--profile", str(path)), ("--no-replicas", *FREE_LINKS)
+    subject, flags = ("--profile", str(path)), ("--replicas", "1", *FREE_LINKS)
     sync = plans(options, subject, [8], ("gpipe", "1f1b", "zb-h2", "layerpipe"), *flags)
     # With a second name a strategy that is not possible is left out instead of ending the answer.
     free = plans(options, subject, [8], ("layerpipe", "pipedream"), "--pipeline", "async", *flags)
@@ -162,7 +162,7 @@ def at_seven_to_nine(options):
         cases.append(("GPU profile", "GPU profile", ("--profile", str(path))))
     results = {}
     for listed, label, subject in cases:
-        found = plans(options, subject, (7, 8, 9), ("layerpipe", "pipedream"), "--pipeline", "async", "--no-replicas",
+        found = plans(options, subject, (7, 8, 9), ("layerpipe", "pipedream"), "--pipeline", "async", "--replicas", "1",
                       *FREE_LINKS)
         gains = [found["pipedream", n]["step_seconds"] / found["layerpipe", n]["step_seconds"] for n in (7, 8, 9)]
         results[label] = {"gains": gains, "listed": LISTED_GAINS[listed]}
