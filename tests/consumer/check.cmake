@@ -1,7 +1,38 @@
 # cmake -D plait_build=DIR -D work=DIR [-D build_type=T] [-D sanitize=S] -P check.cmake
-# Installs plait into work/prefix, then configures, builds and runs the consumer against it.
+# Installs plait into work/prefix, then configures, builds and runs the consumer against it, and with it every whole
+# program (a ```cpp block with int main) of docs/api.md.
+cmake_minimum_required(VERSION 3.25)
+
 function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Writes example1.cpp, example2.cpp, ... into folder and sets names to example1;example2;...
+# By string(FIND), not by lists: a list takes the code's semicolons for its own.
+function(extract_programs page folder names)
+  file(READ ${page} text)
+  set(found "")
+  set(number 0)
+  while(TRUE)
+    string(FIND "${text}" "\n```cpp\n" begin)
+    if(begin EQUAL -1)
+      break()
+    endif()
+    math(EXPR begin "${begin} + 8")
+    string(SUBSTRING "${text}" ${begin} -1 text)
+    string(FIND "${text}" "\n```" end)
+    string(SUBSTRING "${text}" 0 ${end} code)
+    string(SUBSTRING "${text}" ${end} -1 text)
+    if(code MATCHES "int main\\(")
+      math(EXPR number "${number} + 1")
+      file(WRITE ${folder}/example${number}.cpp "${code}\n")
+      list(APPEND found example${number})
+    endif()
+  endwhile()
+  if(NOT found)
+    message(FATAL_ERROR "${page} has no whole program any more")
+  endif()
+  set(${names} ${found} PARENT_SCOPE)
 endfunction()
 
 file(REMOVE_RECURSE ${work})
@@ -9,9 +40,13 @@ set(flags "")
 if(sanitize)
   set(flags "-fsanitize=${sanitize}")
 endif()
+extract_programs(${CMAKE_CURRENT_LIST_DIR}/../../docs/api.md ${work}/examples examples)
 step(${CMAKE_COMMAND} --install ${plait_build} --prefix ${work}/prefix)
-step(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build
+step(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -D examples=${work}/examples
      -D CMAKE_PREFIX_PATH=${work}/prefix -D CMAKE_BUILD_TYPE=${build_type} -D CMAKE_CXX_FLAGS=${flags})
 step(${CMAKE_COMMAND} --build ${work}/build)
-step(${work}/build/consumer)
+foreach(program consumer ${examples})
+  message(STATUS "${program} says:")
+  step(${work}/build/${program} WORKING_DIRECTORY ${work})
+endforeach()
 step(${work}/prefix/bin/plait --version)
