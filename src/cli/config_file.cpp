@@ -26,11 +26,17 @@ void forget_old_machine(TrainConfig& config, const std::set<std::string, std::le
 }
 
 /// What `given` sets, on top of the run's own config.
+/// Words that a run turns into a number when it begins: its folder has the number, which stays.
+bool means_what_it_was(const Field& field, const TrainConfig& given) {
+  return (field.key == "lr_scale" && given.lr_scale == "workers") ||
+         (field.key == "pieces" && given.pieces == "auto");
+}
+
 TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
                            const std::string& run_file) {
   TrainConfig merged = run.config;
   for (const Field& field : fields()) {
-    if (!given.keys.contains(field.key)) continue;
+    if (!given.keys.contains(field.key) || means_what_it_was(field, given.config)) continue;
     if (field.decides_bits && !equal_in(field, given.config, run.config)) {
       user_error(
           "cannot resume with another {}: {} says {}, now it is {}; leave {} away, or start a new "

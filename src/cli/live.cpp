@@ -4,7 +4,6 @@
 #include "cli/run_report.hpp"
 #include "cli/terminal.hpp"
 #include "run/run_folder.hpp"
-#include "transport/mpi.hpp"
 
 namespace plait {
 
@@ -34,14 +33,25 @@ Live::Live(const TrainConfig& config, const std::string& config_text, const Live
       server_(options.address, options.port,
               [this](const std::string& path) { return answer(path); }) {}
 
-void Live::planned(const Plan& plan, const Prediction& prediction) {
+void Live::show(const std::string& record) {
   auto run = std::make_shared<PageRun>();
   run->name = name_;
   run->settings = settings_;
   run->files.config = config_text_;
-  run->files.record = Json::parse(record_of_plan(plan, prediction, launched_by_mpi()));
+  run->files.record = Json::parse(record);
   const std::lock_guard lock(mutex_);
   run_ = std::move(run);
+}
+
+void Live::planned(const Plan& plan, const Prediction& prediction) {
+  prediction_ = &prediction;
+  show(record_under_way(plan, prediction, nullptr));
+}
+
+void Live::timeline(const TimelineReport& report) {
+  show(record_under_way(report.plan, *prediction_, &report.trace));
+  const std::lock_guard lock(mutex_);
+  ++timelines_;
 }
 
 void Live::step(const StepReport& report) {
@@ -74,6 +84,7 @@ Json Live::progress() const {
           {"loss", last_.loss},
           {"images_per_second", seconds_per_image_ > 0 ? 1 / seconds_per_image_ : 0},
           {"seconds_left", left},
+          {"timelines", timelines_},
           {"ended", ended_}};
 }
 

@@ -28,6 +28,7 @@ class Live : public TrainObserver {
   Live(const TrainConfig& config, const std::string& config_text, const LiveOptions& options);
 
   std::string url() const { return server_.url(); }
+  /// `prediction` outlives the run.
   void planned(const Plan& plan, const Prediction& prediction);
   /// The page of the finished run, from its folder where it has one. Returns when those who look on
   /// have it, or soon.
@@ -35,8 +36,10 @@ class Live : public TrainObserver {
 
   void step(const StepReport& report) override;
   void epoch(const EpochReport& report) override;
+  void timeline(const TimelineReport& report) override;
 
  private:
+  void show(const std::string& record);
   std::optional<HttpAnswer> answer(const std::string& path);
   nlohmann::ordered_json progress() const;
 
@@ -46,6 +49,8 @@ class Live : public TrainObserver {
   std::mutex mutex_;
   std::condition_variable fetched_;
   std::shared_ptr<const PageRun> run_;  ///< null before there is a plan
+  const Prediction* prediction_ = nullptr;
+  std::int64_t timelines_ = 0;  ///< that the run has told
   nlohmann::ordered_json epochs_ = nlohmann::ordered_json::array();
   StepReport last_;
   double seconds_per_image_ = 0;  ///< of the last steps
@@ -62,35 +67,5 @@ std::vector<Option> live_options();
 /// Says where on stderr; null where --live was not given.
 std::unique_ptr<Live> live_of(const Arguments& arguments, const TrainConfig& config,
                               const std::string& config_text);
-
-/// Tells everything to two.
-class TellBoth : public TrainObserver {
- public:
-  TellBoth(TrainObserver& one, TrainObserver& other) : one_(one), other_(other) {}
-  void begin(const std::string& headline) override {
-    one_.begin(headline);
-    other_.begin(headline);
-  }
-  void step(const StepReport& report) override {
-    one_.step(report);
-    other_.step(report);
-  }
-  void epoch(const EpochReport& report) override {
-    one_.epoch(report);
-    other_.epoch(report);
-  }
-  void note(const std::string& line) override {
-    one_.note(line);
-    other_.note(line);
-  }
-  void fatal(const std::string& line) override {
-    one_.fatal(line);
-    other_.fatal(line);
-  }
-
- private:
-  TrainObserver& one_;
-  TrainObserver& other_;
-};
 
 }  // namespace plait

@@ -9,6 +9,7 @@
 #include "report/write_file.hpp"
 #include "run/cores.hpp"
 #include "simulate/simulate.hpp"
+#include "transport/mpi.hpp"
 
 namespace plait {
 
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kStepsToLookAt = 12;
+constexpr double kSecondsBetween = 5;  // two reports of a run under way
 
 /// "" where the system does not say.
 std::string processor_name() {
@@ -28,13 +30,26 @@ std::string processor_name() {
   return "";
 }
 
-RecordParts parts_of(const Plan& plan, const Prediction& prediction, bool mpi) {
+RecordParts parts_of(const Plan& plan, const Prediction& prediction) {
   RecordParts parts{.plan = plan, .prediction = prediction};
-  parts.machine = {.processor = processor_name(), .cores = usable_cores(), .mpi = mpi};
+  parts.machine = {
+      .processor = processor_name(), .cores = usable_cores(), .mpi = launched_by_mpi()};
   for (int worker = 0; worker < plan.workers(); ++worker) {
     parts.tasks.push_back(tasks_text(plan, worker));
   }
   return parts;
+}
+
+/// Whole or as it was before: the run may be killed while it is written.
+void replace_file(const fs::path& path, const std::string& text) {
+  const std::string aside = path.string() + ".part";
+  write_file(aside, text);
+  fs::rename(aside, path);
+}
+
+void write_report(const fs::path& folder, const std::string& record) {
+  replace_file(folder / "report.json", record);
+  replace_file(folder / "report.html", page_html(script_json(page_data({page_run(folder)}))));
 }
 
 }  // namespace
@@ -55,8 +70,10 @@ Expected expect(const TrainConfig& config, const Network& network, const Plan& p
   return expected;
 }
 
-std::string record_of_plan(const Plan& plan, const Prediction& prediction, bool mpi) {
-  return record_json(parts_of(plan, prediction, mpi));
+std::string record_under_way(const Plan& plan, const Prediction& prediction, const Trace* recent) {
+  RecordParts parts = parts_of(plan, prediction);
+  parts.trace = recent;
+  return record_json(parts);
 }
 
 nlohmann::ordered_json settings_json(const TrainConfig& config) {
@@ -77,15 +94,22 @@ PageRun page_run(const fs::path& folder) {
 }
 
 void write_run_report(const TrainResult& result, const std::string& result_json,
-                      const Prediction& prediction, bool mpi) {
+                      const Prediction& prediction) {
   if (result.run_dir.empty()) return;
-  const fs::path folder = result.run_dir;
-  RecordParts parts = parts_of(result.plan, prediction, mpi);
+  RecordParts parts = parts_of(result.plan, prediction);
   parts.trace = &result.trace;
   parts.result = result_json;
-  write_file((folder / "report.json").string(), record_json(parts));
-  write_file((folder / "report.html").string(),
-             page_html(script_json(page_data({page_run(folder)}))));
+  write_report(result.run_dir, record_json(parts));
+}
+
+void ReportUnderWay::timeline(const TimelineReport& report) {
+  if (report.run_dir.empty() || (written_ && written_->seconds() < kSecondsBetween)) return;
+  try {
+    write_report(report.run_dir, record_under_way(report.plan, prediction_, &report.trace));
+  } catch (const std::exception&) {
+    // At its end the run says what is wrong with its folder.
+  }
+  written_ = Stopwatch();
 }
 
 }  // namespace plait

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "cli/workers_table.hpp"
 #include "report/page.hpp"
 #include "report/record.hpp"
@@ -21,8 +23,9 @@ struct Expected {
 /// The plan played on the config's costs, with a few steps to look at. `network` is the model's.
 Expected expect(const TrainConfig& config, const Network& network, const Plan& plan);
 
-/// The record of a run under way: everything but its result.
-std::string record_of_plan(const Plan& plan, const Prediction& prediction, bool mpi);
+/// The record of a run under way: everything but its result. `recent`: what its workers did last;
+/// null: nothing yet.
+std::string record_under_way(const Plan& plan, const Prediction& prediction, const Trace* recent);
 
 /// What the page says of the settings.
 nlohmann::ordered_json settings_json(const TrainConfig& config);
@@ -33,6 +36,19 @@ PageRun page_run(const std::filesystem::path& folder);
 /// report.json and report.html; nothing where the run has no folder. `result_json`: its result, as
 /// `plait train --json` prints it.
 void write_run_report(const TrainResult& result, const std::string& result_json,
-                      const Prediction& prediction, bool mpi);
+                      const Prediction& prediction);
+
+/// The same after every epoch, though not every second, so that a run that is killed has them too.
+/// Where they cannot be written the run goes on.
+class ReportUnderWay : public TrainObserver {
+ public:
+  /// `prediction` outlives it, and is made before the run begins.
+  explicit ReportUnderWay(const Prediction& prediction) : prediction_(prediction) {}
+  void timeline(const TimelineReport& report) override;
+
+ private:
+  const Prediction& prediction_;
+  std::optional<Stopwatch> written_;
+};
 
 }  // namespace plait

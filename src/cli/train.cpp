@@ -14,6 +14,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/straggler.hpp"
+#include "cli/tell_all.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/torn_table.hpp"
@@ -118,8 +119,8 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
                          Expected& expected) {
   MpiWorld* mpi = around.mpi;
   Progress progress(find_terminal(), around.quiet);
-  TrainObserver silent;
-  TellBoth observer(progress, around.live != nullptr ? *around.live : silent);
+  ReportUnderWay report(expected.prediction);
+  TellAll observer({&progress, &report, around.live});
   const bool first = mpi == nullptr || mpi->rank() == 0;
   const bool speaks = !around.quiet && first;
   const TrainJob job{
@@ -195,7 +196,7 @@ int present(const TrainResult& result, const Expected& expected, const Arguments
   write_trace(result);
   const std::optional<Straggler> straggler = straggler_of(result, expected.prediction);
   const std::string json = to_json(result, straggler);
-  write_run_report(result, json, expected.prediction, launched_by_mpi());
+  write_run_report(result, json, expected.prediction);
   if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
   if (!arguments.on("--quiet") && !result.interrupted) {
     print_workers(result, expected.figures);
@@ -257,7 +258,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
     config.workers = machine.workers();
     config.workers_per_node = machine.workers_per_node;
     // Bits are promised for equal threads: a resumed run takes the number of the first one.
-    config.threads = threads_per_worker(config);
+    config.threads = threads_on_one_machine(config);
   } else if (config.workers == 0) {
     config.workers = mpi->size();
   }

@@ -139,10 +139,12 @@ ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epo
 
 int threads_per_worker(const TrainConfig& config) {
   if (config.threads > 0) return static_cast<int>(config.threads);
-  const Machine machine = machine_of(config);
-  // Pretended nodes share this one machine; under MPI a node has its own cores.
-  const int here = config.link_between_nodes.empty() ? machine.workers_per_node : machine.workers();
-  return std::max(1, usable_cores() / here);
+  return std::max(1, usable_cores() / machine_of(config).workers_per_node);
+}
+
+int threads_on_one_machine(const TrainConfig& config) {
+  if (config.threads > 0) return static_cast<int>(config.threads);
+  return std::max(1, usable_cores() / machine_of(config).workers());
 }
 
 Machine machine_of(const TrainConfig& config) {

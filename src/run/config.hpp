@@ -104,8 +104,10 @@ LossSpec loss_spec(const TrainConfig& config);
 double lr_scale(const TrainConfig& config);
 ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
                            std::int64_t total_steps);
-/// threads, or this machine's cores divided by the workers on each node.
+/// threads, or this machine's cores divided by the workers of a node.
 int threads_per_worker(const TrainConfig& config);
+/// The same where all workers are threads here and nodes are pretended.
+int threads_on_one_machine(const TrainConfig& config);
 
 /// The workers the config asks for, by --workers or --nodes x --workers-per-node; UserError where
 /// they contradict each other. Links are as fast as memory unless the config slows them down.

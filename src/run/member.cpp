@@ -5,12 +5,14 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "run/trace_gather.hpp"
 
 namespace plait {
 
 namespace {
 
 constexpr std::size_t kStepsTimed = 1000;  // the last so many give the median step
+constexpr std::int64_t kStepsShown = 12;   // the last so many of an epoch are told
 
 WorkerOptions worker_options(const MemberParts& parts, std::int64_t samples) {
   const TrainConfig& config = parts.job.config;
@@ -335,7 +337,15 @@ void Member::finish_epoch() {
           fmt::format("early stop: no improvement for {} epoch(s)", config_.early_stop));
     }
   }
+  show_timeline();
   epoch_watch_ = Stopwatch();
+}
+
+void Member::show_timeline() {
+  const Trace recent = gather_events(parts_.control, parts_.trace.last(kStepsShown));
+  if (!is_zero()) return;
+  const std::string run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "";
+  parts_.job.observer.timeline({.plan = parts_.plan, .trace = recent, .run_dir = run_dir});
 }
 
 }  // namespace plait

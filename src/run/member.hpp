@@ -51,6 +51,7 @@ class Member {
   /// Of all workers since the last call; on every worker.
   std::vector<Residual> gather_residuals();
   void finish_epoch();
+  void show_timeline();
   /// For the epoch that begins; says so where it is another one.
   void choose_mode();
   void save(std::optional<double> metric = std::nullopt);

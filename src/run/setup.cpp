@@ -25,10 +25,6 @@ Setup make_setup(const TrainConfig& config) {
     user_error("model '{}' ends with shape {}, but --data {} needs {} output(s)", config.model, dst,
                config.data, outputs);
   }
-  if (config.batch > train.size()) {
-    user_error("--batch {} is more than the {} training samples of --data {}", config.batch,
-               train.size(), config.data);
-  }
   return setup;
 }
 

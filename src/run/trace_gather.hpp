@@ -1,4 +1,4 @@
-// The traces of MPI processes, brought to worker 0.
+// What all workers did, brought to worker 0.
 #pragma once
 
 #include "trace/trace.hpp"
@@ -6,7 +6,7 @@
 
 namespace plait {
 
-/// Every process calls it; complete on worker 0, empty elsewhere.
-Trace gather_traces(Group& control, const WorkerTrace& mine);
+/// Every worker calls it; complete on worker 0, empty elsewhere.
+Trace gather_events(Group& control, std::span<const Event> mine);
 
 }  // namespace plait

@@ -34,6 +34,10 @@ struct Prepared {
 Prepared prepare(const TrainJob& job, const Machine& machine) {
   check_config(job.config);
   Prepared prepared{.setup = make_setup(job.config), .plan = {}};
+  if (const std::int64_t samples = prepared.setup.data.train->size(); job.config.batch > samples) {
+    user_error("--batch {} is more than the {} training samples of --data {}", job.config.batch,
+               samples, job.config.data);
+  }
   prepared.plan = job.make_plan(prepared.setup.model, machine);
   if (!job.config.init.empty() && (job.mpi == nullptr || job.mpi->rank() == 0)) {
     // Now, while no run folder has been made.
@@ -275,7 +279,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
                    .folder = folder ? &*folder : nullptr,
                    .checkpoints = checkpoints.data()});
     TrainResult result = member.run();
-    result.trace = gather_traces(*control, trace);
+    result.trace = gather_events(*control, trace.events());
     if (mpi.rank() == 0) result.plan = std::move(prepared->plan);
     control->barrier();
     return result;
@@ -299,7 +303,10 @@ std::vector<NamedTensor> initial_weights(const TrainJob& job, const ModelSpec& m
 }
 
 TrainResult train(const TrainJob& job) {
-  return job.mpi != nullptr ? train_on_mpi(job) : train_on_threads(job);
+  if (job.mpi != nullptr) return train_on_mpi(job);
+  TrainJob here = job;
+  here.config.threads = threads_on_one_machine(job.config);
+  return train_on_threads(here);
 }
 
 }  // namespace plait

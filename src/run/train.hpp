@@ -38,12 +38,20 @@ struct EpochReport {
   std::string mode{};                 ///< of the plan; "" where there is one
 };
 
+/// After an epoch: what all workers did in its last steps.
+struct TimelineReport {
+  const Plan& plan;
+  const Trace& trace;
+  const std::string& run_dir;  ///< "" when nothing is written
+};
+
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
   virtual void begin(const std::string& headline) { (void)headline; }
   virtual void step(const StepReport& report) { (void)report; }
   virtual void epoch(const EpochReport& report) { (void)report; }
+  virtual void timeline(const TimelineReport& report) { (void)report; }
   virtual void note(const std::string& line) { (void)line; }
   /// The job ends at once after this line: a worker died or nothing moves.
   virtual void fatal(const std::string& line) { (void)line; }

@@ -26,6 +26,14 @@ void WorkerTrace::add(const Event& event) {
 
 std::span<const Event> WorkerTrace::events() const { return std::span(events_).subspan(first_); }
 
+std::span<const Event> WorkerTrace::last(std::int64_t steps) const {
+  const std::span<const Event> all = events();
+  if (all.empty()) return all;
+  std::size_t from = all.size();
+  while (from > 0 && all[from - 1].step > all.back().step - steps) --from;
+  return all.subspan(from);
+}
+
 Shares shares(const Totals& totals, double seconds) {
   if (!(seconds > 0)) return {};
   return {.busy = totals.compute / seconds,

@@ -35,6 +35,8 @@ class WorkerTrace {
   explicit WorkerTrace(std::int64_t keep_steps = -1) : keep_steps_(keep_steps) {}
   void add(const Event& event);
   std::span<const Event> events() const;
+  /// Those of the last `steps` steps.
+  std::span<const Event> last(std::int64_t steps) const;
   const Totals& totals() const { return totals_; }
 
  private:

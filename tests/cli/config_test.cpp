@@ -182,6 +182,17 @@ TEST_F(Resume, TakesTheRunsConfigAndLetsFreeKeysChange) {
   EXPECT_EQ(resume({{"epochs", "9"}, {"lr", "0.3"}}), wanted);
 }
 
+TEST_F(Resume, KeepsTheNumberThatAWordBecame) {
+  TrainConfig run;
+  run.lr_scale = "4";
+  run.pieces = "3";
+  keep(run);
+  const TrainConfig again = resume({{"lr_scale", "workers"}, {"pieces", "auto"}});
+  EXPECT_EQ(again.lr_scale, "4");
+  EXPECT_EQ(again.pieces, "3");
+  EXPECT_THAT(refusal([&] { resume({{"pieces", "2"}}); }), HasSubstr("another pieces"));
+}
+
 TEST_F(Resume, RefusesWhatDecidesTheBits) {
   keep({});
   EXPECT_EQ(

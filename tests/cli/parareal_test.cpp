@@ -164,8 +164,9 @@ TEST_F(PararealCli, AutoFitsAndResumesTheTearingItChose) {
          "--fit-steps", "5", "--run-dir", "none"});
   const Json whole = train({"--pieces", "auto", "--workers", "3", "--run-dir", "none"});
   train({"--pieces", "auto", "--workers", "3", "--run-dir", "run", "--steps", "7"});
-  EXPECT_EQ(here(kGoOn + Words{"--run-dir", "run", "--workers", "2"})["weights_hash"],
-            whole["weights_hash"]);
+  EXPECT_EQ(
+      here(kGoOn + Words{"--run-dir", "run", "--workers", "2", "--pieces", "auto"})["weights_hash"],
+      whole["weights_hash"]);
 }
 
 TEST_F(PararealCli, TellsWhereItWasTorn) {

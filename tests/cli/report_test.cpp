@@ -55,6 +55,24 @@ TEST_F(Report, OfARunIsThereWhenItEnds) {
   EXPECT_EQ(one["predicted"]["source"], "analytic");
 }
 
+TEST_F(Report, OfAKilledRunHasTheTimelineOfItsLastEpoch) {
+  const Ended killed =
+      run({.command = {PLAIT_BINARY, "train",        "--model",    "lenet",         "--train-limit",
+                       "96",         "--test-limit", "32",         "--batch",       "16",
+                       "--epochs",   "100000",       "--strategy", "data_parallel", "--workers",
+                       "2",          "--threads",    "1",          "--pin",         "none",
+                       "--quiet",    "--run-dir",    "dead"},
+           .directory = folder_.path(),
+           .signal = SIGKILL,
+           .signal_file = path("dead") / "report.json"});
+  EXPECT_EQ(killed.signal, SIGKILL);
+  EXPECT_EQ(plait({"report", "dead"}).exit_code, 0);
+  const Json dead = record("dead");
+  EXPECT_TRUE(dead["result"].is_null());
+  EXPECT_EQ(dead["measured"]["timeline"]["workers"].size(), 2U);
+  EXPECT_EQ(dead["measured"]["timeline"]["last_step"], 5);
+}
+
 TEST_F(Report, CanBeMadeAgainWithTheSameBytes) {
   train({"--run-dir", "one"});
   const std::string first = read_text(path("one") / "report.html");

@@ -214,6 +214,14 @@ TEST_F(Workers, OtherNumbersOfThemGoOn) {
   }
 }
 
+TEST_F(Workers, PretendedNodesShareTheCoresOfThisMachine) {
+  const auto threads_of = [&](const Words& machine) {
+    return train(machine + Words{"--threads", "0", "--steps", "1", "--run-dir", "none"})["threads"];
+  };
+  EXPECT_EQ(threads_of({"--nodes", "2", "--workers-per-node", "1"}),
+            threads_of({"--workers", "2"}));
+}
+
 TEST_F(Workers, AResumedRunKeepsItsThreads) {
   const Words unequal = kSmall + Words{"--workers", "2", "--threads", "3"};
   const auto threads_after = [&](const Words& words) {

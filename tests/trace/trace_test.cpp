@@ -39,6 +39,17 @@ TEST(WorkerTrace, KeepsTheLastStepsInOrder) {
   }
 }
 
+TEST(WorkerTrace, TellsTheLastSteps) {
+  WorkerTrace trace(10);
+  EXPECT_TRUE(trace.last(3).empty());
+  for (const int step : {0, 1, 1, 4, 5, 5}) trace.add(event_at(step));
+  EXPECT_EQ(trace.last(1).size(), 2U);
+  EXPECT_EQ(trace.last(2).size(), 3U);
+  EXPECT_EQ(trace.last(4).front().step, 4);
+  EXPECT_EQ(trace.last(5).front().step, 1);
+  EXPECT_EQ(trace.last(99).size(), 6U);
+}
+
 TEST(WorkerTrace, StepsMayBeSkipped) {
   WorkerTrace trace(10);
   for (const int step : {0, 1, 2, 50, 55, 60}) trace.add(event_at(step));

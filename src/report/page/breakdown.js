@@ -76,7 +76,7 @@ const timeSection = (run) => {
   const span = largest(found.workers.map((worker) => worker.span));
   const of = measured && measured.breakdown
     ? `Means over the last ${plural(found.steps, "step")} of the trace.`
-    : "As the simulator expects it; what was measured comes when the run ends.";
+    : "As the simulator expects it; what was measured comes after the first epoch.";
   const tasks = run.record.plan.tasks;
   return section("time", "Where the time went", el("p", {}, of),
     stragglerNote(measured && measured.straggler, span, found.workers.length),

@@ -34,17 +34,27 @@ const choose = (i) => {
 document.getElementById("run").addEventListener("change", (event) => choose(Number(event.target.value)));
 render();
 
-// A running run: what changes comes every two seconds; when it ends, everything once more.
+// A running run: what changes comes every two seconds, the timeline after every epoch; when it ends, everything once more.
 const replace = (id, node) => {
   const old = document.getElementById(id);
   if (old && node) old.replaceWith(node);
 };
+const fetchAll = async () => (await fetch("data.json", {cache: "no-store"})).json();
+const showTimeline = async (run) => {
+  const fresh = (await fetchAll()).runs[0];
+  run.record = fresh.record;
+  const inUse = document.activeElement && document.activeElement.closest("#timeline");
+  if (!inUse) replace("timeline", timelineSection(run));
+  replace("time", timeSection(run));
+  replace("messages", messagesSection(run));
+};
+let timelinesShown = 0;
 const follow = async () => {
   const run = data.runs[0];
   try {
     const news = await (await fetch("progress.json", {cache: "no-store"})).json();
     if (news.progress.ended) {
-      data = await (await fetch("data.json", {cache: "no-store"})).json();
+      data = await fetchAll();
       data.runs[0].progress = {ended: true};
       return render();
     }
@@ -56,6 +66,10 @@ const follow = async () => {
         replace("curves", curvesSection(data.runs));
         replace("residuals", residualsSection(data.runs));
       } else render();
+    }
+    if (news.progress.timelines !== timelinesShown) {
+      timelinesShown = news.progress.timelines;
+      await showTimeline(run);
     }
   } catch {
     run.progress = {...run.progress, lost: true};

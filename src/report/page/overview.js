@@ -70,7 +70,8 @@ const header = (runs, run) => runs.length > 1
   : el("header", {}, el("h1", {}, `${run.settings.model} on ${run.settings.data}`),
       el("p", {class: "subtitle"}, settingsText(run)),
       el("p", {class: "subtitle"}, run.name),
-      !run.record && el("p", {class: "subtitle", id: "unfinished"}, "This run has no report.json: it has not come to its end. Curves and settings are all there is."),
+      !resultOf(run) && !run.progress && el("p", {class: "subtitle", id: "unfinished"}, "This run has not come to its end. " +
+        (run.record ? "Timeline and times are of an epoch's last steps." : "It has no report.json: curves and settings are all there is.")),
       progressOf(run), figuresOf(run));
 
 const compareSection = (runs, chosen, choose) => {
