@@ -155,7 +155,7 @@ class Checker {
     const std::vector<std::int64_t> extents = weight_extents(layer, src);
     const std::int64_t weights = extents.empty() ? 0 : bounded_product(extents, kMaxElements);
     const bool norm = std::holds_alternative<BatchNormSpec>(layer);
-    parameters_ += weights + (norm ? 2 * src[0] : extents.empty() ? 0 : extents[0]);
+    parameters_ += weights + (norm ? 2 * src[0] : extents.empty() ? 0 : extents[0]);  // at most
     if (parameters_ > kMaxElements) {
       user_error("{}: the model has more than 2^40 parameters here (input {}); make it smaller", at,
                  src);

@@ -22,7 +22,7 @@ const std::map<std::string, Keys, std::less<>>& keys_by_type() {
        {"out", "kernel", "stride", "padding", "dilation", "groups", "bias", "initial_scale"}},
       {"linear", {"out", "bias", "initial_scale"}},
       {"sparse_linear", {"matrix", "bias", "initial_bias"}},
-      {"batch_norm", {"epsilon", "momentum"}},
+      {"batch_norm", {"epsilon", "momentum", "centered"}},
       {"relu", {}},
       {"tanh", {}},
       {"sigmoid", {}},
@@ -118,7 +118,8 @@ LayerSpec read_spec(const TomlReader& reader, const std::string& type, const std
   if (type == "batch_norm") {
     const BatchNormSpec usual;
     return BatchNormSpec{.epsilon = reader.number("epsilon", usual.epsilon),
-                         .momentum = reader.number("momentum", usual.momentum)};
+                         .momentum = reader.number("momentum", usual.momentum),
+                         .centered = reader.boolean("centered", true)};
   }
   if (type == "max_pool" || type == "average_pool") {
     const Extent2 kernel = extent(reader, "kernel", PoolSpec{}.kernel, 1);
@@ -199,7 +200,8 @@ struct WriteLayer {
   std::string operator()(const BatchNormSpec& norm) const {
     const BatchNormSpec usual;
     return show("epsilon", norm.epsilon, usual.epsilon) +
-           show("momentum", norm.momentum, usual.momentum);
+           show("momentum", norm.momentum, usual.momentum) +
+           (norm.centered ? "" : ", centered = false");
   }
   std::string operator()(const PoolSpec& pool) const {
     return show("kernel", pool.kernel, Extent2{0, 0}) + show("stride", pool.stride, pool.kernel) +

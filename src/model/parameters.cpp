@@ -63,8 +63,12 @@ struct Parameters {
     }
     return list;
   }
-  std::vector<ParameterSpec> operator()(const BatchNormSpec&) const {
+  std::vector<ParameterSpec> operator()(const BatchNormSpec& norm) const {
     const Shape channels{src[0]};
+    if (!norm.centered) {
+      return {{.name = "weight", .shape = channels, .value = 1},
+              {.name = "running_var", .shape = channels, .trainable = false, .value = 1}};
+    }
     return {{.name = "weight", .shape = channels, .value = 1},
             {.name = "bias", .shape = channels},
             {.name = "running_mean", .shape = channels, .trainable = false},

@@ -48,7 +48,8 @@ struct LinearPiece {
   std::shared_ptr<const ParameterPart> bias;  ///< null where the piece has none
 };
 
-/// In fixed order: weight, bias; BatchNorm: weight, bias, running_mean, running_var.
+/// In fixed order: weight, bias; BatchNorm: weight, bias, running_mean, running_var (of one
+/// that is not centered only the first and the last).
 std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const Shape& src);
 
 /// Of all nodes, named "node.weight" (or "weight" where the node has no name).

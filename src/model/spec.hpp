@@ -46,6 +46,8 @@ struct LinearSpec {
 struct BatchNormSpec {
   double epsilon = 1e-5;
   double momentum = 0.1;
+  /// false: neither mean nor bias, so that 0 stays 0: dst = weight src / sqrt(E[src^2] + epsilon).
+  bool centered = true;
   bool operator==(const BatchNormSpec&) const = default;
 };
 

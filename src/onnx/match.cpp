@@ -30,7 +30,7 @@ bool alike(const LayerSpec& ours, const LayerSpec& theirs) {
   }
   if (const auto* bn = std::get_if<BatchNormSpec>(&ours)) {
     const double other = std::get<BatchNormSpec>(theirs).epsilon;
-    return static_cast<float>(bn->epsilon) == static_cast<float>(other);
+    return bn->centered && static_cast<float>(bn->epsilon) == static_cast<float>(other);
   }
   if (const auto* activation = std::get_if<ActivationSpec>(&ours)) {
     const auto& other = std::get<ActivationSpec>(theirs);
@@ -174,7 +174,7 @@ class Matcher {
   bool unfold(const BatchNormSpec& bn, const std::string& name, int conv,
               const std::vector<ParameterSpec>& parameters) {
     const auto epsilon = static_cast<float>(bn.epsilon);
-    if (conv == kBlockInput) return false;
+    if (conv == kBlockInput || !bn.centered) return false;
     const ImportedLayer& from = network_.layers[static_cast<std::size_t>(conv)];
     if (!std::holds_alternative<ConvolutionSpec>(from.layer) || unfolded_.contains(conv)) {
       return false;

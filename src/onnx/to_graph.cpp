@@ -81,6 +81,10 @@ class Writer {
     return emit("Gemm", {{"transB", std::int64_t{1}}});
   }
   std::string operator()(const BatchNormSpec& bn) {
+    if (!bn.centered) {
+      user_error("'{}' is a batch_norm with centered = false, which ONNX has not; use .safetensors",
+                 place_.name);
+    }
     // ONNX's momentum is of the old value.
     return emit("BatchNormalization", {{"epsilon", static_cast<float>(bn.epsilon)},
                                        {"momentum", static_cast<float>(1 - bn.momentum)}});

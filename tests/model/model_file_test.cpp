@@ -160,6 +160,7 @@ TEST(ModelFile, OddValuesSurviveTheRoundTrip) {
   ModelSpec model = parse(with_layers(R"(
     {name = "x.y", type = "convolution", out = 6, kernel = [1, 3], stride = [2, 1], padding = [0, 4], dilation = [1, 2], groups = 3},
     {type = "batch_norm", epsilon = 0.1234567890123456789, momentum = 0}, {type = "sigmoid"}, {type = "gelu"},
+    {name = "norm", type = "batch_norm", centered = false},
     {type = "average_pool", kernel = [2, 3], stride = [1, 2], padding = 1}, {type = "global_average_pool"},
     {type = "dropout", probability = 0.30000000000000004})"));
   model.name = "a \"quoted\\\" name\n\x7f";

@@ -2,8 +2,9 @@
 //   xhat = (src - mean) / sqrt(var + eps),  dst = weight xhat + bias,  var = sum (src - mean)^2 / M
 //   diff_bias = sum g,  diff_weight = sum g xhat
 //   diff_src = weight / sqrt(var + eps) (g - diff_bias / M - xhat diff_weight / M)
-// where g is diff_dst, zeroed where the ReLU cut. `saved` holds mean[C], inverse deviation[C], and,
-// with ReLU, one byte per element that says whether it passed. Backward follows training only.
+// Not centered: mean = 0, var = sum src^2 / M, no bias. Here g is diff_dst, zeroed where the ReLU
+// cut. `saved` holds mean[C], inverse deviation[C], and, with ReLU, one byte per element that says
+// whether it passed. Backward follows training only.
 #include <cmath>
 
 #include "layers/reference/plain_layer.hpp"
@@ -20,7 +21,8 @@ class BatchNorm final : public PlainLayer {
         relu_(request.relu),
         batch_(src_.shape[0]),
         channels_(src_.shape[1]),
-        pixels_(src_.shape.elements() / (batch_ * channels_)) {}
+        pixels_(src_.shape.elements() / (batch_ * channels_)),
+        running_var_(slots_.back().offset) {}
 
   LayerTraits traits() const override {
     return {.data_reads_src = true, .adds_addend = true, .diff_in_place = true};
@@ -39,7 +41,7 @@ class BatchNorm final : public PlainLayer {
         saved_inverse(args)[c] = static_cast<float>(s.inverse);
       }
       const double weight = args.weights[slots_[0].offset + c];
-      const double bias = args.weights[slots_[1].offset + c];
+      const double bias = spec_.centered ? args.weights[slots_[1].offset + c] : 0;
       for_each_of_channel(c, [&](std::int64_t i) {
         const auto value =
             static_cast<float>(weight * (args.src[0][i] - s.mean) * s.inverse + bias);
@@ -62,11 +64,11 @@ class BatchNorm final : public PlainLayer {
       double diff_bias = 0;
       double diff_weight = 0;
       for_each_of_channel(c, [&](std::int64_t i) {
-        diff_bias += g(i);
+        if (spec_.centered) diff_bias += g(i);
         diff_weight += g(i) * xhat(i);
       });
       args.diff_weights[slots_[0].offset + c] = static_cast<float>(diff_weight);
-      args.diff_weights[slots_[1].offset + c] = static_cast<float>(diff_bias);
+      if (spec_.centered) args.diff_weights[slots_[1].offset + c] = static_cast<float>(diff_bias);
       if (args.diff_src == nullptr) continue;
 
       const double weight = args.weights[slots_[0].offset + c];
@@ -97,23 +99,25 @@ class BatchNorm final : public PlainLayer {
 
   Statistics batch_statistics(const LayerArgs& args, std::int64_t c) const {
     double mean = 0;
-    for_each_of_channel(c, [&](std::int64_t i) { mean += args.src[0][i]; });
+    if (spec_.centered) for_each_of_channel(c, [&](std::int64_t i) { mean += args.src[0][i]; });
     mean /= per_channel();
     double squares = 0;
     for_each_of_channel(
         c, [&](std::int64_t i) { squares += (args.src[0][i] - mean) * (args.src[0][i] - mean); });
-    if (args.state != nullptr) {
+    if (args.state != nullptr && !spec_.centered) {
+      blend(args.state[running_var_ + c], squares / per_channel());
+    } else if (args.state != nullptr) {
       // One value per channel has no unbiased variance; its 0 / 0 is taken as 0.
       const double unbiased = per_channel() > 1 ? squares / (per_channel() - 1) : 0.0;
       blend(args.state[slots_[2].offset + c], mean);
-      blend(args.state[slots_[3].offset + c], unbiased);
+      blend(args.state[running_var_ + c], unbiased);
     }
     return {mean, 1.0 / std::sqrt(squares / per_channel() + spec_.epsilon)};
   }
 
   Statistics running_statistics(const LayerArgs& args, std::int64_t c) const {
-    const double variance = args.state[slots_[3].offset + c];
-    return {args.state[slots_[2].offset + c], 1.0 / std::sqrt(variance + spec_.epsilon)};
+    const double mean = spec_.centered ? args.state[slots_[2].offset + c] : 0;
+    return {mean, 1.0 / std::sqrt(args.state[running_var_ + c] + spec_.epsilon)};
   }
 
   /// running <- (1 - momentum) running + momentum batch.
@@ -132,6 +136,7 @@ class BatchNorm final : public PlainLayer {
   std::int64_t batch_;
   std::int64_t channels_;
   std::int64_t pixels_;
+  std::int64_t running_var_;  ///< where in the state
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ class BatchNorm final : public Layer {
     shape_ = {desc_.shape[0], (channels_ + block - 1) / block, pixels, block};
     padded_ = shape_.channel_blocks * block;
     place_parameters(layer_parameters(request.spec, desc_.shape.without_front()));
+    running_var_ = slots_.back().offset;
   }
 
   const TensorDesc& dst_desc() const override { return desc_; }
@@ -46,16 +47,18 @@ class BatchNorm final : public Layer {
     float* inverse = mean + padded_;
     Coefficients c = coefficients(args);
     if (args.training) {
-      for (std::int64_t i = 0; i < channels_; ++i) c.center[i] = pass.x[first_of_channel(i)];
-      std::fill(c.center + channels_, c.center + padded_, 0.0F);
+      std::fill_n(c.center, padded_, 0.0F);
+      for (std::int64_t i = 0; i < channels_ && spec_.centered; ++i) {
+        c.center[i] = pass.x[first_of_channel(i)];
+      }
       pass.center = c.center;
       in_planes(pass, args, sums_);
       finish_statistics(args, c, mean, inverse);
     } else {
       for (std::int64_t i = 0; i < channels_; ++i) {
-        mean[i] = running_mean(args)[i];
-        inverse[i] =
-            static_cast<float>(1.0 / std::sqrt(double{running_var(args)[i]} + spec_.epsilon));
+        mean[i] = spec_.centered ? args.state[slots_[2].offset + i] : 0;
+        inverse[i] = static_cast<float>(
+            1.0 / std::sqrt(double{args.state[running_var_ + i]} + spec_.epsilon));
       }
     }
     scale_and_shift(args, c);
@@ -65,6 +68,7 @@ class BatchNorm final : public Layer {
   // With xhat = (x - mean) inv, g = diff_dst behind ReLU, m = samples per channel:
   //   diff_bias = sum g,  diff_weight = sum g xhat,
   //   diff_src = weight inv (g - diff_bias / m - xhat diff_weight / m)
+  // Not centered: mean and diff_bias are 0.
   void backward_data(const LayerArgs& args) override {
     BatchNormPass pass = bind(args);
     const float* mean = reinterpret_cast<const float*>(args.saved);
@@ -74,14 +78,14 @@ class BatchNorm final : public Layer {
     pass.center = mean;
     in_planes(pass, args, diff_sums_);
     float* diff_weight = args.diff_weights + slots_[0].offset;
-    float* diff_bias = args.diff_weights + slots_[1].offset;
     const double m = static_cast<double>(shape_.samples * shape_.pixels);
     for (std::int64_t i = 0; i < channels_; ++i) {
-      const auto [sum_g, sum_gx] = totals(args, i);
+      const auto [all_g, sum_gx] = totals(args, i);
+      const double sum_g = spec_.centered ? all_g : 0;
       const double inv = inverse[i];
       const double along = sum_gx * inv;  // sum g xhat
       diff_weight[i] = static_cast<float>(along);
-      diff_bias[i] = static_cast<float>(sum_g);
+      if (spec_.centered) args.diff_weights[slots_[1].offset + i] = static_cast<float>(sum_g);
       const double slope = -double{c.scale[i]} * inv * along / m;
       c.slope[i] = static_cast<float>(slope);
       c.level[i] = static_cast<float>(-double{c.scale[i]} * sum_g / m - slope * double{mean[i]});
@@ -110,8 +114,6 @@ class BatchNorm final : public Layer {
     auto* base = reinterpret_cast<float*>(partial(args, threads_));
     return {base, base + padded_, base + 2 * padded_, base + 3 * padded_, base + 4 * padded_};
   }
-  const float* running_mean(const LayerArgs& args) const { return args.state + slots_[2].offset; }
-  const float* running_var(const LayerArgs& args) const { return args.state + slots_[3].offset; }
 
   std::int64_t first_of_channel(std::int64_t channel) const {
     return channel / shape_.block * shape_.pixels * shape_.block + channel % shape_.block;
@@ -170,37 +172,37 @@ class BatchNorm final : public Layer {
     return {a, b};
   }
 
-  // mean = c + E[x - c],  var = E[(x - c)^2] - E[x - c]^2
+  // mean = c + E[x - c],  var = E[(x - c)^2] - E[x - c]^2; not centered: 0, E[x^2]
   void finish_statistics(const LayerArgs& args, const Coefficients& c, float* mean,
                          float* inverse) const {
     const double m = static_cast<double>(shape_.samples * shape_.pixels);
     for (std::int64_t i = 0; i < channels_; ++i) {
       const auto [sum, squares] = totals(args, i);
-      const double offset = sum / m;
+      const double offset = spec_.centered ? sum / m : 0;
       const double variance = std::max(0.0, squares / m - offset * offset);
       const double average = double{c.center[i]} + offset;
       mean[i] = static_cast<float>(average);
       inverse[i] = static_cast<float>(1.0 / std::sqrt(variance + spec_.epsilon));
       if (!std::isfinite(squares)) inverse[i] = std::nanf("");  // max(0, NaN) is 0
       if (args.state == nullptr) continue;
-      float& moving_mean = args.state[slots_[2].offset + i];
-      float& moving_var = args.state[slots_[3].offset + i];
-      const double unbiased = m > 1 ? variance * m / (m - 1) : variance;
-      moving_mean =
-          static_cast<float>((1 - spec_.momentum) * double{moving_mean} + spec_.momentum * average);
-      moving_var =
-          static_cast<float>((1 - spec_.momentum) * double{moving_var} + spec_.momentum * unbiased);
+      const bool biased = spec_.centered && m > 1;
+      move(args.state[running_var_ + i], biased ? variance * m / (m - 1) : variance);
+      if (spec_.centered) move(args.state[slots_[2].offset + i], average);
     }
+  }
+
+  void move(float& running, double batch) const {
+    running = static_cast<float>((1 - spec_.momentum) * double{running} + spec_.momentum * batch);
   }
 
   void scale_and_shift(const LayerArgs& args, const Coefficients& c) const {
     const float* mean = reinterpret_cast<const float*>(args.saved);
     const float* inverse = mean + padded_;
     const float* weight = args.weights + slots_[0].offset;
-    const float* bias = args.weights + slots_[1].offset;
     for (std::int64_t i = 0; i < channels_; ++i) {
+      const float bias = spec_.centered ? args.weights[slots_[1].offset + i] : 0;
       c.scale[i] = weight[i] * inverse[i];
-      c.shift[i] = bias[i] - mean[i] * c.scale[i];
+      c.shift[i] = bias - mean[i] * c.scale[i];
     }
     std::fill(c.scale + channels_, c.scale + padded_, 0.0F);  // padding channels stay zero
     std::fill(c.shift + channels_, c.shift + padded_, 0.0F);
@@ -214,6 +216,7 @@ class BatchNorm final : public Layer {
   int threads_;
   std::int64_t channels_;
   std::int64_t padded_ = 0;
+  std::int64_t running_var_ = 0;  ///< where in the state
   BlockedShape shape_;
   PassFunction sums_ = blocked() ? batch_norm_sums : batch_norm_sums_plain;
   PassFunction apply_ = blocked() ? batch_norm_apply : batch_norm_apply_plain;
