@@ -47,6 +47,7 @@ def parse():
     group.add_argument("--epochs", type=int, default=8)
     group.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     group.add_argument("--torn", nargs="+", type=int, default=[2, 3, 6], help="numbers of pieces")
+    group.add_argument("--coarse", choices=["block", "conv"], default="conv", help="of torn networks (conv)")
     options = parser.parse_args()
     if min(options.rounds, options.steps, options.profile_steps, options.epochs) < 1:
         parser.error("--rounds, --steps, --profile-steps and --epochs are at least 1")

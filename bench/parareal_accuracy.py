@@ -28,7 +28,8 @@ def cases(options):
 
 def train(model, data, flags, pieces, seed, options):
     """On one worker: the bits do not depend on how many there are."""
-    where = ["--strategy", "parareal", "--pieces", str(pieces), "--workers", "1"] if pieces > 1 else []
+    where = ["--strategy", "parareal", "--pieces", str(pieces), "--coarse", options.coarse, "--workers", "1"]
+    where = where if pieces > 1 else []
     print(f"{PROGRAM}: {model}, {pieces} piece(s), seed {seed}", file=sys.stderr)
     answer = json.loads(plait(options.build, "train", "--model", model, "--data", data, "--batch", "64", "--epochs",
                               str(options.epochs), "--seed", str(seed), "--threads", "1", "--pin", "none", "--run-dir",
@@ -60,6 +61,7 @@ def accuracy(options):
             for pieces in (1, *options.torn) for seed in options.seeds]
     with ThreadPoolExecutor(len(usable_cores())) as pool:
         results = list(pool.map(lambda job: train(*job, options), jobs))
-    print(f"{options.epochs} epochs, batch 64, test accuracy in %, seeds {' '.join(map(str, options.seeds))}.\n")
+    print(f"{options.epochs} epochs, batch 64, --coarse {options.coarse}, test accuracy in %, "
+          f"seeds {' '.join(map(str, options.seeds))}.\n")
     print_table(("network", "data", "pieces", "by seed", "mean", "- serial", "train loss"), rows(results, options))
     return results

@@ -11,8 +11,9 @@ namespace plait {
 namespace {
 
 constexpr std::int64_t kNarrowest = 8;  // inner channels or features of a block
-// Nothing normalises what a coarse part makes of a residual, which may be large at first: its way
-// around begins small and its inner way at 0, or training leaves the rails at usual rates.
+// Nothing normalises what the coarse part of a flat tensor makes of a residual, which may be large
+// at first: its way around begins small and its inner way at 0, or training leaves the rails at
+// usual rates.
 constexpr double kShortcutScale = 0.1;
 
 /// The stride with which a 3x3 window padded by 1, or a 1x1 window, makes `to` of `from`.
@@ -65,14 +66,22 @@ int append_average(BlockSpec& block, const Shrinking& by) {
       "pool", PoolSpec{.kind = PoolKind::average, .kernel = by.average, .stride = by.average});
 }
 
-ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, Extent2 stride,
-                       double scale = 1) {
+ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, Extent2 stride) {
   return {.out_channels = channels,
           .kernel = {kernel, kernel},
           .stride = stride,
           .padding = {kernel / 2, kernel / 2},
-          .bias = false,
-          .initial_scale = scale};
+          .bias = false};
+}
+
+/// A convolution and a BatchNorm behind it that maps 0 to 0, however large the residuals are.
+struct Normalised {
+  std::string name;
+  ConvolutionSpec conv;
+};
+int append(BlockSpec& block, const Normalised& one, int from) {
+  block.join(one.name, one.conv, {from});
+  return block.then(one.name + ".bn", BatchNormSpec{.centered = false});
 }
 
 LayerSpec relu() { return ActivationSpec{ActivationKind::relu}; }
@@ -84,18 +93,18 @@ BlockSpec image_block(const std::string& name, CoarseKind kind, const Shape& src
   if (!by) return block;
   const int from = append_average(block, *by);
   if (kind == CoarseKind::conv) {
-    block.join("conv", window(dst[0], 3, by->stride, kShortcutScale), {from});
+    append(block, {"conv", window(dst[0], 3, by->stride)}, from);
     return block;
   }
   const std::int64_t inner = std::max(kNarrowest, dst[0] / 4);
-  block.join("conv1", window(inner, 1, {1, 1}), {from});
-  block.then("relu1", relu());
-  block.then("conv2", window(inner, 3, by->stride));
-  block.then("relu2", relu());
-  const int branch = block.then("conv3", window(dst[0], 1, {1, 1}, 0));
+  append(block, {"conv1", window(inner, 1, {1, 1})}, from);
+  const int narrow = block.then("relu1", relu());
+  append(block, {"conv2", window(inner, 3, by->stride)}, narrow);
+  const int wide = block.then("relu2", relu());
+  const int branch = append(block, {"conv3", window(dst[0], 1, {1, 1})}, wide);
   int skip = from;
   if (src[0] != dst[0] || by->stride != Extent2{1, 1}) {
-    skip = block.join("shortcut", window(dst[0], 1, by->stride, kShortcutScale), {from});
+    skip = append(block, {"shortcut", window(dst[0], 1, by->stride)}, from);
   }
   block.join("add", AddSpec{}, {branch, skip});
   return block;

@@ -9,7 +9,7 @@
 
 namespace plait {
 
-/// All map 0 to 0: no bias, no BatchNorm.
+/// All map 0 to 0: no bias, and of BatchNorm only the kind that is not centered.
 enum class CoarseKind {
   block,    ///< a bottleneck with a shortcut (of flat tensors: two linear layers with one)
   conv,     ///< one 3x3 convolution (of flat tensors: one linear layer)
