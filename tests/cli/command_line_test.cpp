@@ -1,4 +1,4 @@
-// Words to verbs and arguments, the help, and the bar.
+// Words to verbs and arguments, and the help.
 #include "cli/command_line.hpp"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "cli/help.hpp"
 #include "cli/picture.hpp"
-#include "cli/progress.hpp"
 #include "cli/text.hpp"
 
 namespace plait {
@@ -119,30 +118,6 @@ TEST(CommandLine, HelpIsForTheVerbAsked) {
   EXPECT_THAT(text, HasSubstr("--lr X       rate [0.1]"));
   EXPECT_THAT(text, HasSubstr("--no-scale   do not scale it"));
   EXPECT_THAT(text, HasSubstr("prog train --lr 1"));
-}
-
-/// Columns on a screen: bytes that do not go on with a UTF-8 character.
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-TEST(Bar, FitsEveryWidth) {
-  const BarState state{.step = 50,
-                       .total_steps = 100,
-                       .epoch = 2,
-                       .loss = 0.5,
-                       .test_accuracy = 0.98,
-                       .images_per_second = 1234,
-                       .seconds_left = 65};
-  for (std::size_t width = 1; width < 200; ++width) {
-    EXPECT_LT(columns(bar_text(state, width, true)), std::max<std::size_t>(width, 2)) << width;
-    EXPECT_LT(bar_text(state, width, false).size(), std::max<std::size_t>(width, 2)) << width;
-  }
-  EXPECT_EQ(bar_text(state, 200, false),
-            "###############--------------- "
-            " 50%  loss 0.5000  1:05 left  1,234 images/s  accuracy 98.00%  epoch 2");
-  EXPECT_EQ(bar_text(state, 20, false), " 50%  loss 0.5000");
 }
 
 TEST(Text, NumbersAndTables) {

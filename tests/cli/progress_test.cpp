@@ -24,8 +24,8 @@ const BarState kHalf{.step = 50,
 
 /// Columns of UTF-8: bytes that do not continue a character.
 std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 TEST(ProgressBar, FitsAnyWidth) {
@@ -40,6 +40,10 @@ TEST(ProgressBar, SaysTheMostUsefulFirst) {
   EXPECT_EQ(bar_text(kHalf, 5, false), " 50%");
   EXPECT_EQ(bar_text(kHalf, 20, false), " 50%  loss 1.2500");
   EXPECT_EQ(bar_text(kHalf, 40, false), "#####-----  50%  loss 1.2500  1:01 left");
+  EXPECT_EQ(
+      bar_text(kHalf, 200, false),
+      "###############---------------  50%  loss 1.2500  1:01 left  12,345 images/s  accuracy "
+      "50.00%  epoch 3");
   EXPECT_THAT(bar_text(kHalf, 120, true),
               HasSubstr("━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌  50%  loss 1.2500  1:01 left  12,345 images/s  accuracy "
                         "50.00%  epoch 3"));
