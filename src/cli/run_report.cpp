@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fstream>
 
+#include "checkpoint/atomic_file.hpp"
 #include "cli/config_file.hpp"
 #include "cli/config_plan.hpp"
 #include "plan/memory.hpp"
-#include "report/write_file.hpp"
 #include "run/cores.hpp"
 #include "simulate/simulate.hpp"
 #include "transport/mpi.hpp"
@@ -42,9 +42,9 @@ RecordParts parts_of(const Plan& plan, const Prediction& prediction) {
 
 /// Whole or as it was before: the run may be killed while it is written.
 void replace_file(const fs::path& path, const std::string& text) {
-  const std::string aside = path.string() + ".part";
-  write_file(aside, text);
-  fs::rename(aside, path);
+  AtomicFile file(path, text.size());
+  file.sink().write(text);
+  file.commit();
 }
 
 void write_report(const fs::path& folder, const std::string& record) {
