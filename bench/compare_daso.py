@@ -41,6 +41,7 @@ def parse():
     group.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3],
                        help="the first on the link; the others on threads, which give the same bits sooner")
     group = parser.add_argument_group("simulated")
+    group.add_argument("--nodes", nargs="+", type=int, default=[2, 4, 8, 16, 32, 64, 128, 256], help="of 4 workers (2 .. 256)")
     group.add_argument("--profile", type=Path,
                        default=ROOT.parent / "shared" / "data" / "pipedream-profiles" / "resnet50.txt",
                        help="costs of a worker; without it, resnet50 with counted costs")

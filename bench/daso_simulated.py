@@ -1,10 +1,9 @@
-"""Two to 256 nodes of four workers, as the simulator sees them."""
+"""Many nodes of four workers, as the simulator sees them."""
 
 import json
 
 from workers import plait, print_table
 
-NODES = (2, 4, 8, 16, 32, 64, 128, 256)
 RATES = ("10Gbit/s", "100Gbit/s")
 PER_WORKER = 64
 # Blocking and inside nodes first at every step: synchronous, as libraries that know nodes do it.
@@ -25,7 +24,7 @@ def simulated(options):
     print("## Simulated\n")
     results = []
     for rate in RATES:
-        for nodes in NODES:
+        for nodes in options.nodes:
             for name, flags in WHO.items():
                 plan, cost = step(options, rate, nodes, *flags)
                 results.append({"rate": rate, "nodes": nodes, "name": name, **plan})
@@ -33,7 +32,7 @@ def simulated(options):
           f"{cost.rpartition('/')[2]}. Share of perfect scaling (speedup / workers).\n")
     print_table(("link", "nodes x workers", *WHO),
                 ((rate, f"{nodes} x 4", *(share(results, rate, nodes, name) for name in WHO))
-                 for rate in RATES for nodes in NODES))
+                 for rate in RATES for nodes in options.nodes))
     return results
 
 

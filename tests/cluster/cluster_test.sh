@@ -83,13 +83,18 @@ same_bits() {
   [ "$(field weights_hash <out)" = "${alone:-none}" ] || fail "other bits than on threads: $(cat out)"
 }
 
-# death WORKERS_PER_NODE RANK LINE FLAG...: the rank, of the second node, is killed; somebody says LINE.
+# death WORKERS_PER_NODE RANK LINE FLAG...: the rank, of the second node, is killed after the first epoch; somebody says
+# LINE.
 death() {
   local job victim begin took
-  on_cluster "$1" -- "${train[@]}" "${@:4}" --epochs 1000 >out 2>err &
+  rm -rf dying
+  on_cluster "$1" -- "${kept[@]}" --run-dir dying "${@:4}" --epochs 1000 >out 2>err &
   job=$!
   victim=$(rank "$2")
-  sleep 2
+  for _ in $(seq 300); do
+    [ -s dying/metrics.jsonl ] && break
+    sleep 0.1
+  done
   begin=$(milliseconds)
   kill -9 "${victim:?no rank $2}"
   wait $job && fail "exit code 0 after a death"
@@ -180,8 +185,8 @@ same_bits 2 "${synchronous[@]}"
 same_bits 1 "${cycling[@]}"
 same_bits 2 "${cycling[@]}"
 death 1 1 "rank 1 with PID [0-9]+ on node plait-$name-1 exited on signal 9" "${synchronous[@]}"
-death 2 3 "^plait: worker 3 died in " "${synchronous[@]}"
-death 2 3 "^plait: worker 3 died in " "${cycling[@]}"
+death 2 3 "^plait: worker 3 died " "${synchronous[@]}"
+death 2 3 "^plait: worker 3 died " "${cycling[@]}"
 twenty_deaths
 straggler_is_named
 nan_ends_the_job
