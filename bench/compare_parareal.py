@@ -48,9 +48,10 @@ def parse():
     group.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     group.add_argument("--torn", nargs="+", type=int, default=[2, 3, 6], help="numbers of pieces")
     group.add_argument("--coarse", choices=["block", "conv"], default="conv", help="of torn networks (conv)")
+    group.add_argument("--sweeps", type=int, default=1, help="of torn networks, at most their pieces (1)")
     options = parser.parse_args()
-    if min(options.rounds, options.steps, options.profile_steps, options.epochs) < 1:
-        parser.error("--rounds, --steps, --profile-steps and --epochs are at least 1")
+    if min(options.rounds, options.steps, options.profile_steps, options.epochs, options.sweeps) < 1:
+        parser.error("--rounds, --steps, --profile-steps, --epochs and --sweeps are at least 1")
     return options
 
 

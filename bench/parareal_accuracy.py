@@ -28,7 +28,8 @@ def cases(options):
 
 def train(model, data, flags, pieces, seed, options):
     """On one worker: the bits do not depend on how many there are."""
-    where = ["--strategy", "parareal", "--pieces", str(pieces), "--coarse", options.coarse, "--workers", "1"]
+    where = ["--strategy", "parareal", "--pieces", str(pieces), "--coarse", options.coarse, "--workers", "1",
+             "--sweeps", str(min(options.sweeps, pieces))]
     where = where if pieces > 1 else []
     print(f"{PROGRAM}: {model}, {pieces} piece(s), seed {seed}", file=sys.stderr)
     answer = json.loads(plait(options.build, "train", "--model", model, "--data", data, "--batch", "64", "--epochs",
@@ -61,7 +62,7 @@ def accuracy(options):
             for pieces in (1, *options.torn) for seed in options.seeds]
     with ThreadPoolExecutor(len(usable_cores())) as pool:
         results = list(pool.map(lambda job: train(*job, options), jobs))
-    print(f"{options.epochs} epochs, batch 64, --coarse {options.coarse}, test accuracy in %, "
+    print(f"{options.epochs} epochs, batch 64, --coarse {options.coarse}, --sweeps {options.sweeps}, test accuracy in %, "
           f"seeds {' '.join(map(str, options.seeds))}.\n")
     print_table(("network", "data", "pieces", "by seed", "mean", "- serial", "train loss"), rows(results, options))
     return results
