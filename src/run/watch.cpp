@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -11,16 +12,14 @@ namespace plait {
 namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(50);
+/// Whoever has not looked for so long was suspended (Ctrl-Z, a batch system, a laptop's lid):
+/// nothing could move, and patience begins anew.
+constexpr double kAsleep = 2;
 /// Getting ready, evaluating and saving bring few events: so many times the usual patience.
 constexpr double kUnhurried = 10;
 
 WorkerState state_of(const WorkerStatus& status) {
   return static_cast<WorkerState>(status.state.load(std::memory_order_relaxed));
-}
-
-double seconds_since(const WorkerStatus& status) {
-  const std::int64_t since = status.since_ns.load();
-  return since == 0 ? 0 : now_seconds() - 1e-9 * static_cast<double>(since);
 }
 
 const char* verb_of(WorkerState state) {
@@ -32,7 +31,11 @@ const char* verb_of(WorkerState state) {
 
 Watch::Watch(const Plan& plan, Board& board, WatchOptions options,
              std::function<void(const std::string&)> trouble)
-    : plan_(plan), board_(board), options_(std::move(options)), trouble_(std::move(trouble)) {
+    : plan_(plan),
+      board_(board),
+      options_(std::move(options)),
+      trouble_(std::move(trouble)),
+      awake_since_(now_seconds()) {
   for (const int member : options_.own) status_of(board_, member).set(WorkerState::absent);
   thread_ = std::thread([this] { look(); });
 }
@@ -48,7 +51,10 @@ Watch::~Watch() {
 
 void Watch::look() {
   std::unique_lock lock(mutex_);
+  double looked = now_seconds();
   while (!ended_.wait_for(lock, kPeriod, [this] { return end_; })) {
+    const double now = now_seconds();
+    if (now - std::exchange(looked, now) > kAsleep) awake_since_ = now;
     std::string line = death();
     if (line.empty()) line = stall();
     if (line.empty()) continue;
@@ -85,6 +91,11 @@ std::string Watch::death() const {
   return "";
 }
 
+double Watch::silence(int member) const {
+  const std::int64_t since = status_of(board_, member).since_ns.load();
+  return since == 0 ? 0 : now_seconds() - std::max(1e-9 * static_cast<double>(since), awake_since_);
+}
+
 /// While all are in tasks, one that is silent is enough. Between steps many may wait for one that
 /// works: there all must be silent.
 std::string Watch::stall() const {
@@ -99,18 +110,15 @@ std::string Watch::stall() const {
   };
   const double patience =
       options_.stall_seconds * (std::ranges::any_of(members, unhurried) ? kUnhurried : 1);
-  const auto silent = [&](int member) {
-    return seconds_since(status_of(board_, member)) > patience;
-  };
+  const auto silent = [&](int member) { return silence(member) > patience; };
   const bool stalled = std::ranges::all_of(members, in_task)
                            ? std::ranges::any_of(options_.own, silent)
                            : std::ranges::all_of(members, silent);
   if (!stalled) return "";
   std::string line = fmt::format("no progress for {} s:", patience);
   for (const int member : members) {
-    line +=
-        fmt::format("{} worker {} {} {} for {:.0f} s", member == members.front() ? "" : ";", member,
-                    verb_of(state(member)), what(member), seconds_since(status_of(board_, member)));
+    line += fmt::format("{} worker {} {} {} for {:.0f} s", member == members.front() ? "" : ";",
+                        member, verb_of(state(member)), what(member), silence(member));
   }
   return line + "; --stall-seconds sets the patience";
 }

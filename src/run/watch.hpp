@@ -34,6 +34,8 @@ class Watch {
   /// "" while all is well.
   std::string death() const;
   std::string stall() const;
+  /// How long it has been where it is, as far as this process was awake to see it.
+  double silence(int member) const;
   std::string what(int member) const;
 
   const Plan& plan_;
@@ -43,6 +45,7 @@ class Watch {
   std::mutex mutex_;
   std::condition_variable ended_;
   bool end_ = false;
+  double awake_since_;
   std::thread thread_;
 };
 

@@ -192,6 +192,21 @@ TEST_F(Workers, StallSaysOnceWhatEveryWorkerWaitsFor) {
                              "step 1\\) for [0-9]+ s; worker 1 waits in reduce_.*--stall-seconds"));
 }
 
+TEST_F(Workers, SuspendedForLongIsNoStall) {
+  Running running(
+      plait_process(folder_.path(), kSmall + Words{"--workers", "2", "--epochs", "40",
+                                                   "--stall-seconds", "1", "--run-dir", "run"}));
+  const auto under_way = [&] { return std::filesystem::exists(path("run") / "metrics.jsonl"); };
+  while (!under_way() && !running.has_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  kill(running.pid(), SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  ASSERT_FALSE(running.has_ended()) << "too short to be suspended";
+  kill(running.pid(), SIGCONT);
+  EXPECT_EQ(running.wait().exit_code, 0) << running.err();
+}
+
 TEST_F(Workers, OtherNumbersOfThemGoOn) {
   const Json whole = train({"--workers", "4", "--epochs", "3", "--run-dir", "none"});
   train({"--workers", "4", "--steps", "17", "--run-dir", "run4"});
