@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/picture.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "data/fetch.hpp"
 #include "data/open.hpp"

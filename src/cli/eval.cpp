@@ -3,9 +3,9 @@
 
 #include <cstdio>
 
+#include "base/text.hpp"
 #include "cli/json.hpp"
 #include "cli/saved_weights.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/saved_weights.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
 #include "onnx/file.hpp"

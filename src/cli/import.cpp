@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "checkpoint/atomic_file.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "model/model_file.hpp"
 #include "model/parameters.hpp"

@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/rng.hpp"
-#include "cli/text.hpp"
+#include "base/text.hpp"
 #include "cli/verbs.hpp"
 #include "layers/sparse/inference.hpp"
 #include "model/graphchallenge.hpp"

@@ -1,7 +1,7 @@
 // plait models: the networks known by name, or one of them (or of a file) block by block.
 #include <cstdio>
 
-#include "cli/text.hpp"
+#include "base/text.hpp"
 #include "cli/verbs.hpp"
 #include "model/graphchallenge.hpp"
 #include "model/model_file.hpp"

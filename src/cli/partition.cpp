@@ -8,10 +8,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/row_partitioner.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "model/model_file.hpp"
 #include "partition/measure.hpp"

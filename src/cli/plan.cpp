@@ -7,11 +7,11 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/plan_advice.hpp"
 #include "cli/plan_subject.hpp"
 #include "cli/row_partitioner.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workers_table.hpp"
@@ -150,7 +150,8 @@ class Comparison {
   }
 
   /// A strategy that cannot use one of the machines is left out there; one that can use none says
-  /// why, and where nothing else was asked for, that is the end.
+  /// why. Where nothing else was asked for, it always says why, and if it can use none that is the
+  /// end.
   void compare(const std::string& name, bool only) {
     std::string reason;
     bool possible = false;
@@ -159,11 +160,12 @@ class Comparison {
         outcomes_.push_back(play(plan_of(name, machine)));
         possible = true;
       } catch (const UserError& error) {
-        if (only) throw;
         if (reason.empty()) reason = error.what();
       }
     }
-    if (!possible) refused_.push_back(fmt::format("{}: {}", name, reason));
+    if (only && !possible) user_error("{}", reason);
+    if (!reason.empty() && (only || !possible))
+      refused_.push_back(fmt::format("{}: {}", name, reason));
   }
 
   Plan plan_of(const std::string& strategy, const Machine& machine) const {

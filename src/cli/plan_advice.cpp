@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/text.hpp"
+#include "base/text.hpp"
 
 namespace plait {
 

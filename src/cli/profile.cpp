@@ -7,8 +7,8 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "cost/profile_file.hpp"
 #include "model/model_file.hpp"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 
 namespace plait {
 

@@ -6,11 +6,11 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "checkpoint/atomic_file.hpp"
 #include "cli/numbers.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
 #include "model/model_file.hpp"

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/run_report.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/verbs.hpp"
 #include "report/write_file.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/text.hpp"
+#include "base/text.hpp"
 #include "simulate/simulate.hpp"
 
 namespace plait {

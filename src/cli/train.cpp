@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/config_plan.hpp"
 #include "cli/fields.hpp"
 #include "cli/interrupt.hpp"
@@ -16,7 +17,6 @@
 #include "cli/straggler.hpp"
 #include "cli/tell_all.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "cli/text.hpp"
+#include "base/text.hpp"
 
 namespace plait {
 

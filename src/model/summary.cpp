@@ -5,21 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
 #include "model/macs.hpp"
 #include "model/shapes.hpp"
 
 namespace plait {
 
 namespace {
-
-/// 1703258 -> "1,703,258".
-std::string with_commas(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  }
-  return digits;
-}
 
 /// 39518208 -> "39.5 M".
 std::string with_unit(std::int64_t number) {
@@ -71,36 +63,13 @@ std::string layers_text(const BlockSpec& block) {
   return text;
 }
 
-struct Row {
-  std::array<std::string, 5> cells;  ///< block, layers, output, parameters, MACs
-};
-
-/// First columns to the left, numbers to the right; every line is equally long.
-std::string table(const std::vector<Row>& rows) {
-  std::array<std::size_t, 5> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t c = 0; c < widths.size(); ++c)
-      widths[c] = std::max(widths[c], row.cells[c].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      if (c > 0) text += "  ";
-      text += c < 3 ? fmt::format("{:<{}}", row.cells[c], widths[c])
-                    : fmt::format("{:>{}}", row.cells[c], widths[c]);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string summary(const ModelSpec& model) {
   const std::vector<Shape> borders = border_shapes(model);
   const std::vector<BlockCost> costs = block_costs(model);
-  std::vector<Row> rows{{{"block", "layers", "output", "parameters", "MACs"}},
-                        {{"input", "", model.input.to_string(), "", ""}}};
+  std::vector<Row> rows{{"block", "layers", "output", "parameters", "MACs"},
+                        {"input", "", model.input.to_string(), "", ""}};
   for (std::size_t i = 0; i < model.blocks.size();) {
     const std::string layers = layers_text(model.blocks[i]);
     std::size_t end = i + 1;
@@ -112,15 +81,15 @@ std::string summary(const ModelSpec& model) {
     const auto count = static_cast<std::int64_t>(end - i);
     std::string name = model.blocks[i].name;
     if (count > 1) name += fmt::format(" .. {} ({}x)", model.blocks[end - 1].name, count);
-    rows.push_back({{std::move(name), layers, borders[i + 1].to_string(),
-                     with_commas(count * costs[i].parameters), with_unit(count * costs[i].macs)}});
+    rows.push_back({std::move(name), layers, borders[i + 1].to_string(),
+                    with_commas(count * costs[i].parameters), with_unit(count * costs[i].macs)});
     i = end;
   }
   const BlockCost total = model_cost(model);
-  rows.push_back(
-      {{"total", fmt::format("{} blocks", model.blocks.size()), borders.back().to_string(),
-        with_commas(total.parameters), with_unit(total.macs)}});
-  return table(rows);
+  rows.push_back({"total", fmt::format("{} blocks", model.blocks.size()),
+                  borders.back().to_string(), with_commas(total.parameters),
+                  with_unit(total.macs)});
+  return table(rows, 3);
 }
 
 }  // namespace plait

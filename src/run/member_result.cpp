@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/memory.hpp"
+#include "base/text.hpp"
 #include "run/member.hpp"
 
 namespace plait {
@@ -36,9 +37,10 @@ std::string Member::headline() const {
                       machine.nodes > 1 ? fmt::format(" on {} nodes", machine.nodes) : "", who);
   }
   return fmt::format("{} ({} parameters) on {} ({} train, {} test), batch {}, {} step(s), {}",
-                     config_.model, parameter_count(parts_.setup.model), config_.data,
-                     parts_.setup.data.train->size(), parts_.setup.data.test->size(), config_.batch,
-                     total_steps_, who);
+                     config_.model, with_commas(parameter_count(parts_.setup.model)), config_.data,
+                     with_commas(parts_.setup.data.train->size()),
+                     with_commas(parts_.setup.data.test->size()), config_.batch,
+                     with_commas(total_steps_), who);
 }
 
 TrainResult Member::result(std::int64_t first_step) {

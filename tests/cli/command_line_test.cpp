@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "cli/help.hpp"
 #include "cli/picture.hpp"
-#include "cli/text.hpp"
 
 namespace plait {
 namespace {
@@ -118,15 +117,6 @@ TEST(CommandLine, HelpIsForTheVerbAsked) {
   EXPECT_THAT(text, HasSubstr("--lr X       rate [0.1]"));
   EXPECT_THAT(text, HasSubstr("--no-scale   do not scale it"));
   EXPECT_THAT(text, HasSubstr("prog train --lr 1"));
-}
-
-TEST(Text, NumbersAndTables) {
-  EXPECT_EQ(with_commas(-1703258), "-1,703,258");
-  EXPECT_EQ(with_commas(-123), "-123");
-  EXPECT_EQ(duration(3665), "1:01:05");
-  EXPECT_EQ(duration(-1), "0:00");
-  EXPECT_EQ(with_bytes(1536), "1.5 KiB");
-  EXPECT_EQ(table({{"a", "1"}, {"bcd", "100"}}, 1), "a      1\nbcd  100\n");
 }
 
 TEST(Picture, TwoRowsPerCharacter) {
