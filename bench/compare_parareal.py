@@ -23,6 +23,14 @@ def model_and_batch(text):
     return model, int(batch)
 
 
+def pieces_and_sweeps(text):
+    pieces, _, sweeps = text.partition("x")
+    numbers = [pieces, sweeps or "1"]
+    if not all(one.isdecimal() for one in numbers) or not 1 <= int(numbers[1]) <= int(numbers[0]):
+        raise argparse.ArgumentTypeError(f"'{text}' is not PIECES or PIECESxSWEEPS, like 6x2")
+    return int(numbers[0]), int(numbers[1])
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release", help="where plait was built")
@@ -46,12 +54,12 @@ def parse():
     group.add_argument("--models", nargs="+", default=["resnet20", "vgg11", "resnet56"])
     group.add_argument("--epochs", type=int, default=8)
     group.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    group.add_argument("--torn", nargs="+", type=int, default=[2, 3, 6], help="numbers of pieces")
+    group.add_argument("--torn", nargs="+", type=pieces_and_sweeps, default=[(2, 1), (3, 1), (6, 1), (6, 2)],
+                       metavar="PIECES[xSWEEPS]", help="2 3 6 6x2")
     group.add_argument("--coarse", choices=["block", "conv"], default="conv", help="of torn networks (conv)")
-    group.add_argument("--sweeps", type=int, default=1, help="of torn networks, at most their pieces (1)")
     options = parser.parse_args()
-    if min(options.rounds, options.steps, options.profile_steps, options.epochs, options.sweeps) < 1:
-        parser.error("--rounds, --steps, --profile-steps, --epochs and --sweeps are at least 1")
+    if min(options.rounds, options.steps, options.profile_steps, options.epochs) < 1:
+        parser.error("--rounds, --steps, --profile-steps and --epochs are at least 1")
     return options
 
 

@@ -69,6 +69,13 @@ void check_network(const Network& network, FaultList& faults) {
           fmt::format("block {} repeats block {}, which is no earlier one with weights of "
                       "its own",
                       block.name, block.repeats));
+      continue;
+    }
+    const int home = block.repeats >= 0 ? block.repeats : static_cast<int>(earlier);
+    const int sets = network.blocks[static_cast<std::size_t>(home)].state_sets;
+    if (sets < 1 || !in_range(block.state_set, static_cast<std::size_t>(sets))) {
+      faults.add(fmt::format("block {} has set {} of its running statistics, and there are {}",
+                             block.name, block.state_set, sets));
     }
   }
   if (!network.diffs.empty()) check_diffs(network, faults);

@@ -20,8 +20,8 @@ struct Life {
   Moment start = kNever;   ///< the first reduce_start
   Moment finish = kNever;  ///< the last reduce_finish
   Moment update = kNever;
-  int begun = 0;        ///< backward_weights that do not accumulate
-  int moved_state = 0;  ///< forwards that move the running statistics
+  int begun = 0;             ///< backward_weights that do not accumulate
+  std::vector<int> moved{};  ///< sets of running statistics that forwards have moved
 };
 
 void keep_first(Moment& kept, const Moment& moment) {
@@ -52,7 +52,7 @@ class UpdateCheck {
     switch (task.kind) {
       case TaskKind::forward:
         if (plan_.network.blocks[static_cast<std::size_t>(task.block)].state == 0) break;
-        if (!task.accumulate && ++life(home(task)).moved_state > 1) {
+        if (!task.accumulate && moves_again(task)) {
           faults_.add(worker_, moment.position,
                       "moves the running statistics a second time for one minibatch; all "
                       "microbatches but the first must accumulate");
@@ -88,6 +88,15 @@ class UpdateCheck {
       }
       default: break;
     }
+  }
+
+  /// Notes that the task moves running statistics; whether another one has done so before.
+  bool moves_again(const Task& task) {
+    std::vector<int>& moved = life(home(task)).moved;
+    const int set = plan_.network.blocks[static_cast<std::size_t>(task.block)].state_set;
+    if (std::ranges::find(moved, set) != moved.end()) return true;
+    moved.push_back(set);
+    return false;
   }
 
   void check(int block) {

@@ -40,6 +40,8 @@ Json network_json(const Network& network, const std::vector<int>& late) {
       last["subtracts"] = block.subtracts;
     }
     if (block.repeats >= 0) last["repeats"] = block.repeats;
+    if (block.state_sets > 1) last["state_sets"] = block.state_sets;
+    if (block.state_set > 0) last["state_set"] = block.state_set;
     if (block.added) last["added"] = true;
     if (block.piece >= 0) last["piece"] = block.piece;
   }

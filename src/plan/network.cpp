@@ -1,5 +1,7 @@
 #include "plan/network.hpp"
 
+#include <fmt/format.h>
+
 #include "base/hash.hpp"
 #include "model/macs.hpp"
 #include "model/model_file.hpp"
@@ -72,10 +74,23 @@ std::string network_hash(const Network& network) {
         add_number(number);
       }
     }
+    if (block.state_sets > 1 || block.state_set > 0) {
+      for (const int number : {block.state_sets, block.state_set}) add_number(number);
+    }
     layers.blocks.push_back(block.spec);
   }
   add_text(write_model(layers));
   return hash.hex();
 }
+
+namespace {
+constexpr char kSetMark = '#';  // in no name of a model
+}
+
+std::string state_name(const std::string& block, int set) {
+  return set == 0 ? block : fmt::format("{}{}{}", block, kSetMark, set);
+}
+
+bool is_of_another_set(const std::string& name) { return name.find(kSetMark) != std::string::npos; }
 
 }  // namespace plait

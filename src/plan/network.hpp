@@ -17,7 +17,7 @@ struct NetworkBlock {
   int src = 0;  ///< tensor; dst: backward_data works in place, forward is another block's
   int dst = 0;
   std::int64_t parameters = 0;  ///< trainable elements
-  std::int64_t state = 0;       ///< running statistics, elements
+  std::int64_t state = 0;       ///< running statistics, elements, all sets of them
   std::int64_t macs = 0;        ///< forward, one sample
   /// Elements per sample that forward leaves for backward beside src and dst.
   std::int64_t inner_elements = 0;
@@ -36,6 +36,10 @@ struct NetworkBlock {
   bool subtracts = false;
   /// The earlier block whose layers and weights this one computes with; -1: its own.
   int repeats = -1;
+  /// Sets of running statistics. A block that is computed several times in a step sees other values
+  /// each time, so it keeps a set for each time; set 0 is the model's own, the last time's.
+  int state_sets = 1;
+  int state_set = 0;  ///< of its home's, which it computes with
 
   bool joins() const { return other >= 0; }
 };
@@ -71,5 +75,10 @@ std::vector<Shape> tensor_shapes(const Network& network);
 
 /// Of names, sizes and layers: equal networks, equal text.
 std::string network_hash(const Network& network);
+
+/// "conv1", and "conv1#2" for what another set than the model's own holds.
+std::string state_name(const std::string& block, int set);
+/// Whether a tensor's name is of such another set.
+bool is_of_another_set(const std::string& name);
 
 }  // namespace plait

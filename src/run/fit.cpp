@@ -252,7 +252,10 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
         network.blocks[static_cast<std::size_t>(interfaces[i].enter)].name, options.steps,
         100 * std::sqrt(errors[i].first), 100 * std::sqrt(errors[i].second)));
   }
-  return store.export_weights();
+  std::vector<NamedTensor> fitted = store.export_weights();
+  // Only the model's own running statistics have seen anything: further sets begin like them.
+  std::erase_if(fitted, [](const NamedTensor& one) { return is_of_another_set(one.name); });
+  return fitted;
 }
 
 }  // namespace plait

@@ -64,12 +64,11 @@ void LayoutBridge::fetch(std::size_t block, const float* weights, const float* s
   }
 }
 
-void LayoutBridge::return_state(std::size_t block, BlockMemory& home) const {
+void LayoutBridge::return_state(std::size_t block, float* state) const {
   const Block& from = other_.block(block);
   for (std::size_t i = 0; i < from.parameters().size(); ++i) {
     if (from.parameters()[i].spec.trainable) continue;
-    convert(from, home_.block(block), i,
-            {blocks_[block].state.floats().data(), home.state.floats().data()});
+    convert(from, home_.block(block), i, {blocks_[block].state.floats().data(), state});
   }
 }
 

@@ -20,7 +20,7 @@ class LayoutBridge {
 
   /// From arrays in the home layout.
   void fetch(std::size_t block, const float* weights, const float* state);
-  void return_state(std::size_t block, BlockMemory& home) const;
+  void return_state(std::size_t block, float* state) const;
   /// Into `gradient`, home layout.
   void return_gradient(std::size_t block, std::span<float> gradient) const;
 

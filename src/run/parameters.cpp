@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
@@ -27,7 +28,8 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
     const Shape size{chain.block(i).weights_size()};
     if (need.weights) blocks_[i].weights = Tensor(size);
     if (need.gradient) blocks_[i].gradient = Tensor(size);
-    if (need.weights) blocks_[i].state = Tensor(Shape{chain.block(i).state_size()});
+    const int sets = chain.network().blocks[i].state_sets;
+    if (need.weights) blocks_[i].state = Tensor(Shape{chain.block(i).state_size() * sets});
     for (int k = 0; need.optimizer && k < optimizer_states; ++k) {
       blocks_[i].optimizer[static_cast<std::size_t>(k)] = Tensor(size);
     }
@@ -38,6 +40,15 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
   fill(here, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
     return initial_value(spec, seed, name);
   });
+}
+
+float* ParameterStore::state(std::size_t i) {
+  const Network& network = chain_.network();
+  const int set = network.blocks[i].state_set;
+  return blocks_[static_cast<std::size_t>(network.home_of(static_cast<int>(i)))]
+             .state.floats()
+             .data() +
+         set * chain_.block(i).state_size();
 }
 
 std::size_t ParameterStore::bytes() const {
@@ -57,11 +68,19 @@ std::vector<ParameterStore::Entry> ParameterStore::entries() const {
   std::vector<Entry> all;
   for (std::size_t i = 0; i < chain_.size(); ++i) {
     if (chain_.network().blocks[i].repeats >= 0) continue;
-    for (const BlockParameter& parameter : chain_.block(i).parameters()) {
-      all.push_back({i, &parameter, chain_.block(i).name() + "." + parameter.name});
+    for (int set = 0; set < chain_.network().blocks[i].state_sets; ++set) {
+      const std::string prefix = state_name(chain_.block(i).name(), set) + ".";
+      for (const BlockParameter& parameter : chain_.block(i).parameters()) {
+        if (set > 0 && parameter.spec.trainable) continue;
+        all.push_back({i, &parameter, prefix + parameter.name, set});
+      }
     }
   }
   return all;
+}
+
+std::int64_t ParameterStore::offset_of(const Entry& entry) const {
+  return entry.parameter->offset + entry.set * chain_.block(entry.block).state_size();
 }
 
 Tensor ParameterStore::read(const Entry& entry, const BlockMemory& memory,
@@ -72,7 +91,7 @@ Tensor ParameterStore::read(const Entry& entry, const BlockMemory& memory,
                                                          : memory.state;
   Tensor plain(entry.parameter->spec.shape);
   chain_.block(entry.block)
-      .unpack_parameter(*entry.parameter, from.floats().data() + entry.parameter->offset,
+      .unpack_parameter(*entry.parameter, from.floats().data() + offset_of(entry),
                         plain.floats().data());
   return plain;
 }
@@ -84,7 +103,7 @@ void ParameterStore::write(const Entry& entry, int optimizer_state, const Tensor
                                                  : memory.state;
   chain_.block(entry.block)
       .pack_parameter(*entry.parameter, plain.floats().data(),
-                      to.floats().data() + entry.parameter->offset);
+                      to.floats().data() + offset_of(entry));
 }
 
 const std::string& ParameterStore::Entry::full_name() const {
@@ -180,6 +199,7 @@ class Incoming {
     for (const NamedTensor& tensor : tensors) {
       by_name_[tensor.name] = &tensor.tensor;
       names_.push_back(tensor.name);
+      if (!is_of_another_set(tensor.name)) untaken_.insert(tensor.name);
     }
   }
 
@@ -194,7 +214,7 @@ class Incoming {
       user_error("{}: tensor '{}' is {} {}, but the model needs f32 {}", source_, name,
                  name_of(tensor.desc().dtype), tensor.shape(), shape);
     }
-    by_name_.erase(found);
+    untaken_.erase(name);
     return tensor;
   }
   /// The values of a parameter; the places of a sparse one must be the model's.
@@ -210,23 +230,25 @@ class Incoming {
             "file of another one?",
             source_, wanted.name);
       }
-      by_name_.erase(found);
+      untaken_.erase(wanted.name);
     }
     return values;
   }
+  bool has(const std::string& name) const { return by_name_.contains(name); }
 
   void finish() const {
-    if (by_name_.empty()) return;
+    if (untaken_.empty()) return;
     user_error(
         "{}: {} tensor(s) are not in the model, the first is '{}'; is "
         "the file of another model?",
-        source_, by_name_.size(), by_name_.begin()->first);
+        source_, untaken_.size(), *untaken_.begin());
   }
 
  private:
   const std::string& source_;
   std::map<std::string, const Tensor*> by_name_;
   std::vector<std::string> names_;
+  std::set<std::string> untaken_;
 };
 
 }  // namespace
@@ -239,8 +261,15 @@ void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
     std::erase_if(wanted,
                   [&](const Entry& entry) { return chain_.network().blocks[entry.block].added; });
   }
+  std::map<std::string, std::string> own;  // of the statistics of another set: the model's
+  for (const Entry& entry : wanted) {
+    if (entry.set == 0) continue;
+    own[entry.name] = chain_.block(entry.block).name() + "." + entry.parameter->name;
+  }
   fill(wanted, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
-    return incoming.take_weight(name, spec);
+    const auto other = own.find(name);
+    const bool known = other == own.end() || incoming.has(name);
+    return incoming.take_weight(known ? name : other->second, spec);
   });
   incoming.finish();
 }

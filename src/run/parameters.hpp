@@ -36,6 +36,8 @@ class ParameterStore {
                  const std::vector<BlockNeeds>& needs = {});
 
   BlockMemory& block(std::size_t i) { return blocks_[i]; }
+  /// The running statistics that block `i` of the network computes with, its home's or one of them.
+  float* state(std::size_t i);
   std::size_t size() const { return blocks_.size(); }
   std::size_t bytes() const;
 
@@ -46,6 +48,8 @@ class ParameterStore {
 
   /// UserError with `source` (a file name) when a tensor is missing, surplus or of another shape.
   /// Blocks that a strategy has added keep what they have where the file knows nothing of any.
+  /// Further sets of running statistics that it does not know begin as the model's own; those that
+  /// only it knows are left out.
   void import_weights(const std::vector<NamedTensor>& tensors, const std::string& source);
   void import_optimizer(const std::vector<NamedTensor>& tensors, const std::string& source);
 
@@ -59,10 +63,13 @@ class ParameterStore {
     std::size_t block;
     const BlockParameter* parameter;
     std::string name;
+    int set = 0;  ///< of running statistics
     const std::string& full_name() const;
     const ParameterSpec& whole() const;
   };
   std::vector<Entry> entries() const;
+  /// In the array that holds it.
+  std::int64_t offset_of(const Entry& entry) const;
   Tensor read(const Entry& entry, const BlockMemory& memory, int optimizer_state) const;
   void write(const Entry& entry, int optimizer_state, const Tensor& plain);
   /// Every parameter of the model, pieces put together, with its whole's spec.

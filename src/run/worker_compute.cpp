@@ -61,12 +61,14 @@ BlockArgs Worker::args_with_weights(const Moment& at) {
   const bool trained = plan_.network.blocks[index].parameters > 0;
   const float* weights = trained ? history_.read(index, at.minibatch, task.delay) : nullptr;
   LayoutBridge* bridge = chains_.bridge(at.samples);
+  float* state = parameters_.state(static_cast<std::size_t>(task.block));
   if (bridge != nullptr && !bridge->same(index)) {
-    bridge->fetch(index, weights, home.state.floats().data());
+    bridge->fetch(index, weights, state);
     return block_args(at, bridge->memory(index));
   }
   BlockArgs args = block_args(at, home);
   args.weights = weights;
+  args.state = state;
   return args;
 }
 
@@ -84,7 +86,7 @@ void Worker::forward(const Moment& at) {
   chains_.at(at.samples).block(index).forward(args);
   LayoutBridge* bridge = chains_.bridge(at.samples);
   if (bridge != nullptr && !bridge->same(index) && !task.accumulate) {
-    bridge->return_state(index, parameters_.block(index));
+    bridge->return_state(index, parameters_.state(static_cast<std::size_t>(task.block)));
   }
   compute_event(at, begin);
 }

@@ -116,7 +116,7 @@ void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterS
   args.src = block.src == 0 ? images_ : tensor(block.src);
   args.dst = tensor(block.dst);
   args.weights = memory.weights.floats().data();
-  args.state = memory.state.floats().data();
+  args.state = parameters.state(index);
   args.saved = saved_;
   args.scratch = scratch_;
   args.training = false;

@@ -2,6 +2,7 @@
 // weights, the export of the serial network, and what is refused.
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <set>
 
 #include "cli/mpi_job.hpp"
@@ -119,6 +120,41 @@ TEST_F(PararealCli, EvalSweepsAndTheSerialExportMeetAtTheEnd) {
   EXPECT_EQ(whole["left_out"], 0);
   EXPECT_EQ(eval(Words{"--init", "t.safetensors"} + kModel + kData)["test_loss"],
             once["test_loss"]);
+}
+
+TEST_F(PararealCli, EverySweepOfATrainingKeepsItsRunningStatistics) {
+  std::ofstream(path("model.toml")) << R"(
+[[block]]
+layers = [ {type = "convolution", out = 8, kernel = 3, padding = 1}, {type = "batch_norm"}, {type = "relu"} ]
+[[block]]
+layers = [ {type = "convolution", out = 8, kernel = 3, stride = 2, padding = 1}, {type = "batch_norm"}, {type = "relu"} ]
+[[block]]
+layers = [ {type = "convolution", out = 8, kernel = 3, padding = 1}, {type = "batch_norm"}, {type = "relu"} ]
+[[block]]
+layers = [ {type = "flatten"}, {type = "linear", out = "classes"} ]
+)";
+  const Words model{"--model", "model.toml"};
+  const Words words =
+      Words{"train",    "--strategy", "parareal", "--pieces", "3",      "--sweeps", "2",
+            "--epochs", "2",          "--pin",    "none",     "--json", "--quiet"} +
+      model + kData;
+  const Json trained = here(words + Words{"--run-dir", "run"});
+  const Json read = eval({"--run", "run"});
+  EXPECT_EQ(read["test_loss"], trained["test_loss"]);
+  EXPECT_EQ(exported({"--run", "run", "--out", "t.safetensors"})["left_out"], 0);
+  // Other sweeps take the model's own, and so do those who know nothing of sweeps.
+  const Json thrice = eval({"--run", "run", "--sweeps", "3"});
+  const Json serial = exported({"--run", "run", "--serial", "--out", "s.safetensors"});
+  EXPECT_EQ(serial["test_loss"], thrice["test_loss"]);
+  EXPECT_EQ(eval(model + Words{"--init", "s.safetensors"} + kData)["test_loss"],
+            serial["test_loss"]);
+  EXPECT_EQ(eval(model + Words{"--init", "t.safetensors", "--sweeps", "2"} + kData)["test_loss"],
+            trained["test_loss"]);
+  // Interrupted and resumed, on other workers.
+  here(words + Words{"--run-dir", "cut", "--steps", "7"});
+  const Json resumed = here(kGoOn + Words{"--run-dir", "cut", "--workers", "2"});
+  EXPECT_EQ(resumed["weights_hash"], trained["weights_hash"]);
+  EXPECT_EQ(resumed["test_loss"], trained["test_loss"]);
 }
 
 TEST_F(PararealCli, ExportOfASerialRunIsTheRun) {

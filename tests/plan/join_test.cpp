@@ -180,6 +180,23 @@ TEST(Repeats, MoveTheStatisticsOnceAndBeginTheGradientOnce) {
   EXPECT_THAT(faults(plan), Not(IsEmpty()));
 }
 
+TEST(Repeats, MayHaveStatisticsOfTheirOwn) {
+  Plan plan = repeated();
+  const std::string shared = network_hash(plan.network);
+  task(plan, 0, TaskKind::forward, 0).accumulate = false;
+  plan.network.blocks[0].state_sets = 2;
+  plan.network.blocks[0].state_set = 1;
+  EXPECT_THAT(faults(plan), IsEmpty());
+  EXPECT_NE(network_hash(plan.network), shared);
+  for (const int set : {-1, 2}) {
+    plan.network.blocks[0].state_set = set;
+    expect_fault(plan, "block body has set " + std::to_string(set));
+  }
+  EXPECT_EQ(state_name("body", 0), "body");
+  EXPECT_TRUE(is_of_another_set(state_name("body", 1) + ".running_mean"));
+  EXPECT_FALSE(is_of_another_set("body.running_mean"));
+}
+
 TEST(Repeats, WithoutAnUpdateOfTheEarlierOneAreForgotten) {
   Plan plan = repeated();
   erase(plan, 0, TaskKind::update, 0);

@@ -69,9 +69,10 @@ TEST(Sweeping, LeavingOutWhatIsNotNeededChangesNothing) {
     const Tensor images = images_for(network);
     for (const int pieces : {2, 3, 6}) {
       for (const CoarseKind kind : kinds()) {
-        const auto tearing = try_tear(network, pieces, kind);
+        auto tearing = try_tear(network, pieces, kind);
         if (!tearing) continue;
         for (int sweeps = 1; sweeps <= pieces; ++sweeps) {
+          tearing->sweeps = sweeps;  // each with running statistics of its own
           const auto logits = [&](Sweeping sweeping) {
             return Evaluated(torn_network(network, *tearing, sweeps, sweeping).network, kBatch)
                 .logits(images);
@@ -81,6 +82,35 @@ TEST(Sweeping, LeavingOutWhatIsNotNeededChangesNothing) {
         }
       }
     }
+  }
+}
+
+TEST(Sweeping, EverySweepHasRunningStatisticsOfItsOwn) {
+  const Network network = network_of("resnet20");
+  const Tensor images = images_for(network);
+  constexpr int kPieces = 6;
+  Tearing tearing = tearing_for(network, kPieces, CoarseKind::conv);
+  for (int sweeps = 1; sweeps <= kPieces; ++sweeps) {
+    SCOPED_TRACE(fmt::format("{} sweeps", sweeps));
+    const bool several = sweeps > 1 && sweeps < kPieces;
+    const Network trained = torn_network(network, tearing, sweeps, Sweeping::needed).network;
+    const std::vector<NamedTensor> weights = random_weights(trained);
+    std::vector<NamedTensor> own = weights;
+    std::erase_if(own, [](const NamedTensor& one) { return is_of_another_set(one.name); });
+    EXPECT_EQ(own.size() < weights.size(), several);
+    const std::vector<float> wanted = Evaluated(trained, kBatch, weights).logits(images);
+    // what the file does not know begins as the model's own
+    const std::vector<float> without = Evaluated(trained, kBatch, own).logits(images);
+    EXPECT_EQ(equal_bits(without, wanted), !several);
+    // with the sweeps of the training they are used, with others not
+    const auto read = [&](int as_if_trained_with) {
+      Tearing saved = tearing;
+      saved.sweeps = as_if_trained_with;
+      return Evaluated(torn_network(network, saved, sweeps).network, kBatch, weights)
+          .logits(images);
+    };
+    EXPECT_TRUE(equal_bits(read(sweeps), wanted));
+    EXPECT_TRUE(equal_bits(read(sweeps + 1), without));
   }
 }
 
@@ -173,6 +203,27 @@ TEST(Sweeping, EveryCoarsePartMapsZeroToZero) {
 }
 
 class SweepTraining : public TrainTest {};
+
+TEST_F(SweepTraining, EvaluationSeesWhatTrainingSaw) {
+  TrainConfig config = small();
+  config.model = "resnet20";
+  config.data = noise_images(folder_);
+  config.threads = 1;
+  config.batch = 16;
+  config.epochs = 60;  // running statistics settle
+  config.train_limit = 16;
+  config.checkpoint_every = 0;
+  config.lr = 1e-6;
+  config.run_dir = "none";
+  config.strategy = "parareal";
+  config.pieces = "4";
+  config.coarse = "conv";
+  config.workers = 1;
+  config.sweeps = 2;
+  const TrainResult result = run(config);
+  // The test images are the training images, here normalised with running statistics.
+  EXPECT_NEAR(result.test_loss, result.train_loss, 0.02 * result.train_loss);
+}
 
 TEST_F(SweepTraining, WithAsManySweepsAsPiecesIsTheSerialOne) {
   for (const char* model : {"mlp:32-32-32-32", "lenet", "resnet20"}) {

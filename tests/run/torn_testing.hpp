@@ -62,9 +62,12 @@ inline std::vector<NamedTensor> random_weights(const Network& network) {
   for (const NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0) continue;
     const Shape& src = shapes[static_cast<std::size_t>(block.src)];
-    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
-      const std::string name = block.name + "." + parameter.name;
-      weights.push_back({name, random_value(parameter, seed_of(name))});
+    for (int set = 0; set < block.state_sets; ++set) {
+      for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+        if (set > 0 && parameter.trainable) continue;
+        const std::string name = state_name(block.name, set) + "." + parameter.name;
+        weights.push_back({name, random_value(parameter, seed_of(name))});
+      }
     }
   }
   return weights;

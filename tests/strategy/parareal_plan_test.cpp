@@ -159,24 +159,31 @@ TEST(PararealPlan, SweepsComputeWhatTheResultNeeds) {
   }
 }
 
-TEST(PararealPlan, BatchNormMovesOnceAndEveryBlockIsUpdatedOnItsOneWorker) {
+TEST(PararealPlan, BatchNormMovesOnceASweepAndEveryBlockIsUpdatedOnItsOneWorker) {
   const Network network = network_of("resnet20");
   for (const int sweeps : {1, 2, 3}) {
     const Plan plan = plan_of(network, {3, sweeps, 3, 3});
-    std::map<int, int> moved;
+    std::map<int, std::multiset<int>> moved;  // sets of running statistics
     std::map<int, int> updated;
+    std::map<int, int> times;  // that a block is computed
+    for (int b = 0; b < plan.network.size(); ++b) ++times[plan.network.home_of(b)];
     for (const Program& program : plan.programs) {
       for (const Task& task : program.tasks) {
         if (task.kind == TaskKind::update) ++updated[task.block];
         const bool moves = task.kind == TaskKind::forward && !task.accumulate &&
                            plan.network.blocks[static_cast<std::size_t>(task.block)].state > 0;
-        if (moves) ++moved[plan.network.home_of(task.block)];
+        if (!moves) continue;
+        const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(task.block)];
+        moved[plan.network.home_of(task.block)].insert(block.state_set);
       }
     }
     for (int b = 0; b < plan.network.size(); ++b) {
       const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(b)];
       if (block.repeats >= 0 || block.added) continue;
-      EXPECT_EQ(moved[b], block.state > 0 ? 1 : 0) << block.name;
+      const std::set<int> sets(moved[b].begin(), moved[b].end());
+      EXPECT_EQ(sets.size(), moved[b].size()) << block.name << " moves one twice";
+      EXPECT_EQ(static_cast<int>(sets.size()), block.state > 0 ? times[b] : 0) << block.name;
+      EXPECT_EQ(sets.contains(0), block.state > 0) << block.name;
       EXPECT_EQ(updated[b], 1) << block.name;
     }
   }

@@ -80,8 +80,11 @@ inline std::vector<std::string> weight_names(const Network& network) {
   for (const NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0) continue;
     const Shape& src = shapes[static_cast<std::size_t>(block.src)];
-    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
-      names.push_back(block.name + "." + parameter.name);
+    for (int set = 0; set < block.state_sets; ++set) {
+      for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+        if (set > 0 && parameter.trainable) continue;
+        names.push_back(state_name(block.name, set) + "." + parameter.name);
+      }
     }
   }
   return names;

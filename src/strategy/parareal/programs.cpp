@@ -57,7 +57,7 @@ class PieceTasks {
     return torn_.network.blocks[static_cast<std::size_t>(index)];
   }
   bool here(int piece) const { return std::ranges::find(pieces_, piece) != pieces_.end(); }
-  /// The last sweep of a piece moves its running statistics; backward begins with it.
+  /// Backward begins with the last sweep of a piece.
   bool accumulates(int sweep, int piece) const { return !first_ || torn_.has(sweep + 1, piece); }
   bool coarse_accumulates(int sweep, int piece) const {
     return !first_ || (torn_.has(sweep + 1, piece) && torn_.cell(sweep + 1, piece).sum >= 0);
@@ -93,7 +93,7 @@ class PieceTasks {
     if (sweep == 0 && piece > 0) {
       compute(TaskKind::forward, torn_.enter[static_cast<std::size_t>(piece)], !first_);
     }
-    for (const int of : cell.body) compute(TaskKind::forward, of, accumulates(sweep, piece));
+    for (const int of : cell.body) compute(TaskKind::forward, of, !first_);
   }
 
   /// Whether piece `piece` reads u_{j-1} of this sweep, in it or in the next one.
@@ -111,9 +111,7 @@ class PieceTasks {
     const TornCell& cell = torn_.cell(sweep, piece);
     if (cell.sum >= 0) {
       compute(TaskKind::forward, cell.difference, !first_);
-      if (cell.coarse >= 0) {
-        compute(TaskKind::forward, cell.coarse, coarse_accumulates(sweep, piece));
-      }
+      if (cell.coarse >= 0) compute(TaskKind::forward, cell.coarse, !first_);
       compute(TaskKind::forward, cell.sum, !first_);
     }
     if (piece + 1 < torn_.pieces() && reads_before(sweep, piece + 1) && !here(piece + 1)) {

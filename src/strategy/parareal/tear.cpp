@@ -94,6 +94,12 @@ class Balance {
   std::vector<double> enter_;   ///< seconds of the way from the image to this block
 };
 
+bool has_set(const std::vector<std::string>& names, int set) {
+  const std::string mark = state_name("", set) + ".";
+  return std::ranges::any_of(
+      names, [&](const std::string& name) { return name.find(mark) != std::string::npos; });
+}
+
 /// The most pieces, fewer than asked for, that are possible; 1: none.
 int most_pieces(const TornChain& chain, const CostModel& cost, TearOptions options) {
   while (--options.pieces > 1) {
@@ -202,6 +208,8 @@ std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std:
     tearing.coarse = single ? CoarseKind::conv : CoarseKind::block;
   }
   if (tearing.pieces() == 1) return std::nullopt;
+  // Before the last of k sweeps there are k - 1 with statistics of their own.
+  while (tearing.sweeps < tearing.pieces() && has_set(names, tearing.sweeps)) ++tearing.sweeps;
   return tearing;
 }
 

@@ -13,6 +13,9 @@ struct Tearing {
   std::vector<int> first{0};  ///< ascending
   int head = 0;               ///< the first block behind the last piece
   CoarseKind coarse = CoarseKind::block;
+  /// Of saved weights: the sweeps of the training that made their running statistics. 1 where there
+  /// is but one set of them.
+  int sweeps = 1;
 
   int pieces() const { return static_cast<int>(first.size()); }
   int end(int piece) const {

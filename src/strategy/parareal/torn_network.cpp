@@ -1,5 +1,6 @@
 #include "strategy/parareal/torn_network.hpp"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -47,6 +48,25 @@ class Builder {
     if (sweeping_ == Sweeping::all) return true;
     return piece >= sweep && piece <= pieces() - torn_.sweeps() + sweep;
   }
+  /// The running statistics of a piece, or of its F_j, in a sweep: those of the model in the last
+  /// sweep that the result depends on, in those before a set for each.
+  int state_set(int sweep, int piece, bool coarse) const {
+    if (sweeping_ == Sweeping::all && tearing_.sweeps != torn_.sweeps()) return 0;
+    const int first = std::max(0, piece - (pieces() - torn_.sweeps()));
+    const int last = std::min(coarse ? piece - 1 : piece, torn_.sweeps() - 1);
+    return first <= sweep && sweep < last ? sweep + 1 : 0;
+  }
+  /// Of the block at `index`. A home with several has as many as there are sweeps, used or not: the
+  /// names of saved weights tell how many those were.
+  void keep_state(int index, int set) {
+    Network& network = torn_.network;
+    NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+    block.state_set = block.state > 0 ? set : 0;
+    NetworkBlock& home = network.blocks[static_cast<std::size_t>(network.home_of(index))];
+    const std::int64_t one = home.state / home.state_sets;
+    if (block.state_set > 0) home.state_sets = torn_.sweeps();
+    home.state = one * home.state_sets;
+  }
   bool exact(int sweep, int piece) const {
     return piece == 0 || (sweeping_ == Sweeping::needed && piece == sweep);
   }
@@ -84,6 +104,7 @@ class Builder {
     if (home >= 0) added.name = in_sweep(added.name, sweep);
     const int index = add(std::move(added), src, add_tensor(elements), piece);
     if (home < 0) home = index;
+    keep_state(index, state_set(sweep, piece, false));
     return index;
   }
   int dst_of(int block) const { return torn_.network.blocks[static_cast<std::size_t>(block)].dst; }
@@ -152,6 +173,7 @@ class Builder {
     const int dst = add_tensor(shape_before(piece + 1).elements());
     const int index = add(std::move(block), src, dst, piece);
     if (home < 0) home = index;
+    keep_state(index, state_set(sweep, piece, true));
     return index;
   }
 
@@ -166,7 +188,7 @@ class Builder {
   void head() {
     int src = torn_.cells.back().back().u;
     for (int b = tearing_.head; b < chain_.network().size(); ++b) {
-      torn_.head.push_back(add_of_model(b, src, 0, pieces() - 1));
+      torn_.head.push_back(add_of_model(b, src, torn_.sweeps() - 1, pieces() - 1));
       src = dst_of(torn_.head.back());
     }
   }

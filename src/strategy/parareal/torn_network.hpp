@@ -5,7 +5,9 @@
 //   y_j = g_j(x_j)
 //   u_1 = y_1,  u_j = y_j + F_j(u_{j-1} - x_j)
 //
-// and the head behind u_N of the last sweep. Blocks of later sweeps repeat those of the first one.
+// and the head behind u_N of the last sweep. Blocks of later sweeps repeat those of the first one;
+// running statistics they have of their own, since every sweep sees other values: the model's are
+// those of the last sweep.
 #pragma once
 
 #include "strategy/parareal/tear.hpp"
