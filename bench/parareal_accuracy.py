@@ -20,10 +20,12 @@ def cases(options):
                                                         "--weight-decay", "5e-4", "--schedule", "cosine"]
     else:
         print(f"Skipped: there is no data in {options.cifar10.name}.\n")
+    flat = ["--lr", "0.02", "--schedule", "cosine", "--train-limit", "20000"]
     if options.mnist.is_dir():
-        yield MNIST_MODEL, f"mnist:{options.mnist}", ["--lr", "0.02", "--schedule", "cosine", "--train-limit", "20000"]
+        yield MNIST_MODEL, f"mnist:{options.mnist}", flat
     else:
-        print(f"Skipped: there is no data in {options.mnist.name}; plait data fetch mnist brings it.\n")
+        print(f"There is no data in {options.mnist.name}, so these are glyphs; plait data fetch mnist brings it.\n")
+        yield MNIST_MODEL, "glyphs", flat
 
 
 SERIAL = (1, 1)
