@@ -161,6 +161,25 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Inner,
                                           testing::Values("1f1b", "gpipe", "zb-h1", "parareal")),
                          name_of_inner);
 
+TEST(Daso, SweepsInsideANode) {
+  for (const int sweeps : {2, 3}) {
+    std::vector<std::string> hashes;
+    for (const int places : {1, 3}) {
+      TrainConfig config = config_for("daso", {2, places});
+      config.inner = "parareal";
+      config.model = "preresnet20";
+      config.replicas = 1;
+      config.pieces = "3";
+      config.sweeps = sweeps;
+      config.epochs = 2;
+      config.train_limit = 60;
+      config.warmup_epochs = 0;
+      hashes.push_back(run(config).weights_hash);
+    }
+    EXPECT_EQ(hashes.front(), hashes.back()) << sweeps << " sweeps";
+  }
+}
+
 TEST(Daso, CutsRowsInsideANode) {
   TrainConfig config = config_for("daso", {2, 2});
   const TrainResult shared = run(config);

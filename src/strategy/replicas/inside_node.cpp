@@ -122,6 +122,7 @@ std::vector<Held> held_together(const Plan& inner, const std::string& name) {
       }
       if (learns || moves) places.push_back(place);
     }
+    if (places.empty()) continue;  // nobody computes it: parareal's C_j that later sweeps replace
     const auto found = std::ranges::find(all, places, &Held::places);
     if (found == all.end()) {
       all.push_back({places, {block}});
