@@ -61,7 +61,7 @@ struct Network {
   int diff_of(int tensor) const {
     return diffs.empty() ? tensor : diffs[static_cast<std::size_t>(tensor)];
   }
-  /// The block whose weights, gradient and running statistics this one uses.
+  /// The block whose weights, gradient and running statistics (one set of them) this one uses.
   int home_of(int block) const {
     const int earlier = blocks[static_cast<std::size_t>(block)].repeats;
     return earlier < 0 ? block : earlier;
