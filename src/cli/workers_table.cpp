@@ -13,6 +13,7 @@ namespace plait {
 namespace {
 
 constexpr int kMostWorkers = 16;
+constexpr std::size_t kMostRuns = 3;
 
 /// A run of consecutive blocks of which a worker has the same share of microbatches.
 struct Blocks {
@@ -32,7 +33,8 @@ std::string text_of(const Plan& plan, const Blocks& blocks) {
   return text;
 }
 
-/// Microbatches by block; runs may step over blocks that have no such task anywhere.
+/// Microbatches by block; runs may step over blocks that have no such task anywhere. Many runs are
+/// only counted.
 std::string runs_of(const Plan& plan, const std::map<int, int>& count,
                     const std::vector<bool>& exists) {
   std::string text;
@@ -46,6 +48,7 @@ std::string runs_of(const Plan& plan, const std::map<int, int>& count,
       runs.push_back({block, block, microbatches});
     }
   }
+  if (runs.size() > kMostRuns) return fmt::format("{} blocks", count.size());
   for (const Blocks& run : runs) text += (text.empty() ? "" : ", ") + text_of(plan, run);
   return text;
 }

@@ -18,7 +18,8 @@ struct WorkerFigures {
 std::string workers_table(const Plan& plan, const std::vector<WorkerFigures>& predicted,
                           const std::vector<WorkerFigures>& measured = {});
 
-/// "F conv1 .. pool2; D conv2 (3 of 8), conv1; G conv1": the compute tasks of a worker.
+/// "F conv1 .. pool2; D conv2 (3 of 8), conv1; G conv1": the compute tasks of a worker;
+/// "F 7 blocks" where they are scattered.
 std::string tasks_text(const Plan& plan, int worker);
 /// "2: conv1 .. pool2; 1: conv3", or "0": how old the weights are that this worker's blocks read.
 std::string staleness_text(const Plan& plan, int worker);

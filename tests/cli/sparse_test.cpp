@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "cli/mpi_job.hpp"
 #include "run/sparse_files.hpp"
 
@@ -79,6 +81,16 @@ TEST_F(SparseMpi, AKilledWorkerNamesItself) {
   EXPECT_THAT(plait_lines(ended.err),
               ElementsAre(ContainsRegex("^plait: worker 2 died .*minibatch [0-9]+, step [0-9]+")))
       << ended.err;
+}
+
+/// Rows of other layers lie between a worker's own: they are counted, not listed.
+TEST_F(SparseCli, TheTableOfWorkersFitsAScreen) {
+  const Ended ended =
+      plait(kTrain + Words{"none", "--epochs", "1", "--workers", "2", "--no-quiet"});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.err, ContainsRegex("\n0 +F [0-9]+ blocks; D [0-9]+ blocks; G [0-9]+ blocks "));
+  std::istringstream lines(ended.err);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 130U) << line;
 }
 
 TEST_F(SparseCli, PartitionSaysWhatItCosts) {

@@ -81,7 +81,7 @@ const compareSection = (runs, chosen, choose) => {
     ["test loss", (run) => figure(run, "test_loss"), (value) => digits(value, 4), Math.min],
     ["images/s", (run) => figure(run, "images_per_second"), (value) => digits(value), Math.max],
     ["utilisation", (run) => figure(run, "utilisation"), (value) => percent(value, 0), Math.max],
-    ["step", (run) => figure(run, "step_seconds"), time, null],
+    ["median step", (run) => figure(run, "step_seconds"), time, null],
     ["sent per step", sentPerStep, (value) => value > 0 ? bytes(value) : "0", null],
     ["staleness", stalenessOf, String, null],
     ["memory", (run) => figure(run, "peak_memory_bytes"), bytes, null],
