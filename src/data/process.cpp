@@ -42,7 +42,7 @@ std::string last_line(const std::filesystem::path& path) {
 }
 
 /// The wait status; kills the process at the deadline.
-int wait_for(pid_t pid, const Command& command) {
+int wait_for(pid_t pid, const OtherProgram& command) {
   const Stopwatch watch;
   int status = 0;
   while (true) {
@@ -69,7 +69,7 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-void run_command(const Command& command) {
+void run_command(const OtherProgram& command) {
   std::vector<char*> argv;
   for (const std::string& argument : command.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));

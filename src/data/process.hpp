@@ -7,7 +7,7 @@
 
 namespace plait {
 
-struct Command {
+struct OtherProgram {
   /// Found on PATH; arguments are handed over as they are.
   std::vector<std::string> arguments;
   std::filesystem::path working_dir;
@@ -20,6 +20,6 @@ struct Command {
 bool on_path(const std::string& program);
 
 /// Failure with the last line of the program's output unless it ends with 0 in time.
-void run_command(const Command& command);
+void run_command(const OtherProgram& command);
 
 }  // namespace plait

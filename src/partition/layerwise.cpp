@@ -33,7 +33,7 @@ Partition zoltan_partition(SparseLayers layers, const PartitionOptions& options)
   LayerChain chain{
       make_stages(layers, options.own_input, false), {}, options.parts, options.tolerance};
   chain.part.resize(chain.stages.size());
-  Progress progress(options.progress, static_cast<int>(chain.stages.size()));
+  StepCounter progress(options.progress, static_cast<int>(chain.stages.size()));
   for (std::size_t k = 0; k < chain.stages.size(); ++k) {
     const Hypergraph graph = stage_hypergraph(chain, k);
     chain.part[k] = graph.cost.empty()

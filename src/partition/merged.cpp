@@ -51,7 +51,7 @@ struct Slope {
 
 class Sweeps {
  public:
-  Sweeps(LayerChain& chain, std::uint64_t seed, Effort effort, Progress& progress)
+  Sweeps(LayerChain& chain, std::uint64_t seed, Effort effort, StepCounter& progress)
       : chain_(chain), seed_(seed), effort_(effort), progress_(progress) {}
 
   /// slack: see AnnealStep::slack_price.
@@ -91,7 +91,7 @@ class Sweeps {
   LayerChain& chain_;
   std::uint64_t seed_;
   Effort effort_;
-  Progress& progress_;
+  StepCounter& progress_;
   std::uint64_t number_ = 0;
 };
 
@@ -124,7 +124,7 @@ LayerChain started(SparseLayers layers, const PartitionOptions& options) {
 }
 
 void annealed(LayerChain& chain, const PartitionOptions& options, Effort effort,
-              Progress& progress) {
+              StepCounter& progress) {
   const double net = mean_net(chain);  // the words of one net more to read
   const double hot = effort.sweeps >= 100 ? 0.4 : 0.25;
   const Slope slack{net / 32, net / 4};
@@ -143,7 +143,8 @@ Partition merged_partition(SparseLayers layers, const PartitionOptions& options)
   if (options.parts == 1) return block_partition(layers, options);
   LayerChain chain = started(layers, options);
   const Effort effort = effort_for(chain);
-  Progress progress(options.progress, (effort.sweeps + 2) * static_cast<int>(chain.stages.size()));
+  StepCounter progress(options.progress,
+                       (effort.sweeps + 2) * static_cast<int>(chain.stages.size()));
   annealed(chain, options, effort, progress);
   Partition best = to_partition(chain, options.own_input);
   PartitionOptions quiet = options;

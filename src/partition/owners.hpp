@@ -12,9 +12,9 @@ inline constexpr std::uint64_t kPartitionStream = std::uint64_t{1} << 40;
 
 Partition to_partition(const LayerChain& chain, bool own_input);
 
-class Progress {
+class StepCounter {
  public:
-  Progress(const std::function<void(int, int)>& tell, int all) : tell_(tell), all_(all) {}
+  StepCounter(const std::function<void(int, int)>& tell, int all) : tell_(tell), all_(all) {}
   void step() {
     ++done_;
     if (tell_) tell_(done_, all_);

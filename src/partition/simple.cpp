@@ -72,7 +72,7 @@ Partition by_layer(SparseLayers layers, const PartitionOptions& options, const O
   if (options.own_input) {
     partition.input_owners = own(Weights(static_cast<std::size_t>(layers[0]->columns), 1), 0);
   }
-  Progress progress(options.progress, static_cast<int>(layers.size()));
+  StepCounter progress(options.progress, static_cast<int>(layers.size()));
   for (const auto& layer : layers) {
     partition.owners.push_back(own(weights_of(*layer), partition.owners.size() + 1));
     progress.step();

@@ -41,7 +41,7 @@ class MessageQueue {
 };
 
 /// One exchange of a reduction: known when all members have come.
-struct Exchange {
+struct Meeting {
   int came = 0;
   double done = kNotYet;
   std::vector<int> blocked{};
@@ -56,8 +56,8 @@ struct ReductionQueue {
     int finished = 0;
   };
   std::vector<Member> members{};
-  std::vector<Exchange> shards{};    ///< by number of the reduction: after start
-  std::vector<Exchange> gathered{};  ///< after sum
+  std::vector<Meeting> shards{};    ///< by number of the reduction: after start
+  std::vector<Meeting> gathered{};  ///< after sum
 };
 
 }  // namespace plait

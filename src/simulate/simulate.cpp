@@ -152,7 +152,7 @@ class Simulator {
     return Outcome::done;
   }
 
-  static Exchange& exchange_at(std::vector<Exchange>& exchanges, int number) {
+  static Meeting& exchange_at(std::vector<Meeting>& exchanges, int number) {
     if (exchanges.size() <= static_cast<std::size_t>(number)) {
       exchanges.resize(static_cast<std::size_t>(number) + 1);
     }
@@ -160,9 +160,9 @@ class Simulator {
   }
 
   /// A member has sent its shards; the last one's coming sets the exchange going.
-  void join(std::size_t reduction, std::vector<Exchange>& exchanges, int number, double now) {
+  void join(std::size_t reduction, std::vector<Meeting>& exchanges, int number, double now) {
     const Spread& group = spread_of(reduction);
-    Exchange& exchange = exchange_at(exchanges, number);
+    Meeting& exchange = exchange_at(exchanges, number);
     if (++exchange.came < group.members) return;
     messages_sent_ += compiled_.reductions[reduction].messages;
     exchange.done = ways_.exchange(now, group, compiled_.reductions[reduction].bytes);
@@ -170,8 +170,8 @@ class Simulator {
     exchange.blocked = {};
   }
 
-  static double wait_for(std::vector<Exchange>& exchanges, int number, int worker) {
-    Exchange& exchange = exchange_at(exchanges, number);
+  static double wait_for(std::vector<Meeting>& exchanges, int number, int worker) {
+    Meeting& exchange = exchange_at(exchanges, number);
     if (exchange.done == kNotYet) exchange.blocked.push_back(worker);
     return exchange.done;
   }

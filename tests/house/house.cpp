@@ -103,6 +103,29 @@ void check_file(const fs::path& path, const std::string& name, const Doors& door
     broken.push_back(name + (per_target ? ": no HWY_TARGET_TOGGLE" : ": no #pragma once"));
 }
 
+/// Types by their full name, and the header that defines each.
+using Types = std::map<std::string, std::string>;
+
+/// Two types of one name in one namespace: the linker keeps the functions of one of them.
+void check_types(const fs::path& path, const std::string& name, Types& types,
+                 std::vector<std::string>& broken) {
+  static const std::regex opens(R"(namespace ([\w:]+) \{.*)");
+  static const std::regex defines(R"((?:struct|class|union|enum class|enum) (\w+)[^;]*\{.*)");
+  std::ifstream stream(path);
+  std::string where;
+  int number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    std::smatch match;
+    if (std::regex_match(line, match, opens)) where = match[1].str() + "::";
+    if (!std::regex_match(line, match, defines)) continue;
+    const auto [found, is_new] = types.emplace(where + match[1].str(), name);
+    if (is_new || found->second == name) continue;  // one per SIMD target
+    broken.push_back(name + ":" + std::to_string(number) + ": " + match[1].str() + " is also in " +
+                     found->second);
+  }
+}
+
 }  // namespace
 
 Doors parse_doors(const std::string& text) {
@@ -136,6 +159,7 @@ std::vector<fs::path> source_files(const fs::path& folder) {
 
 std::vector<std::string> broken_rules(const fs::path& src, const Doors& doors) {
   std::vector<std::string> broken;
+  Types types;
   for (const fs::path& path : source_files(src)) {
     const std::string name = path.lexically_relative(src).generic_string();
     if (name != "main.cpp" && !doors.contains(first_folder(name))) {
@@ -143,6 +167,7 @@ std::vector<std::string> broken_rules(const fs::path& src, const Doors& doors) {
       continue;
     }
     check_file(path, name, doors, broken);
+    if (path.extension() == ".hpp") check_types(path, name, types, broken);
   }
   return broken;
 }

@@ -1,5 +1,6 @@
 // The rules of the house, as functions on a source tree: which room may include which, where a
-// third party's header may be spoken to, and what a header must begin with. They read text, not
+// third party's header may be spoken to, what a header must begin with, and that no two headers
+// define types of one name. They read text, not
 // C++: one #include per line, macros are not followed.
 #pragma once
 

@@ -114,6 +114,14 @@ TEST(Doors, MayNotFormACycle) {
   EXPECT_THROW(parse_doors("base=tensor\ntensor=base\n"), std::invalid_argument);
 }
 
+TEST_F(MadeUpTree, TwoTypesOfOneNameAreRefused) {
+  add("base/a.hpp", "#pragma once\nnamespace plait {\nstruct Thing {\n  struct Part {};\n};\n}\n");
+  add("data/b.hpp",
+      "#pragma once\nnamespace plait {\nclass Thing : Other {\n  struct Part {};\n};\n}\n");
+  add("data/c.hpp", "#pragma once\nnamespace plait {\nclass Thing;\n}\n");
+  EXPECT_THAT(broken(), ElementsAre("data/b.hpp:3: Thing is also in base/a.hpp"));
+}
+
 TEST(House, KeepsItsRules) {
   const fs::path src = fs::path(PLAIT_SOURCE_DIR) / "src";
   ASSERT_FALSE(source_files(src).empty());
