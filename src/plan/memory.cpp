@@ -1,6 +1,7 @@
 #include "plan/memory.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "plan/values.hpp"
@@ -166,6 +167,7 @@ std::int64_t permanent_bytes(const Plan& plan, int worker) {
   const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
   const std::vector<int> versions = weight_versions(plan, worker);
   const std::vector<int> delays = staleness(plan);
+  const int outer = has_outer_optimizer(plan) ? 1 : 0;
   std::int64_t elements = 0;
   std::vector<bool> updated(plan.network.blocks.size(), false);
   for (const Task& task : tasks) {
@@ -178,10 +180,30 @@ std::int64_t permanent_bytes(const Plan& plan, int worker) {
     if (block.repeats >= 0) continue;
     std::int64_t arrays = 1 + old_arrays(plan, versions[i], delays[i]);
     if (updated[i]) arrays += 1;
-    if (updated[i] || collects) arrays += plan.optimizer_states;
-    elements += block.parameters * arrays + block.state;
+    if (updated[i] || collects) arrays += plan.optimizer_states + outer;
+    elements += block.parameters * arrays + block.state * (1 + outer);
   }
   return elements * std::int64_t{sizeof(float)};
+}
+
+/// Exchanges of weights and optimizer arrays. What stays: where all were last equal, and what
+/// roundings left out. Under way, those of one mode at a time: the values at the start and what
+/// travels.
+std::int64_t exchanged_bytes(const Plan& plan, int worker) {
+  std::int64_t kept = 0;
+  std::map<std::pair<int, bool>, std::int64_t> under_way;
+  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (task.kind != TaskKind::reduce_start) continue;
+    const Bucket& bucket = plan.buckets[static_cast<std::size_t>(task.bucket)];
+    if (bucket.payload == Payload::gradient || bucket.payload == Payload::state) continue;
+    const std::int64_t numbers = bucket_numbers(plan, bucket);
+    const bool outer = bucket.merge.kind == MergeKind::outer;
+    kept += numbers * ((bucket.half || outer ? 1 : 0) + (bucket.half ? 1 : 0));
+    under_way[{task.mode, task.at_end}] += 2 * numbers;
+  }
+  std::int64_t most = 0;
+  for (const auto& [when, numbers] : under_way) most = std::max(most, numbers);
+  return (kept + most) * std::int64_t{sizeof(float)};
 }
 
 /// Where steps overlap, what is sent is copied: about one copy of each message is under way.
@@ -236,7 +258,7 @@ std::int64_t estimate_memory(const Plan& plan, int worker) {
   }
   const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
   return static_cast<std::int64_t>(peak(slots, tasks.size())) + permanent_bytes(plan, worker) +
-         copied_bytes(plan, tasks);
+         exchanged_bytes(plan, worker) + copied_bytes(plan, tasks);
 }
 
 }  // namespace plait

@@ -46,7 +46,7 @@ struct Bucket {
   int part = 0;
   int parts = 1;
   /// Of weights: what travels is, as bf16, how far they are from where all were last equal, with
-  /// what earlier roundings have left out.
+  /// what earlier roundings of its own have left out.
   bool half = false;
   bool operator==(const Bucket&) const = default;
 };

@@ -31,7 +31,8 @@ class Exchange {
   /// All members have equal values now.
   void all_are_equal();
   void start();
-  bool ready() const { return flights_.front().reduction.ready(); }
+  /// Whether sum() (`sums`), else finish(), would not wait.
+  bool ready(bool sums) const { return flights_.at(sums ? summed_ : 0).reduction.ready(); }
   void sum() { flights_.at(summed_++).reduction.sum(); }
   /// Of the one that was started first.
   void finish();
@@ -64,7 +65,7 @@ class Exchange {
   double waited_ = 0;
   std::deque<Flight> flights_;
   Tensor common_;  ///< where all were last equal
-  Tensor missed_;  ///< what roundings have left out
+  Tensor missed_;  ///< what roundings of our own have left out
 };
 
 }  // namespace plait

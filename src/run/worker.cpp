@@ -144,11 +144,7 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
 }
 
 std::size_t Worker::memory_bytes() const {
-  std::size_t exchanged = 0;
-  for (const std::unique_ptr<Exchange>& exchange : exchanges_) {
-    if (exchange) exchanged += exchange->bytes();
-  }
-  return map_.bytes + parameters_.bytes() + history_.bytes() + exchanged;
+  return map_.bytes + parameters_.bytes() + history_.bytes() + most_exchanged_bytes_;
 }
 
 Traffic Worker::traffic() const {

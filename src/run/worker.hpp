@@ -124,7 +124,6 @@ class Worker {
   };
 
   Bound bind(const Task& task) const;
-  std::int64_t samples_of(std::int64_t minibatch) const;
   std::byte* memory(int slot, std::int64_t minibatch) const;
   float* floats(int slot, std::int64_t minibatch) const;
   const float* input(const Moment& at) const;
@@ -153,6 +152,9 @@ class Worker {
   void compute_loss_of(const Moment& at);
   void backward_data(const Moment& at);
   void backward_weights(const Moment& at);
+  /// From a gradient over the whole minibatch's samples to the mean over those that updates see; 0
+  /// where these have none of it.
+  double mean_scale(const Moment& at) const;
   void clip(const Moment& at);
   void update(const Moment& at);
   void post_receives(std::int64_t step, const MinibatchRange& range);
@@ -202,6 +204,7 @@ class Worker {
   std::vector<Tensor>
       outer_of_state_;  ///< by block: what an outer optimizer keeps of running statistics
   std::vector<std::unique_ptr<Exchange>> exchanges_;  ///< per bucket of weights or optimizer arrays
+  std::size_t most_exchanged_bytes_ = 0;              ///< of all of them, at one time
   std::map<std::pair<int, std::int64_t>, std::vector<Request>> sends_;  ///< by slot and copy
   /// Memory that others still read: its slot went on with another piece. A worker that is ahead
   /// must not wait for one that takes its messages later.

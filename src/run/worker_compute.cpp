@@ -158,6 +158,11 @@ void Worker::backward_weights(const Moment& at) {
   compute_event(at, begin);
 }
 
+double Worker::mean_scale(const Moment& at) const {
+  const std::int64_t samples = averaged_.count(at.whole);
+  return samples == 0 ? 0 : static_cast<double>(at.whole) / static_cast<double>(samples);
+}
+
 void Worker::clip(const Moment& at) {
   const double begin = now_seconds();
   std::vector<std::span<const float>> gradients;
@@ -166,8 +171,8 @@ void Worker::clip(const Moment& at) {
     gradients.emplace_back(
         parameters_.block(static_cast<std::size_t>(task.block)).gradient.floats());
   }
-  gradient_scale_ = static_cast<float>(
-      clip_factor(gradient_norm(gradients, options_.threads), options_.clip_norm));
+  const double norm = mean_scale(at) * gradient_norm(gradients, options_.threads);
+  gradient_scale_ = static_cast<float>(clip_factor(norm, options_.clip_norm));
   compute_event(at, begin);
 }
 
@@ -184,8 +189,7 @@ void Worker::update(const Moment& at) {
       .state = {},
       .learning_rate = links_.minibatch(at.minibatch).learning_rate * rate_scale_[index],
       .weight_decay = options_.weight_decay,
-      .gradient_scale = gradient_scale_ * static_cast<float>(at.whole) /
-                        static_cast<float>(averaged_.count(at.whole)),
+      .gradient_scale = gradient_scale_ * static_cast<float>(mean_scale(at)),
       .step = at.minibatch + 1,
       .threads = options_.threads};
   for (int k = 0; k < optimizer_->state_count(); ++k) {

@@ -231,8 +231,9 @@ void Worker::reduce_part(const Moment& at, const Bucket& bucket, Group& group) {
     std::vector<std::span<float>> values = payload(bucket);
     if (bucket.payload == Payload::state) {
       // The mean over all samples: every member brings its statistics times its share of them.
-      const auto weight = static_cast<float>(static_cast<double>(share_.count(at.whole)) /
-                                             static_cast<double>(averaged_.count(at.whole)));
+      const auto samples = static_cast<double>(averaged_.count(at.whole));
+      const auto weight = static_cast<float>(
+          samples > 0 ? static_cast<double>(share_.count(at.whole)) / samples : 1.0 / group.size());
       for (const std::span<float> value : values) {
         for (float& x : value) x *= weight;
       }
@@ -250,9 +251,16 @@ void Worker::reduce_part(const Moment& at, const Bucket& bucket, Group& group) {
 void Worker::exchange_part(const Moment& at) {
   const Task& task = task_of(at);
   Exchange& exchange = *exchanges_[static_cast<std::size_t>(task.bucket)];
-  if (task.kind == TaskKind::reduce_start) return exchange.start();
-  links_.status.set(exchange.ready() ? WorkerState::working : WorkerState::waiting);
-  task.kind == TaskKind::reduce_sum ? exchange.sum() : exchange.finish();
+  if (task.kind == TaskKind::reduce_start) {
+    exchange.start();
+    std::size_t bytes = 0;
+    for (const auto& one : exchanges_) bytes += one ? one->bytes() : 0;
+    most_exchanged_bytes_ = std::max(most_exchanged_bytes_, bytes);
+    return;
+  }
+  const bool sums = task.kind == TaskKind::reduce_sum;
+  links_.status.set(exchange.ready(sums) ? WorkerState::working : WorkerState::waiting);
+  sums ? exchange.sum() : exchange.finish();
 }
 
 ExchangeTimes Worker::exchange_times() const {

@@ -33,6 +33,13 @@ void check_request(const PlanRequest& request) {
   }
 }
 
+bool clips_what_it_updates(const Program& program) {
+  const auto has = [&](TaskKind kind) {
+    return std::ranges::find(program.tasks, kind, &Task::kind) != program.tasks.end();
+  };
+  return has(TaskKind::clip) || !has(TaskKind::update);
+}
+
 }  // namespace
 
 PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
@@ -200,6 +207,9 @@ Plan make_plan(const std::string& strategy, const PlanRequest& request) {
   check_request(request);
   Plan plan = found.make(request);
   check_plan(plan);
+  if (request.clip && !std::ranges::all_of(plan.programs, clips_what_it_updates)) {
+    fail("the plan of strategy {} leaves out --clip-norm", strategy);
+  }
   return plan;
 }
 

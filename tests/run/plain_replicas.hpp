@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "data/batch.hpp"
+#include "optim/clip.hpp"
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
@@ -127,6 +128,11 @@ class PlainReplicas {
         add(state[i], own_state[i], 1.0F / static_cast<float>(places_));
       }
     }
+    float clipped = 1;
+    if (config_.clip_norm > 0) {
+      const std::vector<std::span<const float>> all(gradient.begin(), gradient.end());
+      clipped = static_cast<float>(clip_factor(nodes_ * gradient_norm(all), config_.clip_norm));
+    }
     for (std::size_t i = 0; i < store.size(); ++i) {
       BlockMemory& memory = store.block(i);
       std::ranges::copy(state[i], memory.state.floats().begin());
@@ -137,7 +143,7 @@ class PlainReplicas {
                      .state = {},
                      .learning_rate = rate,
                      .weight_decay = config_.weight_decay,
-                     .gradient_scale = static_cast<float>(nodes_),
+                     .gradient_scale = clipped * static_cast<float>(nodes_),
                      .step = t + 1,
                      .threads = 1};
       for (int s = 0; s < optimizer_->state_count(); ++s) {

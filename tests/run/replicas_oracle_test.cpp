@@ -78,6 +78,32 @@ TEST(Daso, BothMergesAndAllWaitsAreThePlainOnes) {
   }
 }
 
+/// The norm that is clipped is that of a node's mean gradient, however many nodes there are.
+TEST(Daso, ClipsTheGradientOfANode) {
+  for (const Shape2 shape : {Shape2{2, 1}, Shape2{3, 2}}) {
+    TrainConfig config = config_for("daso", shape);
+    const std::string free = run(config).weights_hash;
+    config.clip_norm = 0.5;
+    EXPECT_EQ(run(config).weights_hash, plain(config)) << shape.nodes;
+    EXPECT_NE(run(config).weights_hash, free);
+  }
+}
+
+/// The last minibatch of an epoch may have fewer samples than there are nodes.
+TEST(Daso, ANodeWithoutSamplesStaysFinite) {
+  for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
+    for (const Shape2 shape : {Shape2{2, 1}, Shape2{4, 2}}) {
+      TrainConfig config = config_for(strategy, shape);
+      config.model = "preresnet11";
+      config.epochs = 2;
+      config.train_limit = 49;
+      const TrainResult result = run(config);
+      EXPECT_TRUE(std::isfinite(result.test_loss)) << strategy << shape.nodes;
+      EXPECT_TRUE(std::isfinite(result.train_loss)) << strategy << shape.nodes;
+    }
+  }
+}
+
 /// A loss that stands still takes B and W through all their values, B = W = 1 among them.
 TEST(Daso, FollowsTheLossThroughAllModes) {
   TrainConfig config = config_for("daso", {2, 1});

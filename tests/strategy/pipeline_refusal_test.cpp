@@ -133,6 +133,14 @@ TEST(PipelineRefusals, ClippingNeedsAllGradientsInOnePlace) {
                         .microbatches = 4,
                         .clip = true};
     EXPECT_THAT(one_line(strategy, request), HasSubstr("--clip-norm"));
+    const Machine one = one_node(1);
+    EXPECT_THAT(one_line(strategy, {.network = made.network,
+                                    .machine = one,
+                                    .cost = &cost,
+                                    .batch = 8,
+                                    .microbatches = 4,
+                                    .clip = true}),
+                HasSubstr("or use serial"));
     request.clip = false;
     EXPECT_NO_THROW(make_plan(strategy, request)) << strategy;
   }

@@ -143,7 +143,7 @@ TEST_F(ReplicaPlans, RefuseWhatCannotBe) {
     EXPECT_THAT(refusal(strategy, 13, 5), HasSubstr("use at least 65"));
   }
   exchange_.wait = 4;
-  EXPECT_THAT(refusal("daso", 2, 1), HasSubstr("use --exchange-wait 3 or --exchange-every 5"));
+  EXPECT_THAT(refusal("daso", 2, 1), HasSubstr("use --exchange-wait 3, or --exchange-every 5"));
   EXPECT_THROW(exchange_request({}, "mean", "fp32"), UserError);
   EXPECT_THROW(exchange_request({}, "paper", "fp8"), UserError);
 }

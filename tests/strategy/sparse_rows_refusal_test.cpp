@@ -64,6 +64,10 @@ TEST(SparseRowsRefusals, MicrobatchesAndClipping) {
   request.microbatches = 1;
   request.clip = true;
   EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--clip-norm"));
+  const Machine one = workers(1);
+  EXPECT_THAT(
+      refusal("sparse_rows", {.network = network, .machine = one, .batch = 8, .clip = true}),
+      HasSubstr("or use serial"));
 }
 
 TEST(SparseRowsRefusals, OwnersOfAnotherNetwork) {

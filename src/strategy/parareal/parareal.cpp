@@ -41,7 +41,7 @@ void check(const PlanRequest& request) {
   if (request.clip && request.machine.workers() > 1) {
     user_error(
         "--clip-norm needs the gradients of the whole network on every worker, and parareal has "
-        "them on different ones: leave it away, or use --strategy data_parallel");
+        "them on different ones: leave it away, or use data_parallel");
   }
 }
 

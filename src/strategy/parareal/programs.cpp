@@ -230,6 +230,7 @@ void write_programs(const TornNetwork& torn, const TornPlacement& placement,
       std::vector<Task>& program = plan.programs[static_cast<std::size_t>(self)].tasks;
       if (placement.replicas == 1) {
         program = std::move(tasks);
+        if (request.clip) program.push_back({.kind = TaskKind::clip});
         for (const int block : trained) {
           program.push_back({.kind = TaskKind::update, .block = block});
         }

@@ -22,10 +22,11 @@ void check_chain(const PlanRequest& request) {
 }
 
 void check_clip(const PlanRequest& request) {
-  if (!request.clip || request.machine.workers() == 1) return;
+  if (!request.clip) return;
   user_error(
-      "--clip-norm needs the gradients of the whole network on every worker, and a pipeline has "
-      "them on different ones: leave it away, or use --strategy data_parallel");
+      "--clip-norm needs the gradients of the whole network on every worker before the first "
+      "update, which a pipeline has not: leave it away, or use {}",
+      request.machine.workers() == 1 ? "serial" : "data_parallel");
 }
 
 void check_microbatches(const PlanRequest& request) {

@@ -54,7 +54,7 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
   if (plan.depth() > 0 || std::ranges::any_of(late, [](int steps) { return steps > 0; })) {
     user_error(
         "--strategy {} --inner {}: inside a node weights are read late, and what comes from other "
-        "nodes would be lost; use --pipeline sync or another --inner",
+        "nodes would be lost; use --inner 1f1b or zb-h1, or layerpipe with --pipeline sync",
         name, inner);
   }
   for (const Program& program : plan.programs) {

@@ -16,7 +16,7 @@ void check(const std::string& name, const PlanRequest& request) {
     user_error(
         "{} exchanges weights between nodes, and there is one; add --nodes 2 "
         "(threads that pretend), "
-        "or start it with mpirun on several, or use --strategy data_parallel",
+        "or start it with mpirun on several, or use data_parallel",
         name);
   }
   const std::int64_t parts = std::int64_t{machine.workers()} * request.microbatches;
@@ -344,19 +344,23 @@ Plan blocking_plan(const std::string& name, const PlanRequest& request, MergeKin
 Plan make_daso_plan(const PlanRequest& request) {
   check("daso", request);
   const ExchangeRequest& exchange = request.exchange;
-  if (exchange.every < 1 || exchange.wait < 1 || exchange.most < exchange.every) {
+  if (exchange.every < 2 || exchange.wait < 1) {
     user_error(
-        "--exchange-every {} --exchange-wait {} --exchange-most {}: 1 "
-        "or more, and at most "
-        "--exchange-most",
-        exchange.every, exchange.wait, exchange.most);
+        "--exchange-every {} --exchange-wait {}: an exchange is merged 1 or more steps later and "
+        "before the next one begins; use at least --exchange-every 2 and --exchange-wait 1",
+        exchange.every, exchange.wait);
+  }
+  if (exchange.most < exchange.every) {
+    user_error("--exchange-every {} is above --exchange-most {}; add --exchange-most {}",
+               exchange.every, exchange.most, exchange.every);
   }
   if (exchange.wait >= exchange.every) {
     user_error(
         "--exchange-wait {} is not below --exchange-every {}: an "
         "exchange is merged before the next "
-        "one begins; use --exchange-wait {} or --exchange-every {}",
-        exchange.wait, exchange.every, std::max(1, exchange.every - 1), exchange.wait + 1);
+        "one begins; use --exchange-wait {}, or --exchange-every {}{}",
+        exchange.wait, exchange.every, exchange.every - 1, exchange.wait + 1,
+        exchange.wait < exchange.most ? "" : fmt::format(" --exchange-most {}", exchange.wait + 1));
   }
   return Writer("daso", request, daso_modes(exchange)).run();
 }

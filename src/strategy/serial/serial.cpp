@@ -10,7 +10,7 @@ Plan make_serial_plan(const PlanRequest& request) {
   if (request.machine.workers() != 1) {
     user_error(
         "--strategy serial is for one worker, not for {} ({} nodes x {}): use --workers 1, "
-        "or --strategy data_parallel",
+        "or data_parallel",
         request.machine.workers(), request.machine.nodes, request.machine.workers_per_node);
   }
   if (parts > request.batch) {

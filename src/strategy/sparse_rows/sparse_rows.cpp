@@ -26,10 +26,11 @@ void check(const PlanRequest& request, const std::vector<RowLayer>& layers) {
     user_error("--strategy sparse_rows does not cut minibatches: leave --microbatches {} away",
                request.microbatches);
   }
-  if (request.clip && workers > 1) {
+  if (request.clip) {
     user_error(
-        "--clip-norm needs the gradients of the whole network on every worker, and sparse_rows has "
-        "them on different ones: leave it away, or use --strategy data_parallel");
+        "--clip-norm needs the gradients of the whole network on every worker, which sparse_rows "
+        "has not: leave it away, or use {}",
+        workers == 1 ? "serial" : "data_parallel");
   }
 }
 
