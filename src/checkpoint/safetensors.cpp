@@ -57,7 +57,7 @@ class FileSource : public ByteSource {
     const bool regular = fstat(fd_, &info) == 0 && S_ISREG(info.st_mode);
     if (!regular) {
       ::close(fd_);
-      user_error("'{}' is not a file", name_);
+      user_error("'{}' is not a file; give a .safetensors one", name_);
     }
     size_ = static_cast<std::uint64_t>(info.st_size);
   }

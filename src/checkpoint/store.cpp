@@ -160,10 +160,11 @@ std::vector<CheckpointEntry> CheckpointStore::list() const {
     const std::optional<std::int64_t> step = step_of(folder);
     std::error_code ignored;
     if (!step || !it->is_directory(ignored)) continue;
-    CheckpointEntry entry{.folder = folder, .step = *step, .metric = std::nullopt};
+    CheckpointEntry entry{.folder = folder, .step = *step, .metric = {}, .damage = {}};
     try {
       entry.metric = read_state(it->path()).state.metric;
-    } catch (const UserError&) {  // load() tells
+    } catch (const UserError& unreadable) {
+      entry.damage = unreadable.what();
     }
     entries.push_back(std::move(entry));
   }
@@ -181,6 +182,11 @@ std::optional<CheckpointEntry> CheckpointStore::latest() const {
 }
 
 std::optional<CheckpointEntry> CheckpointStore::best() const { return best_of(list()); }
+
+std::string CheckpointStore::latest_config() const {
+  const std::optional<CheckpointEntry> entry = latest();
+  return entry && entry->damage.empty() ? read_state(path_of(entry->folder)).state.config : "";
+}
 
 Checkpoint CheckpointStore::load(const std::string& folder) const {
   const fs::path path = path_of(folder);

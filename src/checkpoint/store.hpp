@@ -25,6 +25,7 @@ struct CheckpointEntry {
   std::string folder;  // "step-000000120", within the store's directory
   std::int64_t step = 0;
   std::optional<double> metric = {};  // none, too, when state.json cannot be read
+  std::string damage = {};            // why it cannot; "": it can
 };
 
 class CheckpointStore {
@@ -44,6 +45,9 @@ class CheckpointStore {
   std::optional<CheckpointEntry> latest() const;
   /// Highest metric; the first of equals; none when no checkpoint has a metric.
   std::optional<CheckpointEntry> best() const;
+
+  /// The config that the run of the newest checkpoint had; "" where there is none.
+  std::string latest_config() const;
 
   /// Verifies sizes and hashes. Damage is a UserError that names the file and the way out.
   Checkpoint load(const std::string& folder) const;

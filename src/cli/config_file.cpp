@@ -1,5 +1,6 @@
 #include "cli/config_file.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -75,6 +76,7 @@ TrainConfig resume(const GivenConfig& given) {
   }
   GivenConfig run;
   read_config_file(file, run);
+  check_unchanged(run, file);
   return merge_into_run(run, given, file.string());
 }
 
@@ -98,7 +100,9 @@ void parse_config(std::string_view text, const std::string& file, GivenConfig& i
 void read_config_file(const std::filesystem::path& path, GivenConfig& into) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    user_error("{}: there is no such config file", path.string());
+    user_error("{}: {}", path.string(),
+               std::filesystem::exists(path, error) ? "that is not a config file"
+                                                    : "there is no such config file");
   }
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
@@ -108,14 +112,33 @@ void read_config_file(const std::filesystem::path& path, GivenConfig& into) {
   parse_config(text.str(), path.string(), into);
 }
 
+void check_unchanged(const GivenConfig& run, const std::filesystem::path& file) {
+  const std::string text = CheckpointStore(file.parent_path() / "checkpoints").latest_config();
+  if (text.empty()) return;
+  GivenConfig saved;
+  parse_config(text, "the config of the newest checkpoint", saved);
+  for (const Field& field : fields()) {
+    if (!field.decides_bits || !saved.keys.contains(field.key)) continue;
+    if (equal_in(field, run.config, saved.config)) continue;
+    user_error("{}: {} is {}, but the run was made with {}; put it back", file.string(), field.key,
+               run.keys.contains(field.key) ? toml_of(run.config, field) : "missing",
+               toml_of(saved.config, field));
+  }
+}
+
 std::string write_config(const TrainConfig& config) {
   std::string text = "# plait train --config THIS_FILE; every key is also a flag\n";
-  std::string_view group;
+  std::vector<std::string_view> groups;
   for (const Field& field : fields()) {
-    if (field.group != group) text += fmt::format("\n# {}\n", field.group);
-    group = field.group;
-    text += fmt::format("{:<36} # {}\n", fmt::format("{} = {}", field.key, toml_of(config, field)),
-                        field.help);
+    if (std::ranges::find(groups, field.group) == groups.end()) groups.push_back(field.group);
+  }
+  for (const std::string_view group : groups) {
+    text += fmt::format("\n# {}\n", group);
+    for (const Field& field : fields()) {
+      if (field.group != group) continue;
+      text += fmt::format("{:<36} # {}\n",
+                          fmt::format("{} = {}", field.key, toml_of(config, field)), field.help);
+    }
   }
   return text;
 }

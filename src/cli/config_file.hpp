@@ -26,6 +26,9 @@ void read_config_file(const std::filesystem::path& path, GivenConfig& into);
 /// Every field, grouped, with its help as a comment; parse_config reads the same config back.
 std::string write_config(const TrainConfig& config);
 
+/// UserError where a run's config.toml and its newest checkpoint disagree on what decides the bits.
+void check_unchanged(const GivenConfig& run, const std::filesystem::path& file);
+
 /// Key -> text as typed after the flag.
 using FlagValues = std::map<std::string, std::string, std::less<>>;
 

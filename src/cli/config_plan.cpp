@@ -87,11 +87,12 @@ bool listens(const TrainConfig& config, const std::string& word) {
          (word != "inner" && listens(config, "inner") && among(config.inner));
 }
 
-std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config) {
-  return [config](const ModelSpec& model) {
+std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config,
+                                                 const Machine& machine) {
+  return [config, machine](const ModelSpec& model) {
     TrainConfig once = config;
     once.sweeps = 1;
-    return plan_of(once, model, machine_of(config)).network;
+    return plan_of(once, model, machine).network;
   };
 }
 
@@ -99,27 +100,39 @@ namespace {
 
 bool tears(const TrainConfig& config) { return listens(config, "pieces"); }
 
-/// Nodes that each have the whole network.
-std::int64_t nodes_apart(const TrainConfig& config) {
-  return listens(config, "inner") ? config.nodes : 1;
+/// Workers that share one torn network: all, or those of a node where every node has one.
+int workers_together(const TrainConfig& config, const Machine& machine) {
+  return listens(config, "inner") ? machine.workers_per_node : machine.workers();
 }
 
 /// One piece per worker, as a number that a resumed run keeps whatever its workers.
-std::string pieces_text(const TrainConfig& config) {
+std::string pieces_text(const TrainConfig& config, const Machine& machine) {
   if (!tears(config)) return config.pieces;
   const std::int64_t replicas = std::max<std::int64_t>(1, config.replicas);
-  const std::int64_t together = config.workers / std::max<std::int64_t>(1, nodes_apart(config));
+  const std::int64_t together = workers_together(config, machine);
   return std::to_string(std::max({std::int64_t{2}, together / replicas, config.sweeps}));
 }
 
+/// How many of the first `workers` update the first block that anybody updates.
+std::int64_t holders(const Plan& plan, int workers) {
+  const std::vector<int> owner = owners(plan);
+  const auto first = std::ranges::find_if(owner, [](int worker) { return worker >= 0; });
+  const auto block = static_cast<int>(first - owner.begin());
+  const auto updates = [&](const Program& program) {
+    return std::ranges::any_of(program.tasks, [&](const Task& task) {
+      return task.kind == TaskKind::update && task.block == block;
+    });
+  };
+  return std::count_if(plan.programs.begin(), plan.programs.begin() + workers, updates);
+}
+
 /// What the planner finds best, as numbers that a resumed run keeps.
-void choose_pieces(TrainConfig& config) {
-  Machine machine = machine_of(config);
+void choose_pieces(TrainConfig& config, const Machine& machine) {
   const Plan plan = plan_of(config, make_setup(config).model, machine);
   int pieces = 0;
   for (const NetworkBlock& block : plan.network.blocks) pieces = std::max(pieces, block.piece + 1);
   config.pieces = std::to_string(pieces);
-  config.replicas = plan.groups.empty() ? 1 : static_cast<std::int64_t>(plan.groups[0].size());
+  config.replicas = holders(plan, workers_together(config, machine));
 }
 
 }  // namespace
@@ -132,9 +145,9 @@ void settle_workers(TrainConfig& config) {
   }
 }
 
-void settle_pieces(TrainConfig& config) {
-  if (config.pieces == "0") config.pieces = pieces_text(config);
-  if (config.pieces == "auto" && tears(config)) choose_pieces(config);
+void settle_pieces(TrainConfig& config, const Machine& machine) {
+  if (config.pieces == "0") config.pieces = pieces_text(config, machine);
+  if (config.pieces == "auto" && tears(config)) choose_pieces(config, machine);
 }
 
 }  // namespace plait

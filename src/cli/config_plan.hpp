@@ -22,12 +22,12 @@ Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& m
 /// Which mode of the strategy's plan each epoch takes; null where there is one.
 ModeOfEpoch modes_of(const TrainConfig& config);
 /// The network to fit the coarse parts in: that of the plan, swept once.
-std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config);
+std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config, const Machine& machine);
 
 /// Where the depth is torn, workers and pieces follow from each other: workers first, where nobody
 /// has named them.
 void settle_workers(TrainConfig& config);
 /// Then the pieces (and replicas), as numbers that a resumed run keeps whatever its workers.
-void settle_pieces(TrainConfig& config);
+void settle_pieces(TrainConfig& config, const Machine& machine);
 
 }  // namespace plait

@@ -37,11 +37,17 @@ SavedWeights saved_weights(const Arguments& arguments, const std::string& verb) 
   }
   std::error_code error;
   if (!run_dir.empty() && !fs::is_directory(run_dir, error)) {
-    user_error("--run {}: there is no such folder", run_dir);
+    user_error("--run {}: {}; plait train makes run folders below runs/", run_dir,
+               fs::exists(run_dir, error) ? "that is a file" : "there is no such folder");
   }
   const std::string file = run_dir.empty() ? "" : (fs::path(run_dir) / "config.toml").string();
   SavedWeights saved{.file = {}, .config = resolve_config(file, field_flags(arguments))};
   saved.config.resume = false;
+  if (!run_dir.empty()) {
+    GivenConfig run;
+    read_config_file(file, run);
+    check_unchanged(run, file);
+  }
   saved.file = run_dir.empty() ? fs::path(init) : weights_of_run(run_dir);
   return saved;
 }
@@ -50,13 +56,6 @@ NetworkOfWeights torn_by_names(std::int64_t sweeps) {
   return [sweeps](const Network& model, const std::vector<std::string>& names) {
     return network_of_weights(model, names, sweeps);
   };
-}
-
-void check_place(const std::string& path, const std::string& flag) {
-  const fs::path parent = fs::path(path).parent_path();
-  std::error_code error;
-  if (parent.empty() || fs::is_directory(parent, error)) return;
-  user_error("{} {}: there is no folder {}; make it first", flag, path, parent.string());
 }
 
 }  // namespace plait

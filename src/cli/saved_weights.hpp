@@ -26,8 +26,4 @@ SavedWeights saved_weights(const Arguments& arguments, const std::string& verb);
 /// For evaluate_weights: a network that was torn is recognised by the names of its weights.
 NetworkOfWeights torn_by_names(std::int64_t sweeps);
 
-/// UserError unless the folder in which `path` is to appear exists: said before the work, not
-/// after.
-void check_place(const std::string& path, const std::string& flag);
-
 }  // namespace plait

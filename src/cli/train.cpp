@@ -12,6 +12,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/json.hpp"
 #include "cli/live.hpp"
+#include "cli/out_place.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/straggler.hpp"
@@ -37,8 +38,11 @@ std::string recipe(TrainConfig config) {
   config.resume = false;
   std::string text = write_config(config);
   GivenConfig again;
-  parse_config(text, "config.toml",
-               again);  // a text that is not UTF-8 is refused now, not at --resume
+  try {
+    parse_config(text, "config.toml", again);  // refused now, not at --resume
+  } catch (const UserError& error) {
+    user_error("a setting cannot be kept in the run's {}", error.what());
+  }
   if (!(again.config == config)) fail("config.toml would not read back as it was written");
   return text;
 }
@@ -91,12 +95,17 @@ void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& 
 }
 
 void print_summary(const TrainResult& result) {
-  tell(
-      "done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of "
-      "memory\n",
-      result.epochs, result.steps, result.seconds,
-      with_commas(static_cast<std::int64_t>(result.images_per_second)),
-      with_bytes(result.peak_memory_bytes));
+  if (result.new_steps == 0) {
+    tell("nothing left to do: {} epoch(s), {} step(s) are done; more with --epochs N\n",
+         result.epochs, result.steps);
+  } else {
+    tell(
+        "done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of "
+        "memory\n",
+        result.epochs, result.steps, result.seconds,
+        with_commas(static_cast<std::int64_t>(result.images_per_second)),
+        with_bytes(result.peak_memory_bytes));
+  }
   tell("{}train loss {:.4f}, test loss {:.4f}, weights {}\n",
        result.test_accuracy ? fmt::format("test accuracy {:.2f}%, ", 100 * *result.test_accuracy)
                             : "",
@@ -110,9 +119,11 @@ void print_summary(const TrainResult& result) {
 /// What a run is told beside its settings.
 struct Surroundings {
   const InterruptGuard& guard;
+  const Machine& machine;
   MpiWorld* mpi = nullptr;
   Live* live = nullptr;  ///< null: nobody looks on
   bool quiet = false;
+  bool wants_sync = false;  ///< --pipeline sync was typed
 };
 
 TrainResult run_training(const TrainConfig& config, const Surroundings& around,
@@ -129,6 +140,12 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .make_plan =
           [&](const ModelSpec& model, const Machine& machine) {
             Plan plan = plan_of(config, model, machine);
+            if (around.wants_sync && std::ranges::max(staleness(plan)) > 0) {
+              user_error(
+                  "--strategy {} reads weights late, --pipeline sync or not; use layerpipe, 1f1b "
+                  "or zb-h1",
+                  config.strategy);
+            }
             if (first) expected = expect(config, make_network(model), plan);
             if (speaks && is_torn(plan.network)) {
               tell("{}", torn_table(plan, *cost_of(config, make_network(model))));
@@ -144,7 +161,7 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .observer = observer,
       .interrupt = around.guard.flag(),
       .mpi = mpi,
-      .fit = config.fit_coarse ? fitting(config) : nullptr,
+      .fit = config.fit_coarse ? fitting(config, around.machine) : nullptr,
       .mode = modes_of(config),
       .read_weights =
           [told = around.quiet](const std::string& file, const ModelSpec& model) mutable {
@@ -193,12 +210,15 @@ void draw_schedule(const TrainResult& result, const std::string& file) {
 /// What worker 0 does with the result.
 int present(const TrainResult& result, const Expected& expected, const Arguments& arguments,
             const InterruptGuard& guard) {
-  write_trace(result);
+  const bool measured = result.new_steps > 0;  // else trace and report of the run stay
+  if (measured) write_trace(result);
   const std::optional<Straggler> straggler = straggler_of(result, expected.prediction);
   const std::string json = to_json(result, straggler);
-  write_run_report(result, json, expected.prediction);
-  if (const std::string* file = arguments.find("--schedule-picture")) draw_schedule(result, *file);
-  if (!arguments.on("--quiet") && !result.interrupted) {
+  if (measured) write_run_report(result, json, expected.prediction);
+  if (const std::string* file = arguments.find("--schedule-picture"); file != nullptr && measured) {
+    draw_schedule(result, *file);
+  }
+  if (!arguments.on("--quiet") && !result.interrupted && measured) {
     print_workers(result, expected.figures);
     if (straggler) tell("{}\n", straggler_text(*straggler));
   }
@@ -223,9 +243,28 @@ FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
   return flags;
 }
 
+/// Settings of one optimizer or schedule.
+void check_belongs(const TrainConfig& config, const std::string& flag, const std::string& chosen,
+                   std::initializer_list<const char*> keys,
+                   std::initializer_list<std::string> owners) {
+  const TrainConfig usual;
+  if (std::ranges::find(owners, chosen) != owners.end()) return;
+  for (const char* key : keys) {
+    const Field& field = *find_field(key);
+    if (equal_in(field, config, usual)) continue;
+    user_error("{} is for {} {}; {} does not listen to it", flag_of(field), flag,
+               fmt::join(owners, " or "), chosen);
+  }
+}
+
 /// Words that would be ignored are refused.
 void check_ignored_words(const TrainConfig& config) {
   const TrainConfig usual;
+  check_belongs(config, "--optimizer", config.optimizer, {"momentum", "nesterov"}, {"sgd"});
+  check_belongs(config, "--optimizer", config.optimizer, {"beta1", "beta2", "adam_epsilon"},
+                {"adam", "adamw"});
+  check_belongs(config, "--schedule", config.schedule, {"step_epochs", "step_gamma"}, {"step"});
+  check_belongs(config, "--schedule", config.schedule, {"final_lr"}, {"cosine"});
   for (const std::string& word : strategy_words()) {
     const Field& field = *find_field(word);
     if (equal_in(field, config, usual)) continue;
@@ -246,6 +285,12 @@ void check_ignored_words(const TrainConfig& config) {
 int run_train(const Arguments& arguments, MpiWorld* mpi) {
   TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
   check_config(config);
+  if (const std::string* file = arguments.find("--schedule-picture")) {
+    check_file_place(*file, "--schedule-picture", ".svg");
+    if (config.trace_steps == 0) {
+      user_error("--schedule-picture draws the traced steps; leave --trace-steps 0 away");
+    }
+  }
   check_strategy(config.strategy);
   check_strategy(config.inner);
   pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas != 1);
@@ -254,21 +299,27 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   exchange_of(config);
   if (mpi == nullptr) settle_workers(config);
   if (mpi == nullptr) {
-    const Machine machine = machine_of(config);
-    config.workers = machine.workers();
-    config.workers_per_node = machine.workers_per_node;
+    const Machine asked = machine_of(config);
+    config.workers = asked.workers();
+    config.workers_per_node = asked.workers_per_node;
     // Bits are promised for equal threads: a resumed run takes the number of the first one.
     config.threads = threads_on_one_machine(config);
   } else if (config.workers == 0) {
     config.workers = mpi->size();
   }
-  settle_pieces(config);
+  const Machine machine =
+      mpi == nullptr ? machine_of(config) : machine_of(config, *mpi->control_group());
+  settle_pieces(config, machine);
   config.lr_scale = fmt::format("{}", lr_scale(config));  // a resumed run keeps it
   const InterruptGuard guard;
   const std::unique_ptr<Live> live =
       mpi == nullptr || mpi->rank() == 0 ? live_of(arguments, config, recipe(config)) : nullptr;
-  const Surroundings around{
-      .guard = guard, .mpi = mpi, .live = live.get(), .quiet = arguments.on("--quiet")};
+  const Surroundings around{.guard = guard,
+                            .machine = machine,
+                            .mpi = mpi,
+                            .live = live.get(),
+                            .quiet = arguments.on("--quiet"),
+                            .wants_sync = arguments.text("--pipeline", "") == "sync"};
   Expected expected;
   const TrainResult result = run_training(config, around, expected);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;

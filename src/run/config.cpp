@@ -26,6 +26,12 @@ void between(const char* key, double value, double low, double high) {
   }
 }
 
+void below_one(const char* key, double value) {
+  if (!(value >= 0 && value < 1)) {
+    user_error("--{} {} is out of range; it must be 0 or more and below 1", key, value);
+  }
+}
+
 }  // namespace
 
 void check_config(const TrainConfig& config) {
@@ -83,6 +89,15 @@ void check_config(const TrainConfig& config) {
   between("weight-decay", config.weight_decay, 0, 1e30);
   between("checkpoint-minutes", config.checkpoint_minutes, 0, 1e9);
   between("step-epochs", config.step_epochs, 1e-9, 1e9);
+  between("final-lr", config.final_lr, 0, 1);
+  between("label-smoothing", config.label_smoothing, 0, 1);
+  below_one("momentum", config.momentum);
+  below_one("beta1", config.beta1);
+  below_one("beta2", config.beta2);
+  if (config.loss == "mse" && config.label_smoothing > 0) {
+    user_error("--label-smoothing {} is of --loss cross_entropy; mse has none",
+               config.label_smoothing);
+  }
   between("stale-lr", config.stale_lr, 0, 10);
   between("bucket-mb", config.bucket_mb, 1e-6, 1e6);
   between("stall-seconds", config.stall_seconds, 0, 1e9);

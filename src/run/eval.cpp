@@ -33,6 +33,11 @@ Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
 
 std::filesystem::path weights_of_run(const std::filesystem::path& run_dir) {
   const CheckpointStore store(run_dir / "checkpoints");
+  for (const CheckpointEntry& one : store.list()) {
+    if (one.damage.empty()) continue;
+    user_error("{}; it may be the best one: delete '{}' to use the others", one.damage,
+               store.path_of(one.folder).string());
+  }
   auto entry = store.best();
   if (!entry) entry = store.latest();
   if (!entry) user_error("{} has no checkpoint; is it a run folder?", run_dir.string());

@@ -129,7 +129,7 @@ void Member::start() {
   if (is_zero()) {
     if (!config_.init.empty()) import_initial_weights();
     if (config_.resume) restore();
-    parts_.folder->open_metrics(progress_.step);
+    parts_.folder->begin(progress_.step);
   }
   if (!config_.init.empty() || config_.resume) share_parameters();
   prefetch_.emplace(stream_, PrefetchOptions{.epoch = static_cast<std::uint64_t>(progress_.epoch),
@@ -172,6 +172,7 @@ void Member::play_to(std::int64_t last) {
     const Word word = word_of_zero_.next();
     stop_ = stop_ || word.stop;
     save_wanted = save_wanted || word.save;
+    if (drains_ && word.save) tell_of_late_checkpoint();
     if (!drains_ && stop_) return;
     one_step(step, range);
     const std::int64_t done = step + 1 - depth;
@@ -192,6 +193,16 @@ void Member::play_to(std::int64_t last) {
   }
 }
 
+/// Where steps overlap a checkpoint by the clock would be one of other bits.
+void Member::tell_of_late_checkpoint() {
+  if (!is_zero() || told_of_late_checkpoint_ || !parts_.folder->writes()) return;
+  told_of_late_checkpoint_ = true;
+  parts_.job.observer.note(
+      fmt::format("{} saves at the end of epochs, whatever --checkpoint-minutes says; for more "
+                  "checkpoints add --checkpoint-every N",
+                  parts_.plan.strategy));
+}
+
 void Member::one_step(std::int64_t step, const MinibatchRange& range) {
   const Stopwatch watch;
   try {
@@ -203,7 +214,7 @@ void Member::one_step(std::int64_t step, const MinibatchRange& range) {
   const double seconds = watch.seconds();
   play_seconds_ += seconds;
   if (step_seconds_.size() < kStepsTimed) step_seconds_.emplace_back();
-  step_seconds_[static_cast<std::size_t>(step) % step_seconds_.size()] = seconds;
+  step_seconds_[steps_timed_++ % kStepsTimed] = seconds;
   parts_.status.set(WorkerState::elsewhere);
   losses_.add(worker_.take_losses(), step, range);
   take_losses(false);

@@ -41,6 +41,7 @@ class Member {
   void share_parameters();
   void collect_parameters();
   void play_to(std::int64_t last);
+  void tell_of_late_checkpoint();
   void one_step(std::int64_t step, const MinibatchRange& range);
   void take_losses(bool wait);
   [[noreturn]] void stop_on_non_finite(const NonFiniteLoss& loss) const;
@@ -85,6 +86,8 @@ class Member {
   std::int64_t saved_step_ = 0;
   bool stop_ = false;
   double play_seconds_ = 0;
+  bool told_of_late_checkpoint_ = false;
+  std::size_t steps_timed_ = 0;
   std::vector<double> step_seconds_;
   Stopwatch watch_;
   Stopwatch epoch_watch_;

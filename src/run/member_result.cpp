@@ -68,6 +68,7 @@ TrainResult Member::result(std::int64_t first_step) {
       .threads = threads_per_worker(config_),
       .epochs = progress_.epoch,
       .steps = progress_.step,
+      .new_steps = progress_.step - first_step,
       .train_loss = progress_.batch == 0 ? progress_.last_train_loss
                                          : progress_.epoch_loss / static_cast<double>(in_epoch),
       .test_loss = evaluation_ ? evaluation_->loss : std::nan(""),

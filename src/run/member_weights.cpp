@@ -46,6 +46,18 @@ void Member::restore() {
     user_error("{} is of another {}; bring it back, or begin a new run", source,
                state.seed != config_.seed ? "seed" : "model than " + config_.model);
   }
+  if (state.step != state.epoch * per_epoch_ + state.position / config_.batch) {
+    user_error(
+        "{} is at step {} of epoch {}, but epochs have {} steps now: --data {} has another number "
+        "of samples; bring it back, or begin a new run",
+        source, state.step, state.epoch + 1, per_epoch_, config_.data);
+  }
+  if (state.step > total_steps_) {
+    user_error(
+        "{} is at step {}, behind the end at step {}; leave --epochs and --steps away, or give "
+        "more",
+        source, state.step, total_steps_);
+  }
   worker_.parameters().import_weights(checkpoint->weights, source + "/weights.safetensors");
   worker_.parameters().import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
   progress_ = read_progress(state, config_.batch);

@@ -32,9 +32,11 @@ Batch noise_for(const Chain& chain, std::int64_t samples) {
 
 /// The measured steps of one worker.
 std::vector<MeasuredStep> play(const Plan& plan, const ProfileConfig& config) {
-  SoloWorker worker(plan, {.threads = config.threads,
-                           .optimizer = {.kind = "sgd", .momentum = 0.9},
-                           .weight_decay = 5e-4});
+  SoloWorker worker(plan,
+                    {.threads = config.threads,
+                     .optimizer = {.kind = "sgd", .momentum = 0.9},
+                     .weight_decay = 5e-4},
+                    config.warmup + config.steps);
   const Batch noise = noise_for(worker.chain(), plan.batch);
   std::vector<MeasuredStep> steps(static_cast<std::size_t>(config.warmup + config.steps));
   for (MeasuredStep& step : steps) {

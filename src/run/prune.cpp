@@ -76,6 +76,10 @@ class Pruner {
         }
       }
     }
+    if (pruned_.layers.empty() && !options_.keep.empty()) {
+      user_error("--keep leaves no linear layer of model '{}' to prune; name fewer blocks",
+                 pruned_.model.name);
+    }
     if (pruned_.layers.empty()) {
       user_error("model '{}' has no linear layer to prune; convolutions stay dense",
                  pruned_.model.name);

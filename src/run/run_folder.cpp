@@ -55,7 +55,8 @@ void write_text(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text) {
+RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text)
+    : config_text_(config_text) {
   if (config.run_dir == "none") return;
   try {
     if (config.run_dir.empty()) {
@@ -78,7 +79,7 @@ RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text) 
   }
   wants_tensorboard_ = config.tensorboard;
   store_.emplace(path_ / "checkpoints", static_cast<int>(config.keep_last));
-  write_text(path_ / "config.toml", config_text);
+  if (!fs::exists(path_ / "config.toml")) write_text(path_ / "config.toml", config_text_);
 }
 
 std::optional<Checkpoint> RunFolder::resume_point() const {
@@ -98,8 +99,9 @@ void RunFolder::save(const Checkpoint& checkpoint) {
   if (store_) store_->save(checkpoint);
 }
 
-void RunFolder::open_metrics(std::int64_t after_step) {
+void RunFolder::begin(std::int64_t after_step) {
   if (!store_) return;
+  write_text(path_ / "config.toml", config_text_);
   const fs::path file = path_ / "metrics.jsonl";
   std::string kept;
   std::ifstream old(file);

@@ -31,12 +31,14 @@ class RunFolder {
   /// "" before the first.
   std::string latest_checkpoint_path() const;
   void save(const Checkpoint& checkpoint);
-  /// Drops the metrics of steps after `step` (they will be computed again) and opens the file.
-  void open_metrics(std::int64_t after_step);
+  /// The run goes on from here: config.toml is that of now, and the metrics of steps after
+  /// `after_step` (they will be computed again) are dropped.
+  void begin(std::int64_t after_step);
   void write(const EpochReport& report);
 
  private:
   std::filesystem::path path_;
+  std::string config_text_;
   std::optional<CheckpointStore> store_;
   std::ofstream metrics_;
   bool wants_tensorboard_ = false;

@@ -4,10 +4,11 @@
 
 namespace plait {
 
-SoloWorker::SoloWorker(Plan plan, const WorkerOptions& options)
+SoloWorker::SoloWorker(Plan plan, const WorkerOptions& options, std::int64_t traced_steps)
     : plan_(std::move(plan)),
       world_({.nodes = 1, .members_per_node = 1}),
       group_(world_.group(0)),
+      trace_(traced_steps),
       worker_(plan_, options,
               {.group = *group_,
                .trace = trace_,

@@ -9,8 +9,9 @@ namespace plait {
 
 class SoloWorker {
  public:
-  /// The plan has one worker and no offsets.
-  SoloWorker(Plan plan, const WorkerOptions& options);
+  /// The plan has one worker and no offsets. The trace holds the last `traced_steps` steps; all
+  /// when negative.
+  SoloWorker(Plan plan, const WorkerOptions& options, std::int64_t traced_steps = 100);
 
   /// One update with `batch`, which has the plan's number of samples. Gives the loss before it.
   LossResult step(const Batch& batch, double learning_rate);

@@ -35,8 +35,12 @@ Prepared prepare(const TrainJob& job, const Machine& machine) {
   check_config(job.config);
   Prepared prepared{.setup = make_setup(job.config), .plan = {}};
   if (const std::int64_t samples = prepared.setup.data.train->size(); job.config.batch > samples) {
-    user_error("--batch {} is more than the {} training samples of --data {}", job.config.batch,
-               samples, job.config.data);
+    user_error(
+        "--batch {} is more than the {} training samples of --data {}{}; use --batch {} or less",
+        job.config.batch, samples, job.config.data,
+        job.config.train_limit > 0 ? fmt::format(" with --train-limit {}", job.config.train_limit)
+                                   : "",
+        samples);
   }
   prepared.plan = job.make_plan(prepared.setup.model, machine);
   if (!job.config.init.empty() && (job.mpi == nullptr || job.mpi->rank() == 0)) {
@@ -158,33 +162,6 @@ TrainResult train_on_threads(const TrainJob& job) {
   return result;
 }
 
-/// The machine as MPI found it.
-Machine machine_of(const TrainConfig& config, Group& group) {
-  const int size = group.size();
-  if (config.workers != 0 && config.workers != size) {
-    user_error("--workers {} but mpirun started {}; leave --workers away, or mpirun -n {}",
-               config.workers, size, config.workers);
-  }
-  if (!config.link_between_nodes.empty()) {
-    user_error(
-        "--link-between-nodes {} is for workers in one process; under MPI the links are real",
-        config.link_between_nodes);
-  }
-  Machine machine;
-  machine.nodes = group.node(size - 1) + 1;
-  machine.workers_per_node = size / machine.nodes;
-  for (int member = 0; member < size; ++member) {
-    if (size % machine.nodes == 0 && group.node(member) == machine.node_of(member)) continue;
-    machine = {.nodes = 1, .workers_per_node = size};  // uneven nodes: only the count is certain
-    break;
-  }
-  if (config.nodes != 1 && config.nodes != machine.nodes) {
-    user_error("--nodes {} but MPI found {} node(s); leave --nodes away", config.nodes,
-               machine.nodes);
-  }
-  return machine;
-}
-
 /// Of this very program's file: another build may add in another order. "" where it cannot be read.
 std::string program_hash() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
@@ -280,7 +257,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
                    .checkpoints = checkpoints.data()});
     TrainResult result = member.run();
     result.trace = gather_events(*control, trace.events());
-    if (mpi.rank() == 0) result.plan = std::move(prepared->plan);
+    if (mpi.rank() == 0) result.plan = prepared->plan;  // the watch still reads it
     control->barrier();
     return result;
   } catch (const Aborted& aborted) {
@@ -296,6 +273,32 @@ TrainResult train_on_mpi(const TrainJob& given) {
 }
 
 }  // namespace
+
+Machine machine_of(const TrainConfig& config, Group& group) {
+  const int size = group.size();
+  if (config.workers != 0 && config.workers != size) {
+    user_error("--workers {} but mpirun started {}; leave --workers away, or mpirun -n {}",
+               config.workers, size, config.workers);
+  }
+  if (!config.link_between_nodes.empty()) {
+    user_error(
+        "--link-between-nodes {} is for workers in one process; under MPI the links are real",
+        config.link_between_nodes);
+  }
+  Machine machine;
+  machine.nodes = group.node(size - 1) + 1;
+  machine.workers_per_node = size / machine.nodes;
+  for (int member = 0; member < size; ++member) {
+    if (size % machine.nodes == 0 && group.node(member) == machine.node_of(member)) continue;
+    machine = {.nodes = 1, .workers_per_node = size};  // uneven nodes: only the count is certain
+    break;
+  }
+  if (config.nodes != 1 && config.nodes != machine.nodes) {
+    user_error("--nodes {} but MPI found {} node(s); leave --nodes away", config.nodes,
+               machine.nodes);
+  }
+  return machine;
+}
 
 std::vector<NamedTensor> initial_weights(const TrainJob& job, const ModelSpec& model) {
   const std::string& file = job.config.init;

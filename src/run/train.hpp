@@ -64,6 +64,7 @@ struct TrainResult {
   int threads = 1;  ///< of each worker
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
+  std::int64_t new_steps = 0;  ///< of them, since it was started or resumed
   double train_loss = 0;
   double test_loss = 0;  ///< NaN where an interrupted run did not evaluate
   std::optional<double> test_accuracy;
@@ -114,6 +115,9 @@ struct TrainJob {
   ModeOfEpoch mode{};            ///< null: the plan has one
   WeightsReader read_weights{};  ///< of config.init; null: a .safetensors file as plait writes it
 };
+
+/// The machine as MPI found it. UserError where the config says another.
+Machine machine_of(const TrainConfig& config, Group& group);
 
 /// Of config.init.
 std::vector<NamedTensor> initial_weights(const TrainJob& job, const ModelSpec& model);
