@@ -33,7 +33,7 @@ int run_eval(const Arguments& arguments) {
       {"weights", weights.string()},
       {"test_loss", fmt::format("{:.6f}", evaluation.loss)}};
   if (evaluation.accuracy) {
-    rows.push_back({"test_accuracy", fmt::format("{:.4f}", *evaluation.accuracy)});
+    rows.push_back({"test_accuracy", fmt::format("{:.2f}%", 100 * *evaluation.accuracy)});
   }
   for (const Residual& one : evaluation.residuals) {
     rows.push_back({one.name, fmt::format("{:.6g}", one.value)});

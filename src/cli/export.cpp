@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
@@ -74,7 +75,7 @@ std::vector<NamedTensor> serial_part(const ModelSpec& model,
 }
 
 std::string accuracy_text(const Evaluation& evaluation) {
-  return evaluation.accuracy ? fmt::format("{:.4f}", *evaluation.accuracy) : "none";
+  return evaluation.accuracy ? fmt::format("{:.2f}%", 100 * *evaluation.accuracy) : "none";
 }
 
 std::string numbers(const std::vector<float>& values) {

@@ -60,8 +60,7 @@ constexpr std::array kFields{
     Field{"final_lr", &C::final_lr, kRate, "X", "schedule cosine: the end, as a fraction of --lr"},
 
     Field{"strategy", &C::strategy, kMachine, "NAME",
-          "how the work is cut: serial, data_parallel, layerpipe, ...; plait "
-          "plan lists them",
+          "how the work is cut: serial, data_parallel, layerpipe, ...; plait plan --help has all",
           false},
     Field{"workers", &C::workers, kMachine, "N",
           "how many share the work; 0: what mpirun started, else 1", false},
@@ -86,9 +85,7 @@ constexpr std::array kFields{
     Field{"in_flight", &C::in_flight, kPipelines, "N",
           "layerpipe: most microbatches on a worker; 0: the planner's choice", false},
     Field{"replicas", &C::replicas, kMachine, "N",
-          "workers of each piece: layerpipe at most N = 1 or any (0), parareal "
-          "N groups",
-          false},
+          "workers of each piece: parareal N; layerpipe 1, or as many as it finds best (0)", false},
     Field{"pieces", &C::pieces, kParareal, "N|auto",
           "that the depth is torn into; 0: one per worker"},
     Field{"sweeps", &C::sweeps, kParareal, "N",
@@ -117,7 +114,7 @@ constexpr std::array kFields{
     Field{"outer_momentum", &C::outer_momentum, kReplicas, "X", "diloco: of the outer optimizer"},
     Field{"inner", &C::inner, kReplicas, "NAME", "the strategy inside a node"},
     Field{"memory_per_worker", &C::memory_per_worker, kMachine, "MiB",
-          "plans that need more are refused; 0: not checked", false},
+          "plans that need more MiB are refused; 0: not checked", false},
     Field{"profile", &C::profile, kMachine, "FILE",
           "costs for the planner, of plait profile --out; without: counted", false},
     Field{"bucket_mb", &C::bucket_mb, kMachine, "X", "MB of gradients reduced at a time", false},
@@ -136,7 +133,7 @@ constexpr std::array kFields{
     Field{"checkpoint_every", &C::checkpoint_every, kFolder, "N",
           "save each N updates; 0: at the end of epochs", false},
     Field{"checkpoint_minutes", &C::checkpoint_minutes, kFolder, "X",
-          "save at least each X minutes; 0: not by time", false},
+          "save at least each X minutes, where steps do not overlap; 0: not by time", false},
     Field{"keep_last", &C::keep_last, kFolder, "N", "checkpoints to keep, besides the best", false},
 };
 

@@ -13,19 +13,45 @@ struct Line {
   std::string right;
 };
 
+constexpr std::size_t kColumns = 100;
+
+/// In lines of at most `width`, broken between words; the lines after the first are indented.
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
+  std::string out;
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (column > 0 && column + 1 + word.size() > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = 0;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    at = end + 1;
+  }
+  return out;
+}
+
 std::string lines(const std::vector<Line>& all, std::size_t width) {
   std::string text;
-  for (const Line& line : all) text += fmt::format("  {:<{}}  {}\n", line.left, width, line.right);
+  const std::size_t indent = width + 4;
+  for (const Line& line : all) {
+    text += fmt::format("  {:<{}}  {}\n", line.left, width,
+                        wrapped(line.right, kColumns - indent, indent));
+  }
   return text;
 }
 
 Line line_of(const Option& option) {
-  const bool on = option.is_switch() && option.standard == "true";
-  std::string left = on ? "--no-" + option.name.substr(2) : option.name;
+  std::string left = option.shown_name();
   if (!option.value.empty() && !option.positional()) {
     left += option.value_optional ? " [" + option.value + "]" : " " + option.value;
   }
-  std::string right = on ? "do not " + option.help : option.help;
+  std::string right = option.shown_help();
   if (!option.standard.empty() && !option.is_switch()) right += " [" + option.standard + "]";
   return {.left = std::move(left), .right = std::move(right)};
 }

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "checkpoint/atomic_file.hpp"
+#include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -40,7 +41,7 @@ int run_import(const Arguments& arguments) {
   if (out.empty()) user_error("import writes a folder; add --out FOLDER");
   check_place(out, "--out");
   std::error_code error;
-  if (fs::exists(out, error)) user_error("--out {}: is there already", out);
+  if (fs::exists(out, error)) user_error("--out {}: is there already; choose another", out);
   const ImportedModel imported =
       to_model(layers_of(onnx_graph::read_onnx(file), file), fs::path(file).stem().string(), file);
   write_folder(out, imported);

@@ -29,9 +29,9 @@ std::string option_text(const Option& option) {
   std::string value = option.value;
   if (option.positional() || value.empty()) value = "";
   if (!value.empty() && option.value_optional) value = "[" + value + "]";
-  std::string help = option.help;
+  std::string help = option.shown_help();
   if (!option.standard.empty() && !option.is_switch()) help += " [" + option.standard + "]";
-  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", plain(option.name),
+  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", plain(option.shown_name()),
                      value.empty() ? "" : " \\fI" + plain(value) + "\\fR", plain(help));
 }
 
@@ -50,7 +50,7 @@ std::string words_of(const Verb& verb) {
   std::vector<std::string> words;
   for (const Verb& child : verb.verbs) words.push_back(child.name);
   for (const Option& option : verb.options) {
-    if (!option.positional()) words.push_back(option.name);
+    if (!option.positional()) words.push_back(option.shown_name());
   }
   words.emplace_back("--help");
   return fmt::format("{}", fmt::join(words, " "));

@@ -20,8 +20,10 @@ int run_models(const Arguments& arguments) {
   if (name == nullptr) {
     std::vector<Row> rows;
     for (const ZooEntry& entry : zoo_names()) rows.push_back({entry.name, entry.description});
-    fmt::print("{}\nplait models NAME shows one of them; FILE.toml is a network of your own\n",
-               table(rows, 2));
+    fmt::print(
+        "{}\nplait models NAME shows one of them; FILE.toml is a network of your own, "
+        "graphchallenge:DIR\none of the GraphChallenge's files\n",
+        table(rows, 2));
     return 0;
   }
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "base/error.hpp"
 
@@ -28,8 +27,7 @@ Number parse(std::string_view text, const std::string& name, std::string_view wa
   const auto [stop, error] = std::from_chars(digits.data(), end, number);
   const bool whole = stop == end && !digits.empty();
   if (error == std::errc::result_out_of_range && whole) {
-    user_error("{} {} is out of range; it must be between {} and {}", name, shown(text),
-               std::numeric_limits<Number>::lowest(), std::numeric_limits<Number>::max());
+    user_error("{} {} is out of range", name, shown(text));
   }
   if (error != std::errc() || !whole) refuse(text, name, wanted);
   return number;

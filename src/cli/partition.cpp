@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/out_place.hpp"
 #include "cli/row_partitioner.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
@@ -142,8 +143,9 @@ std::vector<PartitionMethod> wanted_methods(const Arguments& arguments, Partitio
 }
 
 int run_partition(const Arguments& arguments) {
-  for (const char* flag : {"--out", "--picture"}) {
-    if (const std::string* file = arguments.find(flag)) check_place(*file, flag);
+  if (const std::string* file = arguments.find("--out")) check_file_place(*file, "--out");
+  if (const std::string* file = arguments.find("--picture")) {
+    check_file_place(*file, "--picture", ".svg");
   }
   const Request request = read_request(arguments);
   std::vector<Found> all;

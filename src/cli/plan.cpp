@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/out_place.hpp"
 #include "cli/plan_advice.hpp"
 #include "cli/plan_subject.hpp"
 #include "cli/row_partitioner.hpp"
@@ -26,6 +27,8 @@
 namespace plait {
 
 namespace {
+
+constexpr std::size_t kMostReasons = 3;
 
 const std::vector<std::string_view> kExchangeFields{
     "exchange_every", "exchange_wait", "exchange_most", "merge",
@@ -64,8 +67,15 @@ class Comparison {
     serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
     const std::vector<std::string> names = wanted_strategies(arguments);
     std::ranges::for_each(names, check_strategy);
+    named_ = arguments.text("--strategies", "all") != "all";
     for (const std::string& name : names) compare(name, names.size() == 1);
-    if (outcomes_.empty()) user_error("no plan is possible; {}", fmt::join(refused_, "; "));
+    if (outcomes_.empty() && refused_.size() <= kMostReasons) {
+      user_error("no plan is possible; {}", fmt::join(refused_, "; "));
+    }
+    if (outcomes_.empty()) {  // of all, the first is serial
+      user_error("no plan is possible; {}; --strategies NAME says why of {} more", refused_[1],
+                 refused_.size() - 1);
+    }
   }
 
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
@@ -149,9 +159,9 @@ class Comparison {
     return workers_table(one.plan, figures);
   }
 
-  /// A strategy that cannot use one of the machines is left out there; one that can use none says
-  /// why. Where nothing else was asked for, it always says why, and if it can use none that is the
-  /// end.
+  /// A strategy that cannot use one of the machines is left out there; one that can use none, or
+  /// that was asked for by name, says why. Where nothing else was asked for and it can use none,
+  /// that is the end.
   void compare(const std::string& name, bool only) {
     std::string reason;
     bool possible = false;
@@ -164,8 +174,9 @@ class Comparison {
       }
     }
     if (only && !possible) user_error("{}", reason);
-    if (!reason.empty() && (only || !possible))
+    if (!reason.empty() && (named_ || !possible)) {
       refused_.push_back(fmt::format("{}: {}", name, reason));
+    }
   }
 
   Plan plan_of(const std::string& strategy, const Machine& machine) const {
@@ -205,11 +216,16 @@ class Comparison {
   ExchangeRequest exchange_{};
   std::string partition_;
   double serial_seconds_ = 0;
+  bool named_ = false;  ///< the strategies were
   std::vector<Outcome> outcomes_;
   std::vector<std::string> refused_;
 };
 
 int run_plan(const Arguments& arguments) {
+  if (const std::string* file = arguments.find("--trace")) check_file_place(*file, "--trace");
+  if (const std::string* file = arguments.find("--schedule-picture")) {
+    check_file_place(*file, "--schedule-picture", ".svg");
+  }
   const Comparison comparison(arguments);
   const Outcome& last = comparison.outcomes().back();
   if (const std::string* file = arguments.find("--trace")) {
@@ -259,7 +275,8 @@ Verb plan_verb() {
                   {.name = "--microbatches", .value = "N", .help = "per update", .standard = "1"},
                   {.name = "--strategies",
                    .value = "LIST",
-                   .help = "all, or names with commas",
+                   .help = fmt::format("all, or names with commas, of {}",
+                                       fmt::join(strategy_names(), ", ")),
                    .standard = "all"},
                   {.name = "--partition",
                    .value = "HOW",

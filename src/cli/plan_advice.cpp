@@ -39,19 +39,33 @@ double share_of_links(const Outcome& outcome, const CostModel& cost) {
   return 1 - played.step_seconds / outcome.simulation.step_seconds;
 }
 
+/// Whether workers hand each other parts of a minibatch, which could be smaller.
+bool passes_on(const Plan& plan) {
+  return std::ranges::any_of(plan.programs, [](const Program& program) {
+    return std::ranges::find(program.tasks, TaskKind::send, &Task::kind) != program.tasks.end();
+  });
+}
+
+/// Only what speaks for the best one.
 std::string compared(const Outcome& best, const Outcome& next) {
   const double longer = next.simulation.step_seconds / best.simulation.step_seconds - 1;
+  const std::int64_t bytes = next.simulation.bytes_per_step;
+  const std::string sends = fmt::format("it sends {} a step instead of {}", with_bytes(bytes),
+                                        with_bytes(best.simulation.bytes_per_step));
+  const bool sends_more = bytes > best.simulation.bytes_per_step;
   if (longer < 0.01) {
-    return fmt::format("{}, the next, is as fast; it sends {} a step instead of {}",
-                       next.plan.strategy, with_bytes(next.simulation.bytes_per_step),
-                       with_bytes(best.simulation.bytes_per_step));
+    return fmt::format("{}, the next, is as fast, {} {}", next.plan.strategy,
+                       sends_more ? "but" : "and", sends);
   }
-  return fmt::format(
-      "{}, the next, takes {:.0f}% longer: its workers compute {:.0f}% of the time "
-      "instead of {:.0f}%, and it sends {} a step instead of {}",
-      next.plan.strategy, 100 * longer, 100 * next.simulation.utilisation,
-      100 * best.simulation.utilisation, with_bytes(next.simulation.bytes_per_step),
-      with_bytes(best.simulation.bytes_per_step));
+  std::string reasons;
+  if (next.simulation.utilisation < best.simulation.utilisation) {
+    reasons = fmt::format(": its workers compute {:.0f}% of the time instead of {:.0f}%",
+                          100 * next.simulation.utilisation, 100 * best.simulation.utilisation);
+  }
+  if (sends_more) reasons += (reasons.empty() ? ": " : ", and ") + sends;
+  if (reasons.empty()) reasons = ": it computes more";
+  return fmt::format("{}, the next, takes {:.0f}% longer{}", next.plan.strategy, 100 * longer,
+                     reasons);
 }
 
 }  // namespace
@@ -84,9 +98,8 @@ std::string what_limits(const Outcome& outcome, const CostModel& cost) {
         100 * busiest, 100 * mean);
   } else if (mean < 1 - kWorthSaying) {
     text = fmt::format(
-        "order: workers wait {:.0f}% of the time for what others have not finished; "
-        "more microbatches may help",
-        100 * (1 - mean));
+        "order: workers wait {:.0f}% of the time for what others have not finished{}",
+        100 * (1 - mean), passes_on(outcome.plan) ? "; more microbatches may help" : "");
   } else {
     text = "compute: all workers are busy";
   }
@@ -100,7 +113,8 @@ std::string what_limits(const Outcome& outcome, const CostModel& cost) {
 std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& cost) {
   const Outcome* best = fastest(outcomes, [](const Outcome&) { return true; });
   if (best == nullptr || outcomes.size() < 2) return "";
-  std::string text = fmt::format("best: {}, {:.2f}x of one worker\n", where(*best), best->speedup);
+  std::string text = fmt::format("best: {}, {:.2f}x of one worker{}\n", where(*best), best->speedup,
+                                 best->speedup < 1 ? ", which is faster alone" : "");
   const Outcome* next = fastest(outcomes, [&](const Outcome& one) {
     return one.plan.workers() == best->plan.workers() && one.plan.strategy != best->plan.strategy;
   });

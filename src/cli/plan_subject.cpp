@@ -106,7 +106,7 @@ std::vector<Machine> plan_machines(const Arguments& arguments) {
                    machine.nodes, std::max<std::int64_t>(1, count / machine.nodes) * machine.nodes);
       }
       machine.workers_per_node = static_cast<int>(count / machine.nodes);
-      machines.push_back(machine);
+      if (std::ranges::find(machines, machine) == machines.end()) machines.push_back(machine);
     }
     if (machines.empty()) machines.push_back(machine);  // more nodes than the usual workers
   }

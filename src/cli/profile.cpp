@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/out_place.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cost/profile_file.hpp"
@@ -187,6 +188,7 @@ int run_profile(const Arguments& arguments) {
   Request request = read_request(arguments);
   fix_tearing(request);
   const std::string out = arguments.text("--out", "");
+  if (!out.empty()) check_file_place(out, "--out");
   try {
     const Profile result = measure(request, request.batch);
     ProfileFile file{.model = request.model,

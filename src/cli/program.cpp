@@ -3,11 +3,13 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <functional>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "cli/command_line.hpp"
@@ -85,7 +87,11 @@ void keep_standard_files() {
 int guarded(const std::function<int()>& body) {
   try {
     const int code = body();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail("cannot write to stdout");
+    errno = 0;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      if (errno == EPIPE) return 128 + SIGPIPE;  // the reader has seen enough
+      fail("cannot write to stdout");
+    }
     return code;
   } catch (const UserError& error) {
     return report(error.what(), 2);
@@ -93,6 +99,9 @@ int guarded(const std::function<int()>& body) {
     return report("not enough memory; try a smaller --batch", 1);
   } catch (const QuietExit& quiet) {
     return quiet.code;
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::broken_pipe) return 128 + SIGPIPE;
+    return report(error.what(), 1);
   } catch (const std::exception& error) {
     return report(error.what(), 1);
   }

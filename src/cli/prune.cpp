@@ -9,8 +9,10 @@
 #include "base/text.hpp"
 #include "checkpoint/atomic_file.hpp"
 #include "cli/numbers.hpp"
+#include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
+#include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
 #include "model/model_file.hpp"
@@ -46,7 +48,8 @@ PruneOptions options_of(const Arguments& arguments) {
 
 void write_folder(const fs::path& path, const PrunedModel& pruned) {
   std::error_code error;
-  if (fs::exists(path, error)) user_error("--out {}: is there already", path.string());
+  if (fs::exists(path, error))
+    user_error("--out {}: is there already; choose another", path.string());
   const SafetensorsWriter weights(pruned.weights);
   AtomicFolder folder(path, weights.bytes());
   const auto put = [&](const std::string& name, const std::string& text) {
@@ -100,6 +103,12 @@ int run_prune(const Arguments& arguments) {
   const SavedWeights saved = saved_weights(arguments, "prune");
   const ModelSpec model = make_setup(saved.config).model;
   const std::vector<NamedTensor> weights = read_weights_aloud(saved.file.string(), model);
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
+  if (is_torn(torn_by_names(1)(make_network(model), names))) {
+    user_error("{} is of a torn network; write the model itself with plait export --serial first",
+               saved.file.string());
+  }
   check_weights(make_network(model), weights, saved.file.string());
   const PrunedModel pruned = prune(model, weights, options);
   write_folder(out, pruned);

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/out_place.hpp"
 #include "cli/run_report.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
@@ -33,7 +34,7 @@ int run_report(const Arguments& arguments) {
   const std::string usual =
       folders.size() == 1 ? (fs::path(folders.front()) / "report.html").string() : "report.html";
   const std::string out = arguments.text("--out", usual);
-  check_place(out, "--out");
+  check_file_place(out, "--out", ".html");
   if (runs.size() > 1) shorten_names(runs);
   const std::string page = page_html(script_json(page_data(runs)));
   write_file(out, page);

@@ -42,6 +42,10 @@ struct Option {
 
   bool positional() const { return !name.starts_with('-'); }
   bool is_switch() const { return value.empty() && !positional(); }
+  /// A switch that is on is for people who turn it off: its name and help are those of doing so.
+  bool turns_off() const { return is_switch() && standard == "true"; }
+  std::string shown_name() const { return turns_off() ? "--no-" + name.substr(2) : name; }
+  std::string shown_help() const { return turns_off() ? "do not " + help : help; }
 };
 
 struct Verb {

@@ -121,8 +121,10 @@ Shape read_input(const TomlReader& reader, const Shape& data) {
   const TomlValue* value = reader.find("input");
   if (value == nullptr) {
     if (data.rank() == 0) {
-      user_error("{}: the model has no input shape; add input = [channels, height, width]",
-                 reader.file());
+      user_error(
+          "{}: the model has no input shape; add input = [channels, height, width], or "
+          "--data-shape CxHxW",
+          reader.file());
     }
     return data;
   }

@@ -214,9 +214,9 @@ void TomlReader::wrong_type(const TomlValue& value, std::string_view key,
 }
 
 std::string_view type_name(const TomlValue& value) {
-  constexpr std::string_view names[] = {"a date or time", "true or false", "a whole number",
-                                        "a number",       "a text",        "a list",
-                                        "a table"};
+  constexpr std::string_view names[] = {
+      "a date or time", "true or false", "a whole number", "a number with a fraction",
+      "a text",         "a list",        "a table"};
   return names[value.data.index()];
 }
 

@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uintmax_t kMostBytes = 256U << 20;
+constexpr int kMostDepth = 64;
 
 /// "" where there is none.
 std::string read_text(const fs::path& file) {
@@ -45,8 +46,8 @@ Json parse_epoch(const std::string& line, const std::string& where) {
     }
     epoch[key] = json[key];
   }
-  for (const char* key : {"step", "test_loss", "test_accuracy", "images_per_second", "seconds",
-                          "learning_rate", "exchange_every", "exchange_wait"}) {
+  for (const char* key :
+       {"step", "test_loss", "test_accuracy", "images_per_second", "seconds", "learning_rate"}) {
     if (!json.contains(key) || json[key].is_null()) continue;
     if (!json[key].is_number()) user_error("{}: '{}' is no number", where, key);
     epoch[key] = json[key];
@@ -79,7 +80,11 @@ Json read_epochs(const fs::path& file) {
 Json read_record(const fs::path& file) {
   const std::string text = read_text(file);
   if (text.empty()) return nullptr;
-  Json record = Json::parse(text, nullptr, false);
+  const auto shallow = [&](int depth, Json::parse_event_t, const Json&) {
+    if (depth > kMostDepth) user_error("{} is damaged: it is nested too deeply", file.string());
+    return true;
+  };
+  Json record = Json::parse(text, shallow, false);
   if (record.is_discarded()) {
     user_error("{} is damaged: no JSON; delete it to get a page without timeline and breakdown",
                file.string());

@@ -94,6 +94,38 @@ TEST_F(BadInput, Flags) {
   expect_refused({"train", "--lr"}, "--lr needs a value");
 }
 
+TEST_F(BadInput, FlagsThatNobodyListensTo) {
+  expect_train_refused({"--optimizer", "adam", "--nesterov"}, "--nesterov is for --optimizer sgd");
+  expect_train_refused({"--optimizer", "adam", "--momentum", "0.5"}, "--momentum is for");
+  expect_train_refused({"--beta1", "0.5"}, "--beta1 is for --optimizer adam or adamw");
+  expect_train_refused({"--step-epochs", "5"}, "--step-epochs is for --schedule step");
+  expect_train_refused({"--final-lr", "0.1"}, "--final-lr is for --schedule cosine");
+  expect_train_refused({"--momentum", "1"}, "--momentum 1 is out of range");
+  expect_train_refused({"--schedule", "cosine", "--final-lr", "2"}, "--final-lr 2");
+  expect_train_refused({"--loss", "mse", "--label-smoothing", "0.1"},
+                       "--label-smoothing 0.1 is of");
+}
+
+TEST_F(BadInput, PlacesOfResultsAreLookedAtFirst) {
+  expect_train_refused({"--schedule-picture", "nowhere/x.svg"}, "there is no folder nowhere");
+  expect_train_refused({"--schedule-picture", "x.png"}, "only .svg is written");
+  expect_train_refused({"--schedule-picture", "x.svg", "--trace-steps", "0"}, "--trace-steps 0");
+  expect_refused({"profile", "--model", "linear", "--out", "nowhere/x"}, "there is no folder");
+  expect_refused({"profile", "--model", "linear", "--out", "/tmp"}, "that is a folder");
+  expect_refused({"plan", "--model", "lenet", "--trace", "nowhere/x"}, "there is no folder");
+}
+
+TEST_F(BadInput, ExchangesBetweenNodes) {
+  const auto refused = [&](const Words& words, const std::string& message) {
+    expect_train_refused(Words{"--strategy", "daso", "--nodes", "2"} + words, message);
+  };
+  refused({"--exchange-every", "1"}, "at least --exchange-every 2");
+  refused({"--exchange-every", "9"}, "add --exchange-most 9");
+  refused({"--exchange-wait", "9"},
+          "use --exchange-wait 3, or --exchange-every 10 --exchange-most 10");
+  refused({"--workers-per-node", "2", "--inner", "pipedream"}, "use --inner 1f1b or zb-h1");
+}
+
 TEST_F(BadInput, FlagsOfPipelines) {
   const auto refused = [&](const std::string& strategy, const Words& words,
                            const std::string& message) {
@@ -115,12 +147,13 @@ TEST_F(BadInput, FlagsOfPipelines) {
   refused("1f1b", {"--workers", "99"}, "lenet has 6 blocks");
   refused("zb-h1", {"--clip-norm", "1"}, "--clip-norm needs the gradients of the whole network");
   refused("pipedream-2bw", {"--workers", "4"}, "keeps two versions of the weights");
+  refused("pipedream", {"--pipeline", "sync"}, "reads weights late, --pipeline sync or not");
   refused("layerpipe", {"--profile", "none.json"}, "none.json: cannot be opened");
 }
 
 TEST_F(BadInput, ConfigFiles) {
   expect_train_refused({"--config", "none.toml"}, "none.toml: there is no such config file");
-  expect_train_refused({"--config", "."}, "there is no such config file");
+  expect_train_refused({"--config", "."}, ".: that is not a config file");
   write("key.toml", "epochs = 1\nmodle = \"lenet\"\n");
   expect_train_refused({"--config", "key.toml"},
                        "key.toml:2: unknown key 'modle' (did you mean 'model'?)");

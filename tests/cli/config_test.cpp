@@ -128,7 +128,7 @@ TEST(Config, UnknownKeysNameFileLineAndTheNearest) {
 TEST(Config, WrongTypesInFiles) {
   EXPECT_EQ(parse_refusal("\nlr = \"big\""), "my.toml:2: lr must be a number but is a text");
   EXPECT_EQ(parse_refusal("batch = 1.5"),
-            "my.toml:1: batch must be a whole number but is a number");
+            "my.toml:1: batch must be a whole number but is a number with a fraction");
   EXPECT_EQ(parse_refusal("model = 3"),
             "my.toml:1: model must be a text in quotes but is a whole number");
   EXPECT_EQ(parse_refusal("nesterov = 1"),

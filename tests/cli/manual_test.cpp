@@ -22,6 +22,7 @@ TEST(Manual, HasEveryVerbAndFlagsOfItsOwn) {
     EXPECT_THAT(page, HasSubstr(std::string(".SS plait ") + verb));
   }
   EXPECT_THAT(page, HasSubstr("\\fB\\-\\-strategy\\fR"));
+  EXPECT_THAT(page, HasSubstr("\\fB\\-\\-no\\-normalise\\fR\ndo not shift"));
 }
 
 TEST(Completion, KnowsVerbsFlagsAndStrategies) {
@@ -31,6 +32,7 @@ TEST(Completion, KnowsVerbsFlagsAndStrategies) {
   EXPECT_EQ(output_of(script + "ask tr"), "train\n");
   EXPECT_EQ(output_of(script + "ask train --mo"), "--model --momentum\n");
   EXPECT_EQ(output_of(script + "ask train --strategy dat"), "data_parallel\n");
+  EXPECT_EQ(output_of(script + "ask train --no-n"), "--no-normalise\n");
   EXPECT_EQ(output_of(script + "ask data f"), "fetch\n");
   EXPECT_EQ(output_of(script + "ask train --config /"), "\n");
 }

@@ -310,7 +310,7 @@ TEST_F(PlanVerb, RefusesPlansThatCannotBe) {
   refused({"--strategies", "gpipe", "--microbatches", "3"}, "--microbatches 3 do not divide");
   refused({"--batch", "0"}, "--batch 0 is out of range");
   refused({"--data-shape", "28"}, "28");
-  refused({"--trace", "nowhere/t.json"}, "nowhere/t.json: cannot be written");
+  refused({"--trace", "nowhere/t.json"}, "--trace nowhere/t.json: there is no folder nowhere");
   expect_refused({}, "add --model NAME or --profile FILE");
   expect_refused({"--model", "lent"}, "did you mean 'lenet'?");
 }

@@ -60,22 +60,19 @@ const phasesSection = (run) => {
   const name = (mode) => isNumber(mode) && modes[mode] !== undefined ? modes[mode] : String(mode);
   const spans = [];
   for (const line of lines) {
-    const text = [line.mode, line.exchange_every, line.exchange_wait].join("|");
     const before = spans[spans.length - 1];
-    if (before && before.text === text) { before.to = line.epoch; before.count += 1; }
-    else spans.push({text, line, from: line.epoch, to: line.epoch, count: 1});
+    if (before && before.line.mode === line.mode) { before.to = line.epoch; before.count += 1; }
+    else spans.push({line, from: line.epoch, to: line.epoch, count: 1});
   }
   const kinds = [...new Set(spans.map((span) => name(span.line.mode)))];
   const colour = (span) => ["run-0", "run-2", "run-3", "run-1", "run-4"][kinds.indexOf(name(span.line.mode)) % 5];
   const epochs = (span) => span.from === span.to ? `epoch ${span.from}` : `epochs ${span.from} to ${span.to}`;
-  const steps = (value) => isNumber(value) ? plural(value, "step") : "–";
   return section("phases", "Exchange between nodes",
     el("p", {}, "How the nodes exchanged their weights, epoch by epoch."),
     el("div", {class: "phases"}, spans.map((span) => el("span", {
       title: `${epochs(span)}: ${name(span.line.mode)}`, style: {flex: `${span.count} 1 0`, background: `color-mix(in srgb, var(--${colour(span)}) 82%, black)`}}, name(span.line.mode)))),
-    el("div", {class: "scroll tall"}, el("table", {id: "phase-table"}, head(["epochs"], ["phase"], "an exchange every", "merged after"),
-      el("tbody", {}, spans.map((span) => el("tr", {}, el("td", {}, epochs(span)), el("td", {}, name(span.line.mode)),
-        number(steps(span.line.exchange_every)), number(steps(span.line.exchange_wait))))))));
+    el("div", {class: "scroll tall"}, el("table", {id: "phase-table"}, head(["epochs"], ["phase"]),
+      el("tbody", {}, spans.map((span) => el("tr", {}, el("td", {}, epochs(span)), el("td", {}, name(span.line.mode))))))));
 };
 
 const configurationSection = (run) => {
