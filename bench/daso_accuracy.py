@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from daso_link import CONTESTANTS, MORE_EPOCHS, can_have_a_cluster, common, on_link, on_threads
+from daso_link import CONTESTANTS, can_have_a_cluster, common, on_link, on_threads
 from workers import print_table
 
 
@@ -35,8 +35,8 @@ def less_time(target, one, base):
 
 def train(options, name, seed, rate):
     with tempfile.TemporaryDirectory() as folder:
-        flags = [*common(options, seed), *CONTESTANTS[name], "--epochs", options.epochs + MORE_EPOCHS.get(name, 0),
-                 "--schedule", "cosine", "--weight-decay", "5e-4", "--run-dir", Path(folder) / "run", "--keep-last", "1"]
+        flags = [*common(options, seed), *CONTESTANTS[name], "--epochs", options.epochs, "--schedule", "cosine",
+                 "--weight-decay", "5e-4", "--run-dir", Path(folder) / "run", "--keep-last", "1"]
         run = on_link(options, rate, *flags) if rate else on_threads(options, *flags)
         epochs = epochs_of(Path(folder) / "run")
     result = {"name": name, "seed": seed, "rate": rate, "accuracy": 100 * run["test_accuracy"],

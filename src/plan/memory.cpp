@@ -186,24 +186,50 @@ std::int64_t permanent_bytes(const Plan& plan, int worker) {
   return elements * std::int64_t{sizeof(float)};
 }
 
+bool is_exchanged(const Bucket& bucket) {
+  return bucket.payload != Payload::gradient && bucket.payload != Payload::state;
+}
+
+/// The most numbers of exchanges that are under way at one time, of the tasks of one mode that are
+/// at the end of a range or not. Twice through: some are begun in one step and merged in another.
+std::int64_t most_under_way(const Plan& plan, const std::vector<Task>& tasks, const Task& like) {
+  std::map<int, std::int64_t> under_way;
+  std::int64_t now = 0;
+  std::int64_t most = 0;
+  for (int again = 0; again < 2; ++again) {
+    for (const Task& task : tasks) {
+      if (task.mode != like.mode || task.at_end != like.at_end) continue;
+      if (task.kind != TaskKind::reduce_start && task.kind != TaskKind::reduce_finish) continue;
+      const Bucket& bucket = plan.buckets[static_cast<std::size_t>(task.bucket)];
+      if (!is_exchanged(bucket)) continue;
+      std::int64_t& mine = under_way[task.bucket];
+      now -= mine;
+      mine = task.kind == TaskKind::reduce_start ? bucket_numbers(plan, bucket) : 0;
+      now += mine;
+      most = std::max(most, now);
+    }
+  }
+  return most;
+}
+
 /// Exchanges of weights and optimizer arrays. What stays: where all were last equal, and what
-/// roundings left out. Under way, those of one mode at a time: the values at the start and what
-/// travels.
+/// roundings left out. Under way: the values at the start and what travels.
 std::int64_t exchanged_bytes(const Plan& plan, int worker) {
+  const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
   std::int64_t kept = 0;
-  std::map<std::pair<int, bool>, std::int64_t> under_way;
-  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+  std::map<std::pair<int, bool>, std::int64_t> most;
+  for (const Task& task : tasks) {
     if (task.kind != TaskKind::reduce_start) continue;
     const Bucket& bucket = plan.buckets[static_cast<std::size_t>(task.bucket)];
-    if (bucket.payload == Payload::gradient || bucket.payload == Payload::state) continue;
-    const std::int64_t numbers = bucket_numbers(plan, bucket);
+    if (!is_exchanged(bucket)) continue;
     const bool outer = bucket.merge.kind == MergeKind::outer;
-    kept += numbers * ((bucket.half || outer ? 1 : 0) + (bucket.half ? 1 : 0));
-    under_way[{task.mode, task.at_end}] += 2 * numbers;
+    kept += bucket_numbers(plan, bucket) * ((bucket.half || outer ? 1 : 0) + (bucket.half ? 1 : 0));
+    const auto [found, is_new] = most.try_emplace({task.mode, task.at_end}, 0);
+    if (is_new) found->second = most_under_way(plan, tasks, task);
   }
-  std::int64_t most = 0;
-  for (const auto& [when, numbers] : under_way) most = std::max(most, numbers);
-  return (kept + most) * std::int64_t{sizeof(float)};
+  std::int64_t highest = 0;
+  for (const auto& [when, numbers] : most) highest = std::max(highest, numbers);
+  return (kept + 2 * highest) * std::int64_t{sizeof(float)};
 }
 
 /// Where steps overlap, what is sent is copied: about one copy of each message is under way.

@@ -1,4 +1,5 @@
 // daso, local_sgd and diloco: the distributed run has the bits of the plain algorithm.
+#include "plan/memory.hpp"
 #include "run/plain_replicas.hpp"
 
 namespace plait {
@@ -100,6 +101,23 @@ TEST(Daso, ANodeWithoutSamplesStaysFinite) {
       const TrainResult result = run(config);
       EXPECT_TRUE(std::isfinite(result.test_loss)) << strategy << shape.nodes;
       EXPECT_TRUE(std::isfinite(result.train_loss)) << strategy << shape.nodes;
+    }
+  }
+}
+
+TEST(Daso, PlansForeseeTheMemoryOfExchanges) {
+  for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
+    for (const std::string wire : {"fp32", "bf16"}) {
+      TrainConfig config = config_for(strategy, {2, 2});
+      config.local_steps = 3;
+      config.exchange_wire = wire;
+      const TrainResult result = run(config);
+      for (int worker = 0; worker < 4; ++worker) {
+        const auto measured = static_cast<double>(result.memory[static_cast<std::size_t>(worker)]);
+        EXPECT_NEAR(static_cast<double>(estimate_memory(result.plan, worker)), measured,
+                    0.1 * measured)
+            << strategy << " " << wire << " " << worker;
+      }
     }
   }
 }
