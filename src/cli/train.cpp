@@ -90,7 +90,7 @@ void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& 
         "{} exchanges of weights, {:.1f} ms under way each, {:.0f}% of that hidden behind "
         "compute\n",
         result.exchanges, 1e3 * result.exchange_seconds / count,
-        100 * (1 - result.exchange_waited_seconds / result.exchange_seconds));
+        100 * std::max(0.0, 1 - result.exchange_waited_seconds / result.exchange_seconds));
   }
 }
 
