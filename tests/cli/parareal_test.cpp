@@ -205,6 +205,19 @@ TEST_F(PararealCli, AutoFitsAndResumesTheTearingItChose) {
       whole["weights_hash"]);
 }
 
+/// Groups between nodes are no replicas: with three workers in a node two would not even divide
+/// them.
+TEST_F(PararealCli, AutoInsideNodesCountsReplicasOfOneNode) {
+  const Words inside{"--strategy",         "daso", "--inner", "parareal", "--nodes", "2",
+                     "--workers-per-node", "3"};
+  const std::string chosen =
+      train(inside + Words{"--pieces", "auto", "--run-dir", "auto"})["weights_hash"];
+  const std::string config = read_text(folder_.path() / "auto" / "config.toml");
+  EXPECT_THAT(config, HasSubstr("\nreplicas = 1 "));
+  EXPECT_THAT(config, HasSubstr("\npieces = \"3\""));
+  EXPECT_EQ(train(inside + Words{"--pieces", "3", "--run-dir", "none"})["weights_hash"], chosen);
+}
+
 TEST_F(PararealCli, TellsWhereItWasTorn) {
   Words words = torn({"--pieces", "3", "--run-dir", "none", "--no-quiet", "--no-json"});
   const Ended ended = run_plait(folder_.path(), words);
