@@ -131,20 +131,24 @@ twenty_deaths() {
   [ "$(field weights_hash <out)" = "${whole:-none}" ] || fail "other bits after 20 deaths: $(cat out)"
 }
 
-# A worker that has a tenth of a core is named, and the run ends as always.
+# A worker that has a tenth of a core is named, and the run ends as always. On a busy machine the pauses may all fall where it
+# waits anyway: then once more.
 straggler_is_named() {
   local job victim
-  on_cluster 1 -- "${train[@]}" "${cycling[@]}" --batch 200 --epochs 4 >out 2>err &
-  job=$!
-  victim=$(rank 1)
-  while kill -STOP "$victim" 2>/dev/null; do
-    sleep 0.09
-    kill -CONT "$victim" 2>/dev/null
-    sleep 0.01
+  for _ in 1 2 3; do
+    on_cluster 1 -- "${train[@]}" "${cycling[@]}" --batch 200 --epochs 4 >out 2>err &
+    job=$!
+    victim=$(rank 1)
+    while kill -STOP "$victim" 2>/dev/null; do
+      sleep 0.09
+      kill -CONT "$victim" 2>/dev/null
+      sleep 0.01
+    done
+    wait $job || fail "a slow worker and exit code $?: $(cat err)"
+    echo "straggler: $(grep -o '"straggler":[^}]*}' out)"
+    grep -q '"straggler":{"worker":1' out && return
   done
-  wait $job || fail "a slow worker and exit code $?: $(cat err)"
-  echo "straggler: $(grep -o '"straggler":[^}]*}' out)"
-  grep -q '"straggler":{"worker":1' out || fail "worker 1 is slow and nobody says so: $(cat out)"
+  fail "worker 1 is slow and nobody says so: $(cat out)"
 }
 
 nan_ends_the_job() {
