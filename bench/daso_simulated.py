@@ -13,7 +13,9 @@ WHO = {"data_parallel": ["data_parallel"], "by node, every step": ["local_sgd", 
 
 
 def step(options, rate, nodes, strategy, *flags):
-    costs = ["--profile", str(options.profile)] if options.profile.is_file() else ["--model", "resnet50"]
+    costs = ["--model", "resnet50", "--cost", "analytic"]
+    if options.profile.is_file():
+        costs = ["--profile", str(options.profile)]
     said = json.loads(plait(options.build, "plan", *costs, "--nodes", str(nodes), "--workers-per-node", "4", "--batch",
                             str(nodes * 4 * PER_WORKER), "--link-between-nodes", f"{rate},20us", "--strategies",
                             strategy, *flags, "--json"))

@@ -1,94 +1,140 @@
 #!/usr/bin/python3
-"""The same small network trained in every way on this machine, then one table and one report. ./run demo calls it."""
+"""One network trained in every way on this machine, on a slow link, and a pruned one: a table and a report. ./run demo calls it."""
 
 import argparse
-import json
+import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-MODEL = "mlp:512-256-128"
-# On two nodes that this machine pretends, with a slow link between them, where nodes are needed.
-NODES = ["--nodes", "2", "--workers-per-node", "1", "--link-between-nodes", "1Gbit/s,100us"]
-WAYS = [
-    ("serial", "one worker, plain SGD", []),
-    ("data_parallel", "two workers share every batch", ["--workers", "2"]),
-    ("layerpipe", "two workers, the three tasks balanced", ["--workers", "2", "--microbatches", "4", "--replicas", "1"]),
-    ("parareal", "the depth torn in two", ["--workers", "2", "--pieces", "2"]),
-    ("daso", "two nodes that meet every fourth step", [*NODES, "--warmup-epochs", "0", "--cooldown-epochs", "0"]),
-]
+from demo_progress import Progress
+from demo_rows import DENSE_EPOCHS, LINK, PRUNED_EPOCHS, SPARSITY, rows_of_machine, rows_of_nodes, rows_of_sparse
+from demo_table import Measured, cells, same_accuracy, table
+from workers import HERE, usable_cores
+
+BATCH = 64
+CONVOLUTIONS = os.path.relpath(HERE / "demo.toml")
+WORKERS = (2, 4, 8)  # that divide the batch, and fill two nodes
+LATER_EPOCHS = 2  # of the rounds after the first
 
 
 class Demo:
     def __init__(self, options):
-        self.plait = options.build / "plait"
+        self.options = options
+        self.plait = str(options.build / "plait")
         self.folder = options.folder
-        self.common = ["--data", "glyphs", "--epochs", str(options.epochs), "--batch", "64", "--threads", "1", "--seed", "1",
-                       "--lr", "0.05", "--schedule", "cosine"]
+        self.machine = rows_of_machine(options.workers, options.rounds)
+        self.nodes = rows_of_nodes(options.workers)
+        self.sparse = rows_of_sparse(options.workers, self.folder / "prune")
+        first = [row.seconds for row in self.machine]
+        later = [0.4 * seconds for seconds in first] * (options.rounds - 1)
+        self.progress = Progress([4, 4, *first, *(row.seconds for row in self.nodes), *later, self.sparse[0].seconds, 1,
+                                  *(row.seconds for row in self.sparse[1:]), 1])
 
-    def run(self, *arguments, show=False):
-        command = [str(self.plait), *map(str, arguments)]
-        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=None if show else subprocess.PIPE)
-        if done.returncode != 0:
-            sys.exit(f"demo: {' '.join(command)} failed: {done.stderr or ''}")
-        return done.stdout
+    def run(self, title, *arguments):
+        return self.progress.run(title, [self.plait, *map(str, arguments)])
 
-    def profile(self, name, model, *flags):
+    def profile(self, name, title, *flags):
         file = self.folder / f"{name}.profile.json"
-        self.run("profile", "--model", model, "--data-shape", "1x28x28", "--batch", "64", "--threads", "1", "--out", file, *flags)
+        self.run(title, "profile", "--model", CONVOLUTIONS, "--data-shape", "1x28x28", "--batch", BATCH, "--threads", 1,
+                 "--steps", self.options.profile_steps, "--out", file, *flags)
+        self.progress.note(title)
         return file
 
-    def train(self, name, about, model, *flags):
-        print(f"\n== {name}: {about}", file=sys.stderr, flush=True)
-        self.run("train", "--model", model, "--strategy", name, "--run-dir", self.folder / name, *self.common, *flags,
-                 show=True)
+    def folders(self, row):
+        return [self.folder / (row.name if number == 1 else f"{row.name}-round-{number}") for number in range(1, row.rounds + 1)]
 
-    def all(self):
-        print("demo: measuring the network's blocks first, for the predictions", file=sys.stderr)
-        usual = self.profile("usual", MODEL)
-        torn = self.profile("torn", MODEL, "--pieces", "2")
-        for name, about, flags in WAYS:
-            self.train(name, about, MODEL, "--profile", torn if name == "parareal" else usual, *flags)
-        pruned = self.folder / "pruned"
-        print("\n== pruning the serial network: of every ten weights one stays", file=sys.stderr)
-        self.run("prune", "--run", self.folder / "serial", "--sparsity", "0.9", "--out", pruned)
-        self.train("sparse_rows", "the pruned network, rows shared out", pruned / "model.toml", "--workers", "2", "--init",
-                   pruned / "weights.safetensors", "--profile", self.profile("sparse", pruned / "model.toml"))
-        names = [name for name, _, _ in WAYS] + ["sparse_rows"]
-        print(f"\n{table([self.row(name) for name in names])}")
-        report = self.folder / "report.html"
-        self.run("report", *(self.folder / name for name in names), "--out", report)
-        print(f"{MODEL} on built-in digits, {len(names)} runs, all measured just now on one thread per worker. "
-              "predicted: from blocks measured alone.")
-        print(f"the report of all of them: {report}")
+    def train(self, row, number, *flags):
+        folder = self.folders(row)[number - 1]
+        title = f"{row.what}, round {number} of {row.rounds}" if row.rounds > 1 else row.what
+        self.run(title, "train", "--data", "glyphs", "--batch", BATCH, "--threads", 1, "--seed", 1, "--lr", 0.05, "--schedule",
+                 "cosine", "--test-limit", self.options.test_images, "--run-dir", folder,
+                 "--quiet", *row.flags, *flags)
+        measured = Measured([folder])
+        self.progress.note(f"{title}: {measured.images_per_second:,.0f} images/s, {100 * measured.accuracy:.2f}%")
 
-    def row(self, name):
-        record = json.loads((self.folder / name / "report.json").read_text())
-        result = record["result"]
-        return (name, str(result["workers"]), f"{100 * result['test_accuracy']:.2f}%", f"{result['images_per_second']:,.0f}",
-                f"{1e3 * record['predicted']['step_seconds']:.2f}", f"{1e3 * 64 / result['images_per_second']:.2f}",
-                f"{100 * result['utilisation']:.0f}%", f"{result['bytes_sent'] / result['steps'] / 1e3:,.1f}",
-                str(result["staleness_max"]))
+    def train_convolutions(self):
+        """To and fro, so that a machine that gets slower meets all rows alike; later rounds are short, for the speed only."""
+        usual = self.profile("usual", "measuring the network, for the planner")
+        torn = self.profile("torn", "measuring it split in two, for parareal", "--pieces", 2)
+        for number in range(1, self.options.rounds + 1):
+            epochs = self.options.epochs if number == 1 else min(self.options.epochs, LATER_EPOCHS)
+            common = ["--model", CONVOLUTIONS, "--epochs", epochs, "--train-limit", self.options.images]
+            for row in self.machine if number % 2 else reversed(self.machine):
+                self.train(row, number, *common, "--profile", torn if row.name == "parareal" else usual)
+            for row in self.nodes if number == 1 else []:
+                self.train(row, number, *common, "--profile", usual)
+
+    def train_sparse(self):
+        dense, *pruned = self.sparse
+        images = ["--train-limit", self.options.sparse_images]
+        self.train(dense, 1, "--epochs", DENSE_EPOCHS, *images)
+        title = "plait prune: the smallest weights go"
+        self.run(title, "prune", "--run", self.folder / dense.name, "--sparsity", SPARSITY, "--out", self.folder / "prune")
+        self.progress.note(title)
+        for row in pruned:
+            self.train(row, 1, "--epochs", PRUNED_EPOCHS, *images)
+
+    def report(self):
+        file = self.folder / "report.html"
+        rows = [*self.machine, *self.nodes, *self.sparse]
+        self.run("report", "report", *(self.folder / row.name for row in rows), "--out", file)
+        self.progress.note(f"a report of {len(rows)} runs")
+        return file
+
+    def part(self, rows, measured, reference):
+        return [(cells(row, measured[row.name], reference), row.choose) for row in rows]
+
+    def table(self):
+        measured = {row.name: Measured(self.folders(row)) for row in [*self.machine, *self.nodes, *self.sparse]}
+        serial, dense = measured["serial"], measured["dense"]
+        exact, stale = (measured[row.name] for row in self.nodes)
+        target = same_accuracy(exact, stale)
+        seconds = [one.seconds_to(target) for one in (exact, stale)]
+        nodes = self.part(self.nodes, measured, serial)
+        row, line = nodes[-1]
+        nodes[-1] = (row, f"{line} Here {100 * target:.0f} % took {seconds[1]:.1f} s instead of {seconds[0]:.1f} s.")
+        link = LINK.split(",", maxsplit=1)[0].replace("Mbit", " Mbit")
+        return table([(None, f"Six convolutions on 28x28 digits, batch {BATCH}, one thread per worker:"),
+                      *self.part(self.machine, measured, serial),
+                      (None, f"The same on two nodes with a link of {link} between them; speedup over serial:"), *nodes,
+                      (None, "A perceptron, dense and pruned:"), *self.part(self.sparse, measured, dense)])
 
 
-def table(rows):
-    rows = [("strategy", "workers", "accuracy", "images/s", "predicted ms", "step ms", "computing", "KB a step", "staleness"),
-            *rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
-                     for row in rows) + "\n"
+def whole(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    cores = len(usable_cores())
     parser.add_argument("--build", type=Path, default=Path("build/release"))
     parser.add_argument("--folder", type=Path, default=Path("runs/demo"), help="emptied first (runs/demo)")
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=whole, default=5)
+    parser.add_argument("--images", type=whole, default=2048, help="of an epoch (2048)")
+    parser.add_argument("--rounds", type=whole, default=2, help="of the first five rows; the median counts (2)")
+    parser.add_argument("--workers", type=int, choices=WORKERS, default=max(n for n in WORKERS if n <= max(cores, 2)),
+                        help="as many as there are cores, at most 8")
+    parser.add_argument("--quick", action="store_true", help="a few steps of everything: shows that it works, not how fast")
     options = parser.parse_args()
+    options.test_images, options.sparse_images, options.profile_steps = 500, 0, 5
+    if options.quick:
+        options.epochs, options.images, options.test_images, options.rounds, options.profile_steps = 1, 128, 64, 1, 1
+        options.sparse_images = 128
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)
-    Demo(options).all()
+    demo = Demo(options)
+    demo.train_convolutions()
+    demo.train_sparse()
+    report = demo.report()
+    print(f"\n{demo.table()}")
+    print(f"Measured just now with {options.workers} workers on {cores} core(s). speedup: images per second in training.\n"
+          "sent/step: all workers together. memory: of the worker that holds most.")
+    if options.workers > cores:
+        print(f"{options.workers} workers shared {cores} core(s): no gain can be seen.")
+    print(f"The report of all runs: {report}")
 
 
 if __name__ == "__main__":

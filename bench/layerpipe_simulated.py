@@ -89,7 +89,7 @@ def subjects(options):
     """Model, where its costs come from, flags of plait plan."""
     for model in options.models:
         if model in ZOO:
-            yield model, "MACs", ("--model", model, "--batch", str(BATCH))
+            yield model, "MACs", ("--model", model, "--batch", str(BATCH), "--cost", "analytic")
             if options.measured:
                 yield model, "measured", ("--profile", str(measured_profile(options, model)))
         path = published(options, model) if model in PUBLISHED else None
@@ -156,8 +156,8 @@ def print_mean(results, mode, other):
 def at_seven_to_nine(options):
     """Straight pipelines on free links, beside the listed gains."""
     path = published(options, "vgg16")
-    cases = [("MACs", "MACs, 3x32x32", ("--model", "vgg16", "--data-shape", "3x32x32", "--batch", str(BATCH))),
-             ("MACs", "MACs, 3x224x224", ("--model", "vgg16", "--data-shape", "3x224x224", "--batch", str(BATCH)))]
+    cases = [("MACs", "MACs, 3x32x32", ("--model", "vgg16", "--data-shape", "3x32x32", "--batch", str(BATCH), "--cost", "analytic")),
+             ("MACs", "MACs, 3x224x224", ("--model", "vgg16", "--data-shape", "3x224x224", "--batch", str(BATCH), "--cost", "analytic"))]
     if path:
         cases.append(("GPU profile", "GPU profile", ("--profile", str(path))))
     results = {}
