@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 #include "base/nearest.hpp"
 #include "checkpoint/safetensors_header.hpp"
 #include "checkpoint/shown.hpp"
@@ -51,7 +52,8 @@ class SpanSource : public ByteSource {
 class FileSource : public ByteSource {
  public:
   FileSource(const std::filesystem::path& path, Hash* hash) : name_(path.string()), hash_(hash) {
-    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    check_input_file(path);
+    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd_ < 0) user_error("cannot open '{}': {}", name_, std::strerror(errno));
     struct stat info {};
     const bool regular = fstat(fd_, &info) == 0 && S_ISREG(info.st_mode);

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 #include "checkpoint/atomic_file.hpp"
 #include "checkpoint/shown.hpp"
 
@@ -37,6 +38,7 @@ std::optional<std::int64_t> step_of(const std::string& folder) {
 
 StateFile read_state(const fs::path& folder) {
   const fs::path path = folder / kState;
+  check_input_file(path);
   std::ifstream in(path, std::ios::binary);
   if (!in) user_error("cannot open '{}': {}", path.string(), std::strerror(errno));
   std::string text;
@@ -164,6 +166,7 @@ std::vector<CheckpointEntry> CheckpointStore::list() const {
     try {
       entry.metric = read_state(it->path()).state.metric;
     } catch (const UserError& unreadable) {
+      if (!fs::exists(it->path(), ignored)) continue;  // a run under way has just let it go
       entry.damage = unreadable.what();
     }
     entries.push_back(std::move(entry));

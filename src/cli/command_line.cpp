@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -38,7 +39,7 @@ void add_verb(CLI::App& app, const Verb& verb, Nodes& nodes) {
       added->expected(1, kMostRepeated)->allow_extra_args();
       added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     } else {
-      added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);  // refused by check_once()
     }
     node.options.emplace_back(&option, added);
   }
@@ -71,7 +72,7 @@ std::string spelled(const std::vector<const Verb*>& path) {
   }
   word = typed.substr(0, 60);
   if (verb.verbs.empty()) {
-    user_error("'{}' is one word too many for {}; see {} --help", word, spelled(path),
+    user_error("'{}' is one argument too many for {}; see {} --help", word, spelled(path),
                spelled(path));
   }
   std::vector<std::string> names;
@@ -101,12 +102,24 @@ void check_value(const Option& option, const std::string& value) {
   }
 }
 
+/// A flag with one value stands once; a switch may be repeated, but not with another value.
+void check_once(const Option& option, const std::vector<std::string>& values) {
+  const bool same =
+      option.is_switch() && std::ranges::all_of(values, [&](const std::string& value) {
+        return parse_boolean(value, option.name) == parse_boolean(values.front(), option.name);
+      });
+  if (option.repeated || values.size() < 2 || same) return;
+  user_error("{} is given {} times ({}); leave one", option.name, values.size(),
+             fmt::join(values, ", "));
+}
+
 void take_arguments(const Node& node, Arguments& arguments) {
   for (const auto& [option, parsed] : node.options) {
     if (parsed->count() == 0) continue;
     std::vector<std::string> values = parsed->results();
     if (option->value_optional && values.empty()) values.emplace_back();
     for (const std::string& value : values) check_value(*option, value);
+    check_once(*option, values);
     if (!option->repeated) values = {values.back()};
     arguments.set(option->name, std::move(values));
   }

@@ -5,13 +5,19 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 #include "base/nearest.hpp"
 #include "checkpoint/store.hpp"
+#include "cli/config_paths.hpp"
+#include "cli/config_plan.hpp"
 #include "cli/fields.hpp"
+#include "strategy/replicas/exchange_request.hpp"
 
 namespace plait {
 
 namespace {
+
+constexpr std::string_view kMadeIn = "made_in";  // the only key that is no setting
 
 /// Who names workers anew means all of the machine: what an older source said of it, and the
 /// threads that fitted it, no longer hold.
@@ -30,7 +36,20 @@ void forget_old_machine(TrainConfig& config, const std::set<std::string, std::le
 /// Words that a run turns into a number when it begins: its folder has the number, which stays.
 bool means_what_it_was(const Field& field, const TrainConfig& given) {
   return (field.key == "lr_scale" && given.lr_scale == "workers") ||
-         (field.key == "pieces" && given.pieces == "auto");
+         (field.key == "pieces" && given.pieces == "auto") ||
+         (field.key == "outer_lr" && given.outer_lr == kChosenRate) ||
+         (field.key == "outer_momentum" && given.outer_momentum == kChosenMomentum);
+}
+
+/// A run may go on with another strategy, but not with other weights.
+void check_network(const TrainConfig& run, const TrainConfig& now, const std::string& run_file) {
+  if (tears(run) == tears(now)) return;
+  const bool inner = run.strategy == now.strategy;
+  user_error(
+      "cannot resume with --{} {}: {} says {}, and only one of them has weights for coarse parts; "
+      "omit it, or start a new run with --init FILE (of plait export{})",
+      inner ? "inner" : "strategy", inner ? now.inner : now.strategy, run_file,
+      inner ? run.inner : run.strategy, tears(run) ? " --serial" : "");
 }
 
 TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
@@ -38,15 +57,16 @@ TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
   TrainConfig merged = run.config;
   for (const Field& field : fields()) {
     if (!given.keys.contains(field.key) || means_what_it_was(field, given.config)) continue;
-    if (field.decides_bits && !equal_in(field, given.config, run.config)) {
+    if (field.decides_bits && !same_files(field, given.config, run.config)) {
       user_error(
-          "cannot resume with another {}: {} says {}, now it is {}; leave {} away, or start a new "
+          "cannot resume with another {}: {} says {}, now it is {}; omit {}, or start a new "
           "run without --resume",
           field.key, run_file, toml_of(run.config, field), toml_of(given.config, field),
           flag_of(field));
     }
     copy_field(field, given.config, merged);
   }
+  check_network(run.config, merged, run_file);
   forget_old_machine(merged, given.keys);
   // Bits are promised for equal plans and threads; only other workers deserve other threads.
   const bool same = machine_of(merged).workers() == machine_of(run.config).workers();
@@ -69,8 +89,7 @@ TrainConfig resume(const GivenConfig& given) {
           run_dir);
     }
     if (!given.keys.contains("model")) {
-      user_error("there is no run in {}; leave --resume away to begin one, or add --model",
-                 run_dir);
+      user_error("there is no run in {}; omit --resume to start one, or add --model", run_dir);
     }
     return given.config;
   }
@@ -86,6 +105,10 @@ void parse_config(std::string_view text, const std::string& file, GivenConfig& i
   const TomlValue document = parse_toml(text, file);
   for (const TomlEntry& entry : std::get<TomlValue::Table>(document.data)) {
     const std::string key = entry.key.substr(0, 60);
+    if (const auto* made = std::get_if<std::string>(&entry.value.data); key == kMadeIn && made) {
+      into.made_in = *made;
+      continue;
+    }
     const Field* field = find_field(entry.key);
     if (field == nullptr) {
       user_error("{}:{}: unknown key '{}'{}; plait train --help lists them", file, entry.key_line,
@@ -99,10 +122,9 @@ void parse_config(std::string_view text, const std::string& file, GivenConfig& i
 
 void read_config_file(const std::filesystem::path& path, GivenConfig& into) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    user_error("{}: {}", path.string(),
-               std::filesystem::exists(path, error) ? "that is not a config file"
-                                                    : "there is no such config file");
+  check_input_file(path);
+  if (!std::filesystem::exists(path, error)) {
+    user_error("{}: there is no such config file", path.string());
   }
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
@@ -110,6 +132,7 @@ void read_config_file(const std::filesystem::path& path, GivenConfig& into) {
   // an empty file sets failbit on `text`, not on `stream`
   if (!stream) user_error("{}: cannot read the config file", path.string());
   parse_config(text.str(), path.string(), into);
+  resolve_paths(into.config, into.made_in);
 }
 
 void check_unchanged(const GivenConfig& run, const std::filesystem::path& file) {
@@ -120,14 +143,20 @@ void check_unchanged(const GivenConfig& run, const std::filesystem::path& file) 
   for (const Field& field : fields()) {
     if (!field.decides_bits || !saved.keys.contains(field.key)) continue;
     if (equal_in(field, run.config, saved.config)) continue;
+    // Files may have moved: what is in them is compared when they are read.
+    if (names_files(field) && run.keys.contains(field.key)) continue;
     user_error("{}: {} is {}, but the run was made with {}; put it back", file.string(), field.key,
                run.keys.contains(field.key) ? toml_of(run.config, field) : "missing",
                toml_of(saved.config, field));
   }
 }
 
-std::string write_config(const TrainConfig& config) {
+std::string write_config(const TrainConfig& config, const std::string& made_in) {
   std::string text = "# plait train --config THIS_FILE; every key is also a flag\n";
+  if (!made_in.empty()) {
+    text +=
+        fmt::format("{} = {} # relative paths are relative to it\n", kMadeIn, toml_string(made_in));
+  }
   std::vector<std::string_view> groups;
   for (const Field& field : fields()) {
     if (std::ranges::find(groups, field.group) == groups.end()) groups.push_back(field.group);

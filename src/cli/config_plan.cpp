@@ -4,25 +4,15 @@
 
 #include "base/error.hpp"
 #include "cli/row_partitioner.hpp"
-#include "cost/analytic.hpp"
-#include "cost/measured.hpp"
-#include "cost/open_profile.hpp"
 #include "run/setup.hpp"
 
 namespace plait {
 
-std::unique_ptr<CostModel> cost_of(const TrainConfig& config, const Network& network) {
-  if (config.profile.empty()) return make_analytic_cost(network);
-  ProfileSource source = open_profile(config.profile);
-  const auto* ours = std::get_if<ProfileFile>(&source);
-  if (ours == nullptr) {
-    user_error(
-        "--profile {} is a published profile of another network; "
-        "measure this one with "
-        "plait profile --model {} --out FILE",
-        config.profile, config.model);
-  }
-  return make_measured_cost(*ours, network);
+PipelineRequest pipeline_of(const TrainConfig& config) {
+  PipelineRequest request =
+      pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas != 1);
+  request.max_staleness = staleness_limit(config.max_staleness);
+  return request;
 }
 
 TearRequest tear_of(const TrainConfig& config) {
@@ -53,27 +43,28 @@ ModeOfEpoch modes_of(const TrainConfig& config) {
   };
 }
 
-Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
+Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
+             RunCosts& costs) {
   const Network network = make_network(model);
-  const std::unique_ptr<CostModel> cost = cost_of(config, network);
   Machine planned = machine;  // the same links as plait plan, so that both make the same plan
   planned.inside = kUsualInside;
   if (config.link_between_nodes.empty()) planned.between = kUsualBetween;
-  Plan plan = make_plan(config.strategy,
-                        {.network = network,
-                         .machine = planned,
-                         .cost = cost.get(),
-                         .batch = config.batch,
-                         .microbatches = static_cast<int>(config.microbatches),
-                         .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
-                         .clip = config.clip_norm > 0,
-                         .wire_bytes = config.wire == "bf16" ? 2 : 4,
-                         .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
-                         .pipeline = pipeline_request(config.pipeline, config.weights,
-                                                      config.in_flight, config.replicas != 1),
-                         .tear = tear_of(config),
-                         .exchange = exchange_of(config),
-                         .partition = row_partitioner(config.partition, config.seed)});
+  Plan plan = costs.of(network).plan([&](const CostModel& cost) {
+    return make_plan(config.strategy,
+                     {.network = network,
+                      .machine = planned,
+                      .cost = &cost,
+                      .batch = config.batch,
+                      .microbatches = static_cast<int>(config.microbatches),
+                      .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+                      .clip = config.clip_norm > 0,
+                      .wire_bytes = config.wire == "bf16" ? 2 : 4,
+                      .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * (1 << 20)),
+                      .pipeline = pipeline_of(config),
+                      .tear = tear_of(config),
+                      .exchange = exchange_of(config),
+                      .partition = row_partitioner(config.partition, config.seed)});
+  });
   plan.machine = machine;
   return plan;
 }
@@ -87,18 +78,18 @@ bool listens(const TrainConfig& config, const std::string& word) {
          (word != "inner" && listens(config, "inner") && among(config.inner));
 }
 
-std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config,
-                                                 const Machine& machine) {
-  return [config, machine](const ModelSpec& model) {
+std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config, const Machine& machine,
+                                                 RunCosts& costs) {
+  return [config, machine, &costs](const ModelSpec& model) {
     TrainConfig once = config;
     once.sweeps = 1;
-    return plan_of(once, model, machine).network;
+    return plan_of(once, model, machine, costs).network;
   };
 }
 
-namespace {
-
 bool tears(const TrainConfig& config) { return listens(config, "pieces"); }
+
+namespace {
 
 /// Workers that share one torn network: all, or those of a node where every node has one.
 int workers_together(const TrainConfig& config, const Machine& machine) {
@@ -127,8 +118,8 @@ std::int64_t holders(const Plan& plan, int workers) {
 }
 
 /// What the planner finds best, as numbers that a resumed run keeps.
-void choose_pieces(TrainConfig& config, const Machine& machine) {
-  const Plan plan = plan_of(config, make_setup(config).model, machine);
+void choose_pieces(TrainConfig& config, const Machine& machine, RunCosts& costs) {
+  const Plan plan = plan_of(config, make_setup(config).model, machine, costs);
   int pieces = 0;
   for (const NetworkBlock& block : plan.network.blocks) pieces = std::max(pieces, block.piece + 1);
   config.pieces = std::to_string(pieces);
@@ -145,9 +136,30 @@ void settle_workers(TrainConfig& config) {
   }
 }
 
-void settle_pieces(TrainConfig& config, const Machine& machine) {
+std::string settle_outer(TrainConfig& config) {
+  const bool open = config.outer_lr == kChosenRate || config.outer_momentum == kChosenMomentum;
+  if (!open || !listens(config, "outer_lr")) return "";
+  std::int64_t steps = config.steps;
+  if (steps == 0) {
+    const std::int64_t samples = make_setup(config).data.train->size();
+    const std::int64_t whole = samples / config.batch;
+    const bool tail = samples % config.batch != 0 && !config.drop_last;
+    steps = std::max<std::int64_t>(1, config.epochs * (whole + (tail ? 1 : 0)));
+  }
+  ExchangeRequest request = exchange_of(config);
+  request.total_steps = steps;
+  const OuterSettings chosen = outer_settings(request);
+  config.outer_lr = chosen.rate;
+  config.outer_momentum = chosen.momentum;
+  return fmt::format(
+      "{}: --outer-lr {} --outer-momentum {}, for {} local step(s) and {} exchange(s) in the run",
+      config.strategy, chosen.rate, chosen.momentum, config.local_steps,
+      steps / config.local_steps);
+}
+
+void settle_pieces(TrainConfig& config, const Machine& machine, RunCosts& costs) {
   if (config.pieces == "0") config.pieces = pieces_text(config, machine);
-  if (config.pieces == "auto" && tears(config)) choose_pieces(config, machine);
+  if (config.pieces == "auto" && tears(config)) choose_pieces(config, machine, costs);
 }
 
 }  // namespace plait

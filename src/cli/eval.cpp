@@ -5,7 +5,9 @@
 
 #include "base/text.hpp"
 #include "cli/json.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/saved_weights.hpp"
+#include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
 
@@ -16,10 +18,14 @@ namespace {
 int run_eval(const Arguments& arguments) {
   const auto [weights, config] = saved_weights(arguments, "eval");
   check_config(config);
+  warn_of_threads(1, static_cast<int>(config.threads));
   const Setup setup = make_setup(config);
+  check_evaluation_memory(make_network(setup.model), evaluation_batch(config, setup),
+                          threads_per_worker(config));
+  const std::vector<NamedTensor> tensors = read_weights_aloud(weights.string(), setup.model);
   const Evaluation evaluation =
-      evaluate_weights(config, setup, read_weights_aloud(weights.string(), setup.model),
-                       weights.string(), torn_by_names(config.sweeps));
+      evaluate_weights(config, setup, tensors, weights.string(), torn_by_names(config.sweeps));
+  check_loss(evaluation, tensors, weights.string());
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(EvalResult{.model = config.model,
                                           .data = config.data,
@@ -38,7 +44,7 @@ int run_eval(const Arguments& arguments) {
   for (const Residual& one : evaluation.residuals) {
     rows.push_back({one.name, fmt::format("{:.6g}", one.value)});
   }
-  fmt::print("{}", table(rows, 2));
+  fmt::print("{}", table(rows, 2, kLineColumns));
   return 0;
 }
 

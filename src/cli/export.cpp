@@ -8,8 +8,11 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
+#include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
 #include "onnx/file.hpp"
@@ -40,21 +43,21 @@ Wanted wanted_of(const Arguments& arguments) {
     user_error("--out {}: the name must end in .safetensors or .onnx, or add --onnx", out);
   }
   if (wanted.format == Format::onnx && out.ends_with(".safetensors")) {
-    user_error("--onnx contradicts --out {}; take one of them", out);
+    user_error("--onnx contradicts --out {}; use one of them", out);
   }
   const std::string names = arguments.text("--names", "plait");
   if (names != "plait" && names != "pytorch") {
-    user_error("--names {}: there are plait and pytorch", names);
+    user_error("--names {} is unknown; choose plait or pytorch", names);
   }
   if (names == "pytorch") wanted.names = Names::pytorch;
   if (wanted.names == Names::pytorch && wanted.format == Format::onnx) {
     user_error("--names pytorch is for .safetensors; an ONNX file needs no names to be read");
   }
   if (wanted.format == Format::onnx && !onnx_graph::has_onnx()) {
-    user_error("--out {}: this plait was built without ONNX; install libonnx-dev and build it anew",
+    user_error("--out {}: this plait was built without ONNX; install libonnx-dev and rebuild it",
                out);
   }
-  check_place(out, "--out");
+  check_file_place(out, "--out");
   return wanted;
 }
 
@@ -84,6 +87,7 @@ std::string numbers(const std::vector<float>& values) {
 
 void write(const Wanted& wanted, const Setup& setup, const std::vector<NamedTensor>& weights,
            const std::string& source) {
+  const CleanInterrupt guard;
   if (wanted.format == Format::onnx) {
     onnx_graph::Graph graph = to_onnx(setup.model, weights, source);
     const ChannelStatistics& statistics = setup.data.statistics;
@@ -104,18 +108,22 @@ int run_export(const Arguments& arguments) {
   const std::string& out = wanted.out;
   const auto [file, config] = saved_weights(arguments, "export");
   check_config(config);
+  warn_of_threads(1, static_cast<int>(config.threads));
   const Setup setup = make_setup(config);
+  check_evaluation_memory(make_network(setup.model), evaluation_batch(config, setup),
+                          threads_per_worker(config));
   const std::vector<NamedTensor> weights = read_weights_aloud(file.string(), setup.model);
   const bool serial = wanted.serial;
   const std::vector<NamedTensor> whole = serial_part(setup.model, weights);
   const std::vector<NamedTensor>& kept = serial ? whole : weights;
   if (kept.size() > whole.size() && wanted.format == Format::onnx) {
-    user_error("{} is of a torn network; add --serial for the model itself", file.string());
+    user_error("{} belongs to a network split by parareal; add --serial", file.string());
   }
   if (wanted.names == Names::pytorch) with_torch_names(kept, setup.model);  // refused now
   // Before it is written: weights of another model are refused here.
   const Evaluation before =
       evaluate_weights(config, setup, weights, file.string(), torn_by_names(config.sweeps));
+  check_loss(before, weights, file.string());
   const Evaluation after = serial && kept.size() < weights.size()
                                ? evaluate_weights(config, setup, kept, file.string())
                                : before;
@@ -142,7 +150,7 @@ int run_export(const Arguments& arguments) {
   if (kept.size() < weights.size()) {
     rows.push_back(
         {"left out", fmt::format("{} tensors of the coarse parts", weights.size() - kept.size())});
-    rows.push_back({"test_accuracy torn", accuracy_text(before)});
+    rows.push_back({"test_accuracy split", accuracy_text(before)});
     rows.push_back({"test_accuracy serial", accuracy_text(after)});
   } else {
     rows.push_back({"test_accuracy", accuracy_text(after)});
@@ -151,7 +159,7 @@ int run_export(const Arguments& arguments) {
     rows.push_back({"images", fmt::format("(x - {}) / {}", numbers(statistics.mean),
                                           numbers(statistics.deviation))});
   }
-  fmt::print("{}", table(rows, 2));
+  fmt::print("{}", table(rows, 2, kLineColumns));
   return 0;
 }
 
@@ -161,18 +169,18 @@ Verb export_verb() {
   std::vector<Option> options = saved_weights_options(evaluation_keys());
   options.push_back({.name = "--serial",
                      .value = "",
-                     .help = "of a torn network: the model itself, without the coarse parts"});
-  options.push_back({.name = "--names",
-                     .value = "plait|pytorch",
-                     .help = "of the tensors in a .safetensors file; pytorch: of vgg and resnet",
-                     .standard = "plait"});
-  options.push_back({.name = "--onnx",
-                     .value = "",
-                     .help = "the network with its weights, whatever the name of the file"});
+                     .help = "of a network split by parareal: without the coarse parts"});
+  options.push_back(
+      {.name = "--names",
+       .value = "plait|pytorch",
+       .help = "names of the tensors in a .safetensors file; pytorch: vgg and resnet only",
+       .standard = "plait"});
+  options.push_back(
+      {.name = "--onnx", .value = "", .help = "write ONNX whatever the name of the file"});
   options.push_back({.name = "--out", .value = "FILE", .help = ".safetensors or .onnx to write"});
   options.push_back({.name = "--json", .value = "", .help = "one JSON object on stdout"});
   return {.name = "export",
-          .about = "Write saved weights to a file, and say how good they are.",
+          .about = "Write saved weights to a file and evaluate them.",
           .examples = {"plait export --run runs/001-resnet20 --out resnet20.safetensors",
                        "plait export --run runs/002-resnet164 --serial --out serial.safetensors",
                        "plait export --run runs/001-resnet20 --out resnet20.onnx",

@@ -44,6 +44,9 @@ void set_from_toml(TrainConfig& config, const Field& field, const TomlValue& val
 /// As TOML: quoted text, digits that give the same double back.
 std::string toml_of(const TrainConfig& config, const Field& field);
 
+/// In quotes, escaped.
+std::string toml_string(std::string_view text);
+
 bool equal_in(const Field& field, const TrainConfig& a, const TrainConfig& b);
 void copy_field(const Field& field, const TrainConfig& from, TrainConfig& to);
 

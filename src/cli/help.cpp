@@ -13,7 +13,8 @@ struct Line {
   std::string right;
 };
 
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kWidestLeft = 26;  // a longer flag has its help on the next line
 
 /// In lines of at most `width`, broken between words; the lines after the first are indented.
 std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
@@ -40,10 +41,31 @@ std::string lines(const std::vector<Line>& all, std::size_t width) {
   std::string text;
   const std::size_t indent = width + 4;
   for (const Line& line : all) {
-    text += fmt::format("  {:<{}}  {}\n", line.left, width,
-                        wrapped(line.right, kColumns - indent, indent));
+    const std::string right = wrapped(line.right, kColumns - indent, indent);
+    if (line.left.size() > width) {
+      text += fmt::format("  {}\n{:{}}{}\n", line.left, "", indent, right);
+    } else {
+      text += fmt::format("  {:<{}}  {}\n", line.left, width, right);
+    }
   }
   return text;
+}
+
+/// A command for the shell, continued with backslashes where it is too long.
+std::string example_lines(const std::string& command) {
+  std::string text;
+  std::string line = " ";
+  for (std::size_t at = 0; at < command.size();) {
+    const std::size_t end = std::min(command.find(" --", at), command.size());  // with its value
+    const std::string part = command.substr(at, end - at);
+    if (at > 0 && line.size() + 1 + part.size() > kColumns - 2) {
+      text += line + " \\\n";
+      line = "     ";
+    }
+    line += " " + part;
+    at = end + 1;
+  }
+  return text + line + "\n";
 }
 
 Line line_of(const Option& option) {
@@ -76,14 +98,16 @@ std::string usage(const std::vector<const Verb*>& path) {
 
 std::string help_text(const std::vector<const Verb*>& path) {
   const Verb& verb = *path.back();
-  std::string text = fmt::format("{}\n\nUsage: {}\n", verb.about, usage(path));
+  std::string text =
+      fmt::format("{}\n\nUsage: {}\n", wrapped(verb.about, kColumns, 0), usage(path));
   std::vector<Line> verbs;
   for (const Verb& child : verb.verbs) verbs.push_back({child.name, child.about});
   std::vector<std::string> groups;
   std::size_t width = 0;
   for (const Line& line : verbs) width = std::max(width, line.left.size());
   for (const Option& option : verb.options) {
-    width = std::max(width, line_of(option).left.size());
+    const std::size_t left = line_of(option).left.size();
+    if (left <= kWidestLeft) width = std::max(width, left);
     if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
   }
   if (!verbs.empty()) text += "\nVerbs:\n" + lines(verbs, width);
@@ -95,11 +119,11 @@ std::string help_text(const std::vector<const Verb*>& path) {
     text += fmt::format("\n{}:\n{}", group, lines(members, width));
   }
   text += "\nExamples:\n";
-  for (const std::string& example : verb.examples) text += "  " + example + "\n";
+  for (const std::string& example : verb.examples) text += example_lines(example);
   if (!verb.verbs.empty()) {
     std::string name;
     for (const Verb* part : path) name += part->name + " ";
-    text += fmt::format("\n{}VERB --help says more about a verb.\n", name);
+    text += fmt::format("\n{}VERB --help describes a verb.\n", name);
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "checkpoint/atomic_file.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void write_folder(const fs::path& path, const ImportedModel& imported) {
+  const CleanInterrupt guard;
   const SafetensorsWriter weights(imported.weights);
   AtomicFolder folder(path, weights.bytes());
   FileSink model = folder.create("model.toml");
@@ -36,12 +38,10 @@ void write_folder(const fs::path& path, const ImportedModel& imported) {
 
 int run_import(const Arguments& arguments) {
   const std::string file = arguments.text("FILE", "");
-  const std::string out = arguments.text("--out", "");
+  std::string out = arguments.text("--out", "");
   if (file.empty()) user_error("import needs a file; write plait import FILE.onnx --out FOLDER");
   if (out.empty()) user_error("import writes a folder; add --out FOLDER");
-  check_place(out, "--out");
-  std::error_code error;
-  if (fs::exists(out, error)) user_error("--out {}: is there already; choose another", out);
+  out = check_new_folder(out, "--out");
   const ImportedModel imported =
       to_model(layers_of(onnx_graph::read_onnx(file), file), fs::path(file).stem().string(), file);
   write_folder(out, imported);
@@ -61,9 +61,10 @@ int run_import(const Arguments& arguments) {
                             {"input", model.input.to_string()},
                             {"output", outputs.to_string()},
                             {"written", out + "/model.toml, " + out + "/weights.safetensors"}},
-                           2));
+                           2, kLineColumns));
   }
-  tell("next: plait eval --model {0}/model.toml --init {0}/weights.safetensors --data D\n", out);
+  tell("next: plait eval --model {0}/model.toml \\\n    --init {0}/weights.safetensors --data D\n",
+       out);
   return 0;
 }
 

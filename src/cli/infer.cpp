@@ -10,6 +10,8 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 #include "base/text.hpp"
+#include "cli/out_place.hpp"
+#include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
 #include "layers/sparse/inference.hpp"
 #include "model/graphchallenge.hpp"
@@ -92,7 +94,7 @@ SparsePattern images_of(const Arguments& arguments, const Problem& problem, std:
   const std::int64_t count = arguments.integer("--count", 1200, {1, kMaxCount});
   if (const std::string* file = arguments.find("--images")) {
     if (arguments.find("--count") != nullptr) {
-      user_error("--count is for made-up images; leave it away beside --images");
+      user_error("--count is for generated images; omit it with --images");
     }
     return read_sparse_images(*file, neurons);
   }
@@ -109,7 +111,7 @@ std::vector<std::int64_t> truth_of(const std::string& file, std::int64_t images,
                                    std::int64_t times) {
   const std::vector<std::int64_t> once = read_categories(file);
   if (!once.empty() && once.back() > images) {
-    user_error("{}: lists image {} but there are {} images; take the truth of these images", file,
+    user_error("{}: lists image {} but there are {} images; use the truth of these images", file,
                once.back(), images);
   }
   std::vector<std::int64_t> all;
@@ -211,16 +213,18 @@ std::string table_text(const Problem& problem, const Answer& answer) {
       {"categories", with_commas(std::ssize(answer.images))},
       {"all images kept", measured(answer.kept_seconds)}};
   if (answer.dropped_seconds) {
-    rows.push_back({"dead ones dropped", measured(*answer.dropped_seconds)});
+    rows.push_back({"dead images dropped", measured(*answer.dropped_seconds)});
   }
   if (problem.truth && difference(*problem.truth, answer.images).empty()) {
     rows.push_back({"truth", "exactly these images"});
   }
-  return table(rows, 2);
+  return table(rows, 2, kLineColumns);
 }
 
 int run_infer(const Arguments& arguments) {
+  if (const std::string* file = arguments.find("--out")) check_file_place(*file, "--out");
   const Problem problem = read_problem(arguments);
+  warn_of_threads(1, problem.threads);
   const Answer answer = answer_of(problem, arguments.on("--keep-all"));
   if (const std::string* file = arguments.find("--out")) {
     write_file(*file, fmt::format("{}{}", fmt::join(answer.images, "\n"),
@@ -252,19 +256,22 @@ Verb infer_verb() {
             .help = "graphchallenge:FOLDER, or radixnet:NEURONSxLAYERS with all weights 1/16"},
            {.name = "--images",
             .value = "FILE.tsv",
-            .help = "lines of image, pixel, 1; radixnet without it: made-up ones"},
-           {.name = "--count", .value = "N", .help = "made-up images", .standard = "1200"},
+            .help = "lines of image, pixel, 1; without it (radixnet): generated ones"},
+           {.name = "--count",
+            .value = "N",
+            .help = "number of generated images",
+            .standard = "1200"},
            {.name = "--truth",
             .value = "FILE.tsv",
-            .help = "the images that must have an output; exit code 1 where others have"},
+            .help = "the images that must have an output; exit code 1 if they differ"},
            {.name = "--repeat", .value = "N", .help = "all images N times over", .standard = "1"},
            {.name = "--threads", .value = "N", .help = "0: all cores", .standard = "0"},
            {.name = "--keep-all",
             .value = "",
-            .help = "only the rate without dropping dead images"},
+            .help = "measure only the rate without dropping dead images"},
            {.name = "--seed",
             .value = "N",
-            .help = "of a made-up network and its images",
+            .help = "seed of a generated network and its images",
             .standard = "1"},
            {.name = "--out", .value = "FILE.tsv", .help = "the images that have an output"},
            {.name = "--json", .value = "", .help = "one JSON object on stdout"}},

@@ -1,5 +1,7 @@
 #include "cli/interrupt.hpp"
 
+#include "base/out_file.hpp"
+
 namespace plait {
 
 namespace {
@@ -7,11 +9,13 @@ namespace {
 // A signal handler can reach nothing but static storage.
 std::atomic<bool> raised{false};
 std::atomic<int> caught{0};
+std::atomic<bool> writes_end{false};  // a CleanInterrupt lives
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 extern "C" void plait_on_signal(int number) {
   caught = number;
   raised = true;
+  if (writes_end) cancel_writes();
   struct sigaction end {};
   end.sa_handler = SIG_DFL;
   sigaction(SIGINT, &end, nullptr);
@@ -47,5 +51,12 @@ InterruptGuard::~InterruptGuard() {
 const std::atomic<bool>* InterruptGuard::flag() const { return &raised; }
 
 int InterruptGuard::signal() const { return caught; }
+
+CleanInterrupt::CleanInterrupt() { writes_end = true; }
+
+CleanInterrupt::~CleanInterrupt() {
+  writes_end = false;
+  if (guard_.signal() != 0) raise(guard_.signal());  // its handler is the default again
+}
 
 }  // namespace plait

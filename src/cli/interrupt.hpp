@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM as a flag that the training loop looks at. The first signal raises the flag,
-// the second ends the process at once.
+// Ctrl-C, SIGTERM and SIGHUP: as a flag that the training loop reads, or as an end without files
+// half written. The second signal ends the process at once.
 #pragma once
 
 #include <signal.h>
@@ -25,6 +25,19 @@ class InterruptGuard {
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
   struct sigaction old_hangup_ {};
+};
+
+/// While it lives, a signal lets the next write fail, so that the files and folders written aside
+/// are removed; its destructor then ends the process by that signal.
+class CleanInterrupt {
+ public:
+  CleanInterrupt();
+  ~CleanInterrupt();
+  CleanInterrupt(const CleanInterrupt&) = delete;
+  CleanInterrupt& operator=(const CleanInterrupt&) = delete;
+
+ private:
+  InterruptGuard guard_;
 };
 
 }  // namespace plait

@@ -133,12 +133,12 @@ void Live::ended(const TrainResult& result) {
 std::vector<Option> live_options() {
   return {{.name = "--live",
            .value = "PORT",
-           .help = "show the run in a browser while it goes on; no PORT: a free one",
+           .help = "show the run in a browser while it trains; without PORT: a free one",
            .group = "Other",
            .value_optional = true},
           {.name = "--live-bind",
            .value = "ADDRESS",
-           .help = "for whom; 0.0.0.0: for everybody who reaches this machine",
+           .help = "address to serve on; 0.0.0.0: reachable from other machines",
            .standard = "127.0.0.1",
            .group = "Other"}};
 }

@@ -21,9 +21,9 @@ int run_models(const Arguments& arguments) {
     std::vector<Row> rows;
     for (const ZooEntry& entry : zoo_names()) rows.push_back({entry.name, entry.description});
     fmt::print(
-        "{}\nplait models NAME shows one of them; FILE.toml is a network of your own, "
-        "graphchallenge:DIR\none of the GraphChallenge's files\n",
-        table(rows, 2));
+        "{}\nplait models NAME shows one of them. FILE.toml is a network of your own,\n"
+        "graphchallenge:DIR one of the GraphChallenge's files.\n",
+        table(rows, 2, kLineColumns));
     return 0;
   }
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
@@ -49,10 +49,10 @@ Verb models_verb() {
   return {.name = "models",
           .about = "List the networks, or show one block by block.",
           .examples = {"plait models", "plait models vgg16 --data-shape 3x32x32 --classes 10"},
-          .options = {{.name = "NAME", .value = "", .help = "of the list, or FILE.toml"},
+          .options = {{.name = "NAME", .value = "", .help = "a name from the list, or FILE.toml"},
                       {.name = "--data-shape",
                        .value = "CxHxW",
-                       .help = "of one sample; left away: what the network is usually fed"},
+                       .help = "shape of one sample; default: what the network usually takes"},
                       {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"}},
           .run = run_models};
 }

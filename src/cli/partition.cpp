@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/out_place.hpp"
 #include "cli/row_partitioner.hpp"
 #include "cli/saved_weights.hpp"
@@ -102,7 +103,7 @@ std::string json_text(const Request& request, const Found& found) {
 
 std::string table_text(const std::vector<Found>& all) {
   std::vector<Row> rows{
-      {"method", "words per layer", "volume", "most received", "messages", "imbalance", "seconds"}};
+      {"method", "words/layer", "volume", "most received", "messages", "imbalance", "seconds"}};
   for (const Found& one : all) {
     rows.push_back(
         {std::string(method_name(one.record.method)), fmt::format("{:.1f}", one.words_per_layer()),
@@ -110,7 +111,7 @@ std::string table_text(const std::vector<Found>& all) {
          with_commas(one.measure.messages), fmt::format("{:.2f}%", 100 * one.measure.imbalance),
          fmt::format("{:.2f}", one.seconds)});
   }
-  return table(rows, 1);
+  return table(rows, 1, kLineColumns);
 }
 
 LineChart chart_of(const Request& request, const std::vector<Found>& all) {
@@ -154,10 +155,11 @@ int run_partition(const Arguments& arguments) {
   }
   const Found& chosen = all.back();
   if (const std::string* file = arguments.find("--out")) {
+    const CleanInterrupt guard;
     write_partition(*file, chosen.record);
     tell(
-        "partition in {}; next: plait train --model {} --strategy sparse_rows --workers {} "
-        "--partition {}\n",
+        "partition in {}; next: plait train --model {} \\\n"
+        "    --strategy sparse_rows --workers {} --partition {}\n",
         *file, request.model, request.options.parts, *file);
   }
   if (const std::string* file = arguments.find("--picture")) {
@@ -178,31 +180,34 @@ int run_partition(const Arguments& arguments) {
 Verb partition_verb() {
   return {
       .name = "partition",
-      .about = "Give the rows of a sparse network to workers so that little has to be sent.",
+      .about = "Distribute the rows of a sparse network over workers with little communication.",
       .examples = {"plait partition --model radixnet:1024x120 --parts 8",
                    "plait partition --model radixnet:1024x120 --parts 8 --out p8.safetensors",
                    "plait partition --model graphchallenge:DIR --parts 8 --picture words.svg"},
-      .options = {{.name = "--model",
-                   .value = "NAME|FILE.toml",
-                   .help = "radixnet:NEURONSxLAYERS, graphchallenge:FOLDER, a file of plait "
-                           "prune, ..."},
-                  {.name = "--parts", .value = "N", .help = "workers", .standard = "2"},
-                  {.name = "--method",
-                   .value = "NAME",
-                   .help = "merged, zoltan, block or random",
-                   .standard = "merged"},
-                  {.name = "--seed", .value = "N", .help = "of random choices", .standard = "1"},
-                  {.name = "--out", .value = "FILE.safetensors", .help = "for plait train"},
-                  {.name = "--compare", .value = "", .help = "all methods beside each other"},
-                  {.name = "--picture",
-                   .value = "FILE.svg",
-                   .help = "words per layer, all methods beside each other"},
-                  {.name = "--data-shape",
-                   .value = "CxHxW",
-                   .help = "of one sample; left away: what the network is usually fed"},
-                  {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
-                  {.name = "--json", .value = "", .help = "one JSON object on stdout"},
-                  {.name = "--quiet", .value = "", .help = "no progress"}},
+      .options =
+          {{.name = "--model",
+            .value = "NAME|FILE.toml",
+            .help = "radixnet:NEURONSxLAYERS, graphchallenge:FOLDER, a file of plait "
+                    "prune, ..."},
+           {.name = "--parts", .value = "N", .help = "workers", .standard = "2"},
+           {.name = "--method",
+            .value = "NAME",
+            .help = "merged, zoltan, block or random",
+            .standard = "merged"},
+           {.name = "--seed", .value = "N", .help = "seed of random choices", .standard = "1"},
+           {.name = "--out",
+            .value = "FILE.safetensors",
+            .help = "write the partition, for plait train --partition"},
+           {.name = "--compare", .value = "", .help = "all methods beside each other"},
+           {.name = "--picture",
+            .value = "FILE.svg",
+            .help = "words per layer, all methods beside each other"},
+           {.name = "--data-shape",
+            .value = "CxHxW",
+            .help = "shape of one sample; default: what the network usually takes"},
+           {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
+           {.name = "--json", .value = "", .help = "one JSON object on stdout"},
+           {.name = "--quiet", .value = "", .help = "no progress"}},
       .run = run_partition};
 }
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "cli/out_place.hpp"
 #include "cli/plan_advice.hpp"
@@ -17,10 +19,11 @@
 #include "cli/verbs.hpp"
 #include "cli/workers_table.hpp"
 #include "plan/json.hpp"
-#include "plan/memory.hpp"
 #include "plan/text.hpp"
+#include "plan/worker_memory.hpp"
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
+#include "run/cores.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
@@ -58,15 +61,17 @@ class Comparison {
     pipeline_ =
         pipeline_request(arguments.text("--pipeline", "sync"), arguments.text("--weights", "stash"),
                          arguments.integer("--in-flight", 0, {0, 1 << 20}), replicas != 1);
+    pipeline_.max_staleness = staleness_limit(arguments.text("--max-staleness", "auto"));
     tear_ = tear_request(
         arguments.text("--pieces", "0"), replicas, arguments.integer("--sweeps", 1, {1, 1 << 20}),
         arguments.text("--coarse", "block"), arguments.text("--residual-wire", "fp32"));
     exchange_ = exchange_of(arguments);
     partition_ = arguments.text("--partition", "merged");
-    const Machine one{.inside = kUsualInside, .between = kUsualBetween};
-    serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
     const std::vector<std::string> names = wanted_strategies(arguments);
     std::ranges::for_each(names, check_strategy);
+    settle_costs(subject_, arguments, machines_);
+    const Machine one{.inside = kUsualInside, .between = kUsualBetween};
+    serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
     named_ = arguments.text("--strategies", "all") != "all";
     for (const std::string& name : names) compare(name, names.size() == 1);
     if (outcomes_.empty() && refused_.size() <= kMostReasons) {
@@ -79,14 +84,15 @@ class Comparison {
   }
 
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
+  const CostModel& cost() const { return subject_.costs->model(); }
   Trace trace_of(const Outcome& one) const {
-    return simulate(one.plan, *subject_.cost, {.minibatches = steady_minibatches(one.plan)}).trace;
+    return simulate(one.plan, cost(), {.minibatches = steady_minibatches(one.plan)}).trace;
   }
 
   /// One step; where steps overlap, a few, from the filling on.
   Trace short_trace_of(const Outcome& one) const {
     const std::int64_t depth = one.plan.depth();
-    return simulate(one.plan, *subject_.cost, {.minibatches = depth == 0 ? 1 : depth + 6}).trace;
+    return simulate(one.plan, cost(), {.minibatches = depth == 0 ? 1 : depth + 6}).trace;
   }
 
   std::string json() const {
@@ -102,12 +108,14 @@ class Comparison {
                        {"bytes_per_step", one.simulation.bytes_per_step},
                        {"messages_per_step", one.simulation.messages_per_step},
                        {"peak_memory_bytes", one.peak_memory},
+                       {"fits", fits(one)},
                        {"staleness_max", one.staleness}});
     }
     return nlohmann::ordered_json{{"model", subject_.network.name},
                                   {"batch", subject_.batch},
                                   {"microbatches", microbatches_},
-                                  {"cost", subject_.cost->source()},
+                                  {"cost", cost().source()},
+                                  {"costs", subject_.costs->text()},
                                   {"simulated", true},
                                   {"refused", refused_},
                                   {"plans", std::move(plans)}}
@@ -115,13 +123,11 @@ class Comparison {
   }
 
   std::string text() const {
-    std::vector<Row> rows{{"strategy", "workers", "step ms", "speedup", "busy", "bubble",
-                           "sent per step", "memory each", "staleness"}};
-    std::vector<const Outcome*> best_first;
-    for (const Outcome& one : outcomes_) best_first.push_back(&one);
-    std::ranges::stable_sort(best_first, {},
-                             [](const Outcome* one) { return one->simulation.step_seconds; });
-    for (const Outcome* each : best_first) {
+    std::vector<Row> rows{
+        {"strategy", "workers", "step ms", "speed", "busy", "sent/step", "memory", "stale"}};
+    const std::vector<const Outcome*> ranked = best_first(outcomes_);
+    std::string notes;
+    for (const Outcome* each : ranked) {
       const Outcome& one = *each;
       const int nodes = one.plan.machine.nodes;
       rows.push_back({one.plan.strategy,
@@ -130,31 +136,73 @@ class Comparison {
                       fmt::format("{:.2f}", 1e3 * one.simulation.step_seconds),
                       fmt::format("{:.2f}x", one.speedup),
                       fmt::format("{:.0f}%", 100 * one.simulation.utilisation),
-                      fmt::format("{:.0f}%", 100 * (1 - one.simulation.utilisation)),
-                      with_bytes(one.simulation.bytes_per_step), with_bytes(one.peak_memory),
+                      with_bytes(one.simulation.bytes_per_step),
+                      with_bytes(one.peak_memory) + (fits(one) ? "" : "!"),
                       fmt::format("{}", one.staleness)});
+      if (one.plan.strategy.find("pipe") != std::string::npos && is_data_parallel(one.plan)) {
+        notes += fmt::format(
+            "note: {} on {} workers gives every worker the whole network:\n"
+            "      this plan is data parallelism\n",
+            one.plan.strategy, one.plan.workers());
+      }
     }
-    std::string text =
-        fmt::format("{}, batch {}, costs: {}; simulated, nothing was run\n\n{}",
-                    subject_.network.name, subject_.batch, subject_.cost->source(), table(rows, 1));
-    if (const std::string advice = plan_advice(outcomes_, *subject_.cost); !advice.empty()) {
-      text += "\n" + advice;
+    std::string text = fmt::format("{}, batch {}; simulated, nothing was run\ncosts: {}\n{}\n{}{}",
+                                   subject_.network.name, subject_.batch, subject_.costs->text(),
+                                   cores_note(), table(rows, 1), notes);
+    std::vector<Outcome> fitting;  // of which one can be recommended
+    std::ranges::copy_if(outcomes_, std::back_inserter(fitting),
+                         [&](const Outcome& one) { return fits(one); });
+    if (fitting.size() < outcomes_.size()) {
+      text += fmt::format("! the workers of a node need more than the {} that are free here\n",
+                          with_bytes(free_));
+    }
+    const std::string advice = fitting.empty() ? "" : plan_advice(fitting, cost());
+    if (!advice.empty()) {
+      text += "\n" + advice + train_note(*best_first(fitting).front());
     }
     if (outcomes_.size() == 1) {
       const Plan& plan = outcomes_.front().plan;
-      if (is_torn(plan.network)) text += "\n" + torn_table(plan, *subject_.cost);
+      if (is_torn(plan.network)) text += "\n" + torn_table(plan, cost());
       text += "\n" + workers_text(outcomes_.front());
     }
-    for (const std::string& reason : refused_) text += fmt::format("\nnot possible: {}", reason);
-    return text + (refused_.empty() ? "" : "\n");
+    if (!refused_.empty()) text += "\n";
+    for (const std::string& reason : refused_) text += folded("not possible: " + reason);
+    return text;
   }
 
  private:
+  /// Whether a node like this machine has the memory. With --memory-per-worker, plans that need
+  /// more are not there.
+  bool fits(const Outcome& one) const {
+    const Machine& machine = one.plan.machine;
+    return free_ == 0 || machine.memory_per_worker > 0 ||
+           one.peak_memory <= free_ / machine.workers_per_node;
+  }
+
+  /// Where costs are measured here and a node has more workers than this machine can run.
+  std::string cores_note() const {
+    if (cost().source() != "measured") return "";
+    const int threads = subject_.costs->profile()->threads;
+    const bool more = std::ranges::any_of(machines_, [&](const Machine& machine) {
+      return machine.nodes > 1 || machine.workers_per_node * threads > usable_cores();
+    });
+    if (!more) return "";
+    return fmt::format("       every worker is taken to be as fast as {} thread{} here\n", threads,
+                       threads == 1 ? "" : "s");
+  }
+
+  /// The threads that were planned with are not always those that plait train takes by itself.
+  std::string train_note(const Outcome& best) const {
+    if (cost().source() != "measured" || best.plan.machine.nodes > 1) return "";
+    return fmt::format("to train so: plait train --strategy {} --workers {} --threads {} ...\n",
+                       best.plan.strategy, best.plan.workers(), subject_.costs->profile()->threads);
+  }
+
   std::string workers_text(const Outcome& one) const {
     std::vector<WorkerFigures> figures;
-    for (int worker = 0; worker < one.plan.workers(); ++worker) {
-      figures.push_back({.busy = one.simulation.busy[static_cast<std::size_t>(worker)],
-                         .memory = estimate_memory(one.plan, worker)});
+    const std::vector<std::int64_t> memories = estimate_memories(one.plan);
+    for (std::size_t worker = 0; worker < memories.size(); ++worker) {
+      figures.push_back({.busy = one.simulation.busy[worker], .memory = memories[worker]});
     }
     return workers_table(one.plan, figures);
   }
@@ -179,27 +227,32 @@ class Comparison {
     }
   }
 
-  Plan plan_of(const std::string& strategy, const Machine& machine) const {
-    return make_plan(strategy, {.network = subject_.network,
-                                .machine = machine,
-                                .cost = subject_.cost.get(),
-                                .batch = subject_.batch,
-                                .microbatches = microbatches_,
-                                .wire_bytes = wire_bytes_,
-                                .pipeline = pipeline_,
-                                .tear = tear_,
-                                .exchange = exchange_,
-                                .partition = row_partitioner(partition_, 1)});
+  RowPartitioner row_partitioner_of() const {
+    RowPartitioner partition = row_partitioner(partition_, 1);
+    return named_ ? partition : in_seconds(std::move(partition), machines_.size());
+  }
+
+  Plan plan_of(const std::string& strategy, const Machine& machine) {
+    return subject_.costs->plan([&](const CostModel& cost) {
+      return make_plan(strategy, {.network = subject_.network,
+                                  .machine = machine,
+                                  .cost = &cost,
+                                  .batch = subject_.batch,
+                                  .microbatches = microbatches_,
+                                  .wire_bytes = wire_bytes_,
+                                  .pipeline = pipeline_,
+                                  .tear = tear_,
+                                  .exchange = exchange_,
+                                  .partition = row_partitioner_of()});
+    });
   }
 
   Outcome play(Plan plan) const {
     Outcome outcome{.plan = std::move(plan), .simulation = {}};
     outcome.simulation =
-        simulate(outcome.plan, *subject_.cost,
+        simulate(outcome.plan, cost(),
                  {.minibatches = steady_minibatches(outcome.plan), .keep_events = false});
-    for (int worker = 0; worker < outcome.plan.workers(); ++worker) {
-      outcome.peak_memory = std::max(outcome.peak_memory, estimate_memory(outcome.plan, worker));
-    }
+    outcome.peak_memory = std::ranges::max(estimate_memories(outcome.plan));
     outcome.staleness = std::ranges::max(staleness(outcome.plan));
     if (serial_seconds_ > 0) {
       outcome.speedup = serial_seconds_ / outcome.simulation.step_seconds;
@@ -216,6 +269,7 @@ class Comparison {
   ExchangeRequest exchange_{};
   std::string partition_;
   double serial_seconds_ = 0;
+  std::int64_t free_ = available_memory_bytes();
   bool named_ = false;  ///< the strategies were
   std::vector<Outcome> outcomes_;
   std::vector<std::string> refused_;
@@ -268,9 +322,14 @@ Verb plan_verb() {
                   {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
                   {.name = "--profile",
                    .value = "FILE",
-                   .help =
-                       "measured costs: of plait profile --out, or PipeDream's; without: counted "
-                       "from MACs and bytes"},
+                   .help = "costs from plait profile --out, or PipeDream's profiles",
+                   .group = "Costs for the planner"},
+                  {.name = "--threads",
+                   .value = "N",
+                   .help = "per worker, where costs are measured; 0: cores / most workers of a "
+                           "node",
+                   .standard = "0",
+                   .group = "Costs for the planner"},
                   {.name = "--batch", .value = "N", .help = "samples per update", .standard = "64"},
                   {.name = "--microbatches", .value = "N", .help = "per update", .standard = "1"},
                   {.name = "--strategies",
@@ -291,6 +350,12 @@ Verb plan_verb() {
                    .value = "HOW",
                    .help = "weights of async pipelines: stash, rebuilt, predicted or ring",
                    .standard = "stash",
+                   .group = "Pipelines"},
+                  {.name = "--max-staleness",
+                   .value = "N|auto",
+                   .help = "async: most updates that weights are old; auto: PipeDream's, "
+                           "workers - 1",
+                   .standard = "auto",
                    .group = "Pipelines"},
                   {.name = "--in-flight",
                    .value = "N",
@@ -369,6 +434,15 @@ Verb plan_verb() {
       .run = run_plan};
   const std::vector<Option> exchange = field_options(kExchangeFields);
   verb.options.insert(verb.options.end(), exchange.begin(), exchange.end());
+  for (Option& option : field_options(kCostFields)) {
+    if (option.name == "--cost") {
+      option.help =
+          "measured (on this machine, once: kept in the cache), again (now), or analytic "
+          "(counted, for another machine)";
+      option.standard = "measured";
+    }
+    verb.options.push_back(std::move(option));
+  }
   return verb;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.hpp"
 
@@ -11,22 +12,17 @@ namespace plait {
 namespace {
 
 constexpr double kWorthSaying = 0.05;  // of a step
+constexpr double kTie = 0.03;          // of a step
 
 std::string where(const Outcome& one) {
   const int workers = one.plan.workers();
   return fmt::format("{} on {} worker{}", one.plan.strategy, workers, workers == 1 ? "" : "s");
 }
 
-bool is_faster(const Outcome* a, const Outcome* b) {
-  return b == nullptr || a->simulation.step_seconds < b->simulation.step_seconds;
-}
-
-const Outcome* fastest(const std::vector<Outcome>& outcomes, auto&& wanted) {
-  const Outcome* best = nullptr;
-  for (const Outcome& one : outcomes) {
-    if (wanted(one) && is_faster(&one, best)) best = &one;
-  }
-  return best;
+/// The first of these that is wanted; null where none is.
+const Outcome* first_of(const std::vector<const Outcome*>& ranked, auto&& wanted) {
+  const auto found = std::ranges::find_if(ranked, [&](const Outcome* one) { return wanted(*one); });
+  return found == ranked.end() ? nullptr : *found;
 }
 
 /// Share of the step that links cost: what is gone where they take no time.
@@ -46,23 +42,35 @@ bool passes_on(const Plan& plan) {
   });
 }
 
+/// What tells two plans apart that are as fast as each other.
+std::string difference(const Outcome& best, const Outcome& next) {
+  const std::string change = what_it_changes(next.plan);
+  if (!change.empty() && change != what_it_changes(best.plan)) return ", but it " + change;
+  const std::int64_t bytes = next.simulation.bytes_per_step;
+  const std::string sends = with_bytes(bytes);
+  const std::string instead = with_bytes(best.simulation.bytes_per_step);
+  if (sends == instead) return "";
+  return fmt::format(", {} it sends {} a step instead of {}",
+                     bytes > best.simulation.bytes_per_step ? "but" : "and", sends, instead);
+}
+
 /// Only what speaks for the best one.
 std::string compared(const Outcome& best, const Outcome& next) {
   const double longer = next.simulation.step_seconds / best.simulation.step_seconds - 1;
-  const std::int64_t bytes = next.simulation.bytes_per_step;
-  const std::string sends = fmt::format("it sends {} a step instead of {}", with_bytes(bytes),
-                                        with_bytes(best.simulation.bytes_per_step));
-  const bool sends_more = bytes > best.simulation.bytes_per_step;
-  if (longer < 0.01) {
-    return fmt::format("{}, the next, is as fast, {} {}", next.plan.strategy,
-                       sends_more ? "but" : "and", sends);
+  if (longer < kTie) {
+    return fmt::format("{}, the next, is as fast{}", next.plan.strategy, difference(best, next));
   }
+  const std::string sends = with_bytes(next.simulation.bytes_per_step);
+  const std::string instead = with_bytes(best.simulation.bytes_per_step);
   std::string reasons;
   if (next.simulation.utilisation < best.simulation.utilisation) {
     reasons = fmt::format(": its workers compute {:.0f}% of the time instead of {:.0f}%",
                           100 * next.simulation.utilisation, 100 * best.simulation.utilisation);
   }
-  if (sends_more) reasons += (reasons.empty() ? ": " : ", and ") + sends;
+  if (next.simulation.bytes_per_step > best.simulation.bytes_per_step && sends != instead) {
+    reasons += fmt::format("{}it sends {} a step instead of {}", reasons.empty() ? ": " : ", and ",
+                           sends, instead);
+  }
   if (reasons.empty()) reasons = ": it computes more";
   return fmt::format("{}, the next, takes {:.0f}% longer{}", next.plan.strategy, 100 * longer,
                      reasons);
@@ -110,24 +118,79 @@ std::string what_limits(const Outcome& outcome, const CostModel& cost) {
   return text;
 }
 
-std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& cost) {
-  const Outcome* best = fastest(outcomes, [](const Outcome&) { return true; });
-  if (best == nullptr || outcomes.size() < 2) return "";
-  std::string text = fmt::format("best: {}, {:.2f}x of one worker{}\n", where(*best), best->speedup,
-                                 best->speedup < 1 ? ", which is faster alone" : "");
-  const Outcome* next = fastest(outcomes, [&](const Outcome& one) {
-    return one.plan.workers() == best->plan.workers() && one.plan.strategy != best->plan.strategy;
+bool is_data_parallel(const Plan& plan) {
+  if (plan.workers() < 2 || std::ranges::any_of(plan.network.blocks, &NetworkBlock::added)) {
+    return false;
+  }
+  return std::ranges::all_of(plan.programs, [&](const Program& program) {
+    std::vector<bool> runs(plan.network.blocks.size(), false);
+    for (const Task& task : program.tasks) {
+      if (task.kind == TaskKind::send) return false;
+      if (task.kind == TaskKind::forward) runs[static_cast<std::size_t>(task.block)] = true;
+    }
+    return std::ranges::find(runs, false) == runs.end();
   });
-  if (next != nullptr) text += fmt::format("  why: {}\n", compared(*best, *next));
-  text += fmt::format("  limited by {}\n", what_limits(*best, cost));
-  const std::string change = what_it_changes(best->plan);
+}
+
+std::vector<const Outcome*> best_first(const std::vector<Outcome>& outcomes) {
+  std::vector<const Outcome*> ranked;
+  for (const Outcome& one : outcomes) ranked.push_back(&one);
+  const auto seconds = [](const Outcome* one) { return one->simulation.step_seconds; };
+  std::ranges::stable_sort(ranked, {}, seconds);
+  const auto rank = [&](const Outcome* one) {
+    return std::tuple(!what_it_changes(one->plan).empty(), one->staleness,
+                      one->simulation.bytes_per_step, seconds(one));
+  };
+  for (auto first = ranked.begin(); first != ranked.end();) {
+    const double most = (1 + kTie) * seconds(*first);
+    const auto last =
+        std::find_if(first, ranked.end(), [&](const Outcome* one) { return seconds(one) > most; });
+    std::stable_sort(first, last,
+                     [&](const Outcome* a, const Outcome* b) { return rank(a) < rank(b); });
+    first = last;
+  }
+  return ranked;
+}
+
+std::string folded(const std::string& text) {
+  constexpr std::size_t kColumns = 80;
+  const std::string indent(text.starts_with(' ') ? 4 : 2, ' ');
+  std::string result;
+  std::string line;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin + 1), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (!line.empty() && line.size() + word.size() > kColumns) {
+      result += line + "\n";
+      line = indent + word.substr(word.find_first_not_of(' '));
+    } else {
+      line += word;
+    }
+    begin = end;
+  }
+  return result + line + "\n";
+}
+
+std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& cost) {
+  if (outcomes.size() < 2) return "";
+  const std::vector<const Outcome*> ranked = best_first(outcomes);
+  const Outcome& best = *ranked.front();
+  std::string text =
+      folded(fmt::format("best: {}, {:.2f}x of one worker{}", where(best), best.speedup,
+                         best.speedup < 1 ? ", which is faster alone" : ""));
+  const Outcome* next = first_of(ranked, [&](const Outcome& one) {
+    return one.plan.workers() == best.plan.workers() && one.plan.strategy != best.plan.strategy;
+  });
+  if (next != nullptr) text += folded(fmt::format("  why: {}", compared(best, *next)));
+  text += folded(fmt::format("  limited by {}", what_limits(best, cost)));
+  const std::string change = what_it_changes(best.plan);
   if (change.empty()) return text;
-  text += fmt::format("  it {}: compare accuracy before you rely on it\n", change);
+  text += folded(fmt::format("  it {}: compare accuracy before you rely on it", change));
   const Outcome* plain =
-      fastest(outcomes, [](const Outcome& one) { return what_it_changes(one.plan).empty(); });
+      first_of(ranked, [](const Outcome& one) { return what_it_changes(one.plan).empty(); });
   if (plain != nullptr) {
-    text += fmt::format("best that is plain SGD: {}, {:.2f}x; limited by {}\n", where(*plain),
-                        plain->speedup, what_limits(*plain, cost));
+    text += folded(fmt::format("best that is plain SGD: {}, {:.2f}x; limited by {}", where(*plain),
+                               plain->speedup, what_limits(*plain, cost)));
   }
   return text;
 }

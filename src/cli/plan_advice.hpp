@@ -23,11 +23,23 @@ struct Outcome {
 /// then, or a network with parts of the strategy's own. "" where it does not.
 std::string what_it_changes(const Plan& plan);
 
+/// Whether every worker has the whole network: such a plan is data parallelism, whatever strategy
+/// made it.
+bool is_data_parallel(const Plan& plan);
+
+/// The fastest first. Plans whose steps differ by less than 3 % from the fastest of them are
+/// equals, and the predictions are no better than that: of equals plain SGD comes first, then less
+/// staleness, fewer bytes, fewer seconds.
+std::vector<const Outcome*> best_first(const std::vector<Outcome>& outcomes);
+
+/// Broken between words into lines of at most 80 columns; further lines are indented.
+std::string folded(const std::string& text);
+
 /// "balance", "bytes", "memory" or "compute", with figures.
 std::string what_limits(const Outcome& outcome, const CostModel& cost);
 
-/// A few lines: the fastest plan, the next strategy on as many workers, what limits it, and the
-/// fastest that is plain SGD if that is another one.
+/// A few lines of at most 80 columns: the best plan, the next strategy on as many workers, what
+/// limits it, and the best that is plain SGD if that is another one.
 std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& cost);
 
 }  // namespace plait

@@ -1,15 +1,17 @@
 #include "cli/plan_subject.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "cli/fields.hpp"
 #include "cli/numbers.hpp"
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "cost/analytic.hpp"
-#include "cost/measured.hpp"
 #include "cost/open_profile.hpp"
 #include "model/model_file.hpp"
+#include "run/cores.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {
@@ -17,12 +19,27 @@ namespace plait {
 namespace {
 
 constexpr std::int64_t kMaxWorkers = 1 << 20;
+constexpr std::int64_t kMaxThreads = 4096;
 
 Network network_of(const Arguments& arguments, const std::string& model) {
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
   const std::string* shape = arguments.find("--data-shape");
   return make_network(
       load_model(model, shape != nullptr ? parse_shape(*shape) : usual_input(model), classes));
+}
+
+TrainConfig cost_settings(const Arguments& arguments) {
+  TrainConfig settings;
+  settings.profile = arguments.text("--profile", "");
+  for (const std::string_view key : kCostFields) {
+    const Field& field = *find_field(key);
+    const std::string flag = flag_of(field);
+    if (const std::string* value = arguments.find(flag)) {
+      set_from_text(settings, field, *value, flag);
+    }
+  }
+  check_cost_settings(settings);
+  return settings;
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -43,22 +60,24 @@ PlanSubject plan_subject(const Arguments& arguments) {
   const std::string* model = arguments.find("--model");
   const std::string path = arguments.text("--profile", "");
   PlanSubject subject;
+  subject.settings = cost_settings(arguments);
   if (path.empty()) {
     if (model == nullptr) user_error("plan needs a network; add --model NAME or --profile FILE");
+    subject.model = *model;
     subject.network = network_of(arguments, *model);
-    subject.cost = make_analytic_cost(subject.network);
   } else {
     ProfileSource source = open_profile(path);
     if (auto* ours = std::get_if<ProfileFile>(&source)) {
       subject.batch = ours->points.front().batch;
+      subject.model = model != nullptr ? *model : ours->model;
       if (model == nullptr && arguments.find("--data-shape") == nullptr &&
           !ours->data_shape.empty()) {
         subject.network = make_network(
             load_model(ours->model, parse_shape(ours->data_shape), std::max(1, ours->classes)));
       } else {
-        subject.network = network_of(arguments, model != nullptr ? *model : ours->model);
+        subject.network = network_of(arguments, subject.model);
       }
-      subject.cost = make_measured_cost(*ours, subject.network);
+      subject.costs = Costs::profiled(*ours, subject.network);
     } else {
       auto& published = std::get<PublishedProfile>(source);
       if (model != nullptr) {
@@ -66,12 +85,53 @@ PlanSubject plan_subject(const Arguments& arguments) {
                    path);
       }
       subject.network = published.network;
+      subject.model = published.network.name;
       subject.batch = published.batch;
-      subject.cost = make_published_cost(published);
+      subject.costs = Costs::published(subject.network, make_published_cost(published));
     }
   }
   subject.batch = arguments.integer("--batch", subject.batch, {1, 1 << 24});
   return subject;
+}
+
+void settle_costs(PlanSubject& subject, const Arguments& arguments,
+                  const std::vector<Machine>& machines) {
+  const auto asked = static_cast<int>(arguments.integer("--threads", 0, {0, kMaxThreads}));
+  if (subject.settings.cost == "analytic") {
+    if (asked > 0) {
+      user_error(
+          "--threads {} is for measured costs; with --cost analytic the speed of a worker is "
+          "--peak-gflops",
+          asked);
+    }
+    subject.costs = Costs::counted(subject.network, rates_of(subject.settings));
+  }
+  if (subject.costs) {
+    if (asked > 0 && subject.costs->profile() != nullptr &&
+        subject.costs->profile()->threads != asked) {
+      user_error("--threads {}, but the profile was measured with {} thread(s) per worker", asked,
+                 subject.costs->profile()->threads);
+    }
+    return;
+  }
+  int workers = 1;  // of the fullest node: each has as many cores as this machine
+  for (const Machine& machine : machines) workers = std::max(workers, machine.workers_per_node);
+  const int threads = asked > 0 ? asked : std::max(1, usable_cores() / workers);
+  try {
+    subject.costs = Costs::measured(
+        {.network = subject.network,
+         .model = subject.model,
+         .batch = subject.batch,
+         .microbatches = arguments.integer("--microbatches", 1, {1, 1 << 20}),
+         .threads = threads},
+        subject.settings.cost == "again" ? Freshness::now : Freshness::cached, false);
+  } catch (const std::bad_alloc&) {
+    fail("not enough memory to measure {} with --batch {}; use a smaller one, or --cost analytic",
+         subject.model, subject.batch);
+  }
+  if (!subject.costs->cache_problem().empty()) {
+    tell("the measured costs are not kept: {}\n", subject.costs->cache_problem());
+  }
 }
 
 std::vector<Machine> plan_machines(const Arguments& arguments) {

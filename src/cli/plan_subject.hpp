@@ -1,23 +1,32 @@
 // What plait plan is asked: a network with its costs, machines, strategies.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/costs.hpp"
 #include "cli/verb.hpp"
-#include "cost/cost_model.hpp"
 
 namespace plait {
 
 /// The network and what its tasks cost.
 struct PlanSubject {
   Network network;
-  std::unique_ptr<CostModel> cost;
+  std::string model;  ///< as the user names it
   std::int64_t batch = 64;
+  TrainConfig settings;        ///< those of costs
+  std::optional<Costs> costs;  ///< nothing: still to be counted or measured
 };
 
+/// The settings of costs, as in plait train.
+inline const std::vector<std::string_view> kCostFields{"cost", "peak_gflops", "peak_share",
+                                                       "memory_gbs"};
+
 PlanSubject plan_subject(const Arguments& arguments);
+/// Counts or measures, where no profile has the costs.
+void settle_costs(PlanSubject& subject, const Arguments& arguments,
+                  const std::vector<Machine>& machines);
 /// One machine per number of --workers.
 std::vector<Machine> plan_machines(const Arguments& arguments);
 /// Of a number on the wire; UserError on an unknown word.

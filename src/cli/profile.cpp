@@ -2,17 +2,20 @@
 // that plait plan reads.
 #include "run/profile.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <new>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/measure.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/out_place.hpp"
 #include "cli/terminal.hpp"
+#include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
 #include "cost/profile_file.hpp"
 #include "model/model_file.hpp"
+#include "plan/worker_memory.hpp"
 #include "run/config.hpp"
 #include "run/cores.hpp"
 #include "strategy/strategy.hpp"
@@ -24,7 +27,6 @@ namespace {
 constexpr std::int64_t kMaxBatch = 1 << 24;
 constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxClasses = 1 << 24;
-constexpr int kSmallerBatches = 3;
 
 struct Request {
   std::string model;
@@ -77,59 +79,23 @@ void fix_tearing(Request& request) {
                                   .network);
 }
 
-Profile measure(const Request& request, std::int64_t batch, int side_by_side = 1) {
-  const Machine machine;
-  const Plan plan = make_plan(
-      request.tear.pieces > 0 ? "parareal" : "serial",
-      {.network = request.network, .machine = machine, .batch = batch, .tear = request.tear});
-  ProfileConfig config = request.config;
-  config.side_by_side = side_by_side;
-  return profile(plan, config);
-}
-
-ProfilePoint to_point(const Profile& measured, std::int64_t batch) {
-  ProfilePoint point{.batch = batch,
-                     .blocks = {},
-                     .loss_ms = measured.loss_ms,
-                     .load_ms = 0,
-                     .step_ms = measured.step_ms};
-  for (const BlockProfile& block : measured.blocks) {
-    (block.added ? point.added : point.blocks)
-        .push_back({.name = block.name,
-                    .forward_ms = block.forward_ms,
-                    .backward_data_ms = block.backward_data_ms,
-                    .backward_weights_ms = block.backward_weights_ms,
-                    .update_ms = block.update_ms,
-                    .macs = block.macs,
-                    .parameters = block.parameters,
-                    .dst_bytes = block.dst_bytes});
-  }
-  return point;
-}
-
-/// Everything plait plan wants: smaller batches (what each of several workers gets), the slowdown
-/// when all cores work, the speed of adding gradients.
-void measure_for_planning(const Request& request, ProfileFile& file) {
-  std::int64_t batch = request.batch;
-  for (int i = 0; i < kSmallerBatches && batch >= 2; ++i) {
-    batch /= 2;
-    tell("measuring batch {} ...\n", batch);
-    file.points.push_back(to_point(measure(request, batch), batch));
-  }
-  const int beside = usable_cores() / request.config.threads;
-  if (beside > 1) {
-    tell("measuring {} workers at once ...\n", beside);
-    // In turn, so that both halves of the ratio come from the same minute; the fastest of each,
-    // since whatever else runs on the machine only ever makes it slower.
-    double together = measure(request, request.batch, beside).step_ms;
-    double alone = measure(request, request.batch).step_ms;
-    for (int again = 0; again < 2; ++again) {
-      together = std::min(together, measure(request, request.batch, beside).step_ms);
-      alone = std::min(alone, measure(request, request.batch).step_ms);
-    }
-    file.contention = {.workers = beside, .factor = std::max(1.0, together / alone)};
-  }
-  file.sum_bytes_per_second = measure_sum_rate(std::max(2, beside));
+/// What plait plan wants too: smaller batches (what each of several workers gets).
+MeasureRequest measuring(const Request& request) {
+  return {.plan =
+              [&request](std::int64_t batch) {
+                const Machine machine;
+                Plan plan = make_plan(request.tear.pieces > 0 ? "parareal" : "serial",
+                                      {.network = request.network,
+                                       .machine = machine,
+                                       .batch = batch,
+                                       .tear = request.tear});
+                check_memory(process_memory(plan, 0, 1, request.config.threads),
+                             fmt::format("--model {} with --batch {}", request.model, batch),
+                             "use a smaller --batch or a smaller model");
+                return plan;
+              },
+          .batches = batches_to_measure(request.batch, 1),
+          .config = request.config};
 }
 
 std::string milliseconds(double value) { return fmt::format("{:.3f}", value); }
@@ -151,13 +117,12 @@ Row row_of(const BlockProfile& block, double whole) {
           milliseconds(total_of(block)),
           percent(total_of(block), whole),
           fmt::format("{:.1f}", static_cast<double>(block.macs) / 1e6),
-          with_commas(block.parameters),
           with_bytes(block.dst_bytes)};
 }
 
 std::string profile_text(const Profile& profile, const Request& request) {
-  std::vector<Row> rows{{"block", "forward", "bwd data", "bwd weights", "update", "ms", "share",
-                         "M MACs", "parameters", "output"}};
+  std::vector<Row> rows{
+      {"block", "forward", "bwd data", "weights", "update", "ms", "share", "M MACs", "output"}};
   BlockProfile sum{.name = "total"};
   for (const BlockProfile& block : profile.blocks) {
     rows.push_back(row_of(block, profile.sum_ms));
@@ -166,18 +131,17 @@ std::string profile_text(const Profile& profile, const Request& request) {
     sum.backward_weights_ms += block.backward_weights_ms;
     sum.update_ms += block.update_ms;
     sum.macs += block.macs;
-    sum.parameters += block.parameters;
   }
   rows.push_back({"loss", "", "", "", "", milliseconds(profile.loss_ms),
-                  percent(profile.loss_ms, profile.sum_ms), "", "", ""});
+                  percent(profile.loss_ms, profile.sum_ms), "", ""});
   Row total = row_of(sum, profile.sum_ms);
   total[5] = milliseconds(profile.sum_ms);
   total[6] = percent(profile.sum_ms, profile.sum_ms);
-  total[9] = "";
+  total[8] = "";
   rows.push_back(std::move(total));
   return fmt::format(
-      "{} on {}, batch {}, {} thread(s), mean of the faster half of {} step(s), "
-      "milliseconds\n\n{}\n"
+      "{} on {}, batch {}, {} thread(s)\n"
+      "milliseconds, mean of the faster half of {} step(s)\n\n{}\n"
       "one step takes {} ms: {:.0f} images/s\n",
       request.model, request.network.input, request.batch, request.config.threads,
       request.config.steps, table(rows, 1), milliseconds(profile.step_ms),
@@ -189,19 +153,24 @@ int run_profile(const Arguments& arguments) {
   fix_tearing(request);
   const std::string out = arguments.text("--out", "");
   if (!out.empty()) check_file_place(out, "--out");
+  warn_of_threads(1, request.config.threads);
   try {
-    const Profile result = measure(request, request.batch);
+    const MeasureRequest wanted = measuring(request);
+    const Profile result = steady_profile(wanted.plan(request.batch), request.config);
     ProfileFile file{.model = request.model,
                      .network_hash = network_hash(request.network),
                      .data_shape = request.network.input.to_string(),
                      .classes = request.classes,
                      .threads = request.config.threads,
                      .steps = request.config.steps,
-                     .points = {to_point(result, request.batch)}};
+                     .points = {to_point(result, request.batch)},
+                     .noise = result.noise};
     if (!out.empty()) {
-      measure_for_planning(request, file);
+      measure_more_points(
+          wanted, [](const std::string& what) { tell("measuring {} ...\n", what); }, file);
       write_profile(file, out);
     }
+    tell("{}", noise_note(file.noise, "profile again"));
     if (arguments.on("--json")) {
       fmt::print("{}\n", print_profile(file));
     } else {
@@ -234,13 +203,13 @@ Verb profile_verb() {
                   {.name = "--batch", .value = "N", .help = "samples per step", .standard = "64"},
                   {.name = "--data-shape",
                    .value = "CxHxW",
-                   .help = "of one sample; left away: what the network is usually fed"},
+                   .help = "shape of one sample; default: what the network usually takes"},
                   {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
                   {.name = "--threads", .value = "N", .help = "0: all cores", .standard = "0"},
                   {.name = "--steps", .value = "N", .help = "measured steps", .standard = "10"},
                   {.name = "--pieces",
                    .value = "N",
-                   .help = "of the torn network (parareal): its coarse parts too",
+                   .help = "profile the network split by parareal, with its coarse parts",
                    .standard = "0"},
                   {.name = "--coarse",
                    .value = "KIND",

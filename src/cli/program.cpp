@@ -34,7 +34,7 @@ Verb program(MpiWorld* mpi) {
                       {.name = "--man", .value = "", .help = "print the manual page, for man"},
                       {.name = "--completion",
                        .value = "",
-                       .help = "print what bash needs to complete verbs and flags"}},
+                       .help = "print the completion script for bash"}},
           .verbs = {train_verb(mpi), plan_verb(), profile_verb(), partition_verb(), prune_verb(),
                     eval_verb(), report_verb(), export_verb(), import_verb(), infer_verb(),
                     data_verb(), models_verb()}};
@@ -61,8 +61,7 @@ int perform(const Command& command) {
   if (!verb.run) {
     std::string name;
     for (const Verb* part : command.path) name += (name.empty() ? "" : " ") + part->name;
-    user_error("no verb after '{}'; there are: {}; {} --help says more", name, verb_names(verb),
-               name);
+    user_error("no verb after '{}'; choose from: {}; see {} --help", name, verb_names(verb), name);
   }
   return verb.run(command.arguments);
 }
@@ -149,6 +148,7 @@ int run_together(const std::vector<std::string>& words, MpiWorld& mpi) {
 
 int run_program(const std::vector<std::string>& words) {
   keep_standard_files();
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of that write as well
   std::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
   if (!launched_by_mpi()) return run_alone(words);
   std::unique_ptr<MpiWorld> mpi;

@@ -58,18 +58,18 @@ std::string bar_text(const BarState& state, std::size_t width, bool unicode) {
 
 std::string epoch_text(const EpochReport& report) {
   const std::string total = std::to_string(report.epochs);
-  std::string text =
-      fmt::format("epoch {:>{}}/{}  train loss {:.4f}  test loss {:.4f}", report.epoch,
-                  total.size(), total, report.train_loss, report.test_loss);
+  std::string text = fmt::format("epoch {:>{}}/{}  train loss {:.4f}  test {:.4f}", report.epoch,
+                                 total.size(), total, report.train_loss, report.test_loss);
   if (report.test_accuracy) {
-    text += fmt::format("  test accuracy {:6.2f}%", 100 * *report.test_accuracy);
+    text += fmt::format("  accuracy {:.2f}%", 100 * *report.test_accuracy);
   }
   const double speed = std::isfinite(report.images_per_second) ? report.images_per_second : 0;
   for (std::size_t i = 0; i < report.residuals.size(); ++i) {
     text += fmt::format("{}{:.2f}", i == 0 ? "  residuals " : " ", report.residuals[i].value);
   }
-  return text +
-         fmt::format("  {} images/s  {:.1f} s", with_commas(std::llround(speed)), report.seconds);
+  text += fmt::format("  {} images/s", with_commas(std::llround(speed)));
+  const std::string seconds = fmt::format("  {:.1f} s", report.seconds);
+  return text.size() + seconds.size() <= kLineColumns ? text + seconds : text;
 }
 
 void Progress::begin(const std::string& headline) { print(headline); }

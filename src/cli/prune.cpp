@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "checkpoint/atomic_file.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/numbers.hpp"
 #include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
@@ -41,15 +42,13 @@ PruneOptions options_of(const Arguments& arguments) {
     options.sparsity = parse_double(*text, "--sparsity");
   }
   if (!(options.sparsity >= 0 && options.sparsity < 1)) {
-    user_error("--sparsity {} is not in [0, 1): 0.9 lets nine of ten weights go", options.sparsity);
+    user_error("--sparsity {} is not in [0, 1): 0.9 removes nine of ten weights", options.sparsity);
   }
   return options;
 }
 
 void write_folder(const fs::path& path, const PrunedModel& pruned) {
-  std::error_code error;
-  if (fs::exists(path, error))
-    user_error("--out {}: is there already; choose another", path.string());
+  const CleanInterrupt guard;
   const SafetensorsWriter weights(pruned.weights);
   AtomicFolder folder(path, weights.bytes());
   const auto put = [&](const std::string& name, const std::string& text) {
@@ -92,29 +91,31 @@ void print(const PrunedModel& pruned, const std::string& out, bool json) {
     return;
   }
   rows.push_back({"total", with_commas(before), with_commas(after), kept_text(after, before)});
-  fmt::print("{}", table(rows, 1));
+  fmt::print("{}", table(rows, 1, kLineColumns));
 }
 
 int run_prune(const Arguments& arguments) {
-  const std::string out = arguments.text("--out", "");
+  std::string out = arguments.text("--out", "");
   if (out.empty()) user_error("prune writes a folder; add --out FOLDER");
   const PruneOptions options = options_of(arguments);
-  check_place(out, "--out");
+  out = check_new_folder(out, "--out");
   const SavedWeights saved = saved_weights(arguments, "prune");
   const ModelSpec model = make_setup(saved.config).model;
   const std::vector<NamedTensor> weights = read_weights_aloud(saved.file.string(), model);
   std::vector<std::string> names;
   for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
   if (is_torn(torn_by_names(1)(make_network(model), names))) {
-    user_error("{} is of a torn network; write the model itself with plait export --serial first",
+    user_error("{} belongs to a network split by parareal; run plait export --serial first",
                saved.file.string());
   }
   check_weights(make_network(model), weights, saved.file.string());
   const PrunedModel pruned = prune(model, weights, options);
   write_folder(out, pruned);
   print(pruned, out, arguments.on("--json"));
-  tell("next: plait train --model {0}/model.toml --init {0}/weights.safetensors --data {1}\n", out,
-       saved.config.data);
+  tell(
+      "next: plait train --model {0}/model.toml \\\n    --init {0}/weights.safetensors --data "
+      "{1}\n",
+      out, saved.config.data);
   return 0;
 }
 
@@ -124,7 +125,7 @@ Verb prune_verb() {
   std::vector<Option> options = saved_weights_options({"model", "data", "init"});
   options.push_back({.name = "--sparsity",
                      .value = "X",
-                     .help = "share of each linear layer's weights that goes, the smallest first",
+                     .help = "share of each linear layer's weights to remove, smallest first",
                      .standard = "0.9"});
   options.push_back({.name = "--keep", .value = "BLOCK,...", .help = "blocks that stay dense"});
   options.push_back({.name = "--out",

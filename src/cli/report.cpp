@@ -62,7 +62,7 @@ Verb report_verb() {
                        .repeated = true},
                       {.name = "--out",
                        .value = "FILE.html",
-                       .help = "the page",
+                       .help = "the page to write",
                        .standard = "RUN/report.html; of several runs report.html"},
                       {.name = "--json", .value = "", .help = "one JSON object on stdout"}},
           .run = run_report};

@@ -4,11 +4,16 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "partition/partition_file.hpp"
 
 namespace plait {
 
 namespace {
+
+/// Elements of sparse layers that are partitioned, on all machines together, before somebody has to
+/// ask for it: about ten seconds.
+constexpr std::int64_t kMostPartitioned = 16'000'000;
 
 /// The first layer with its rows only.
 std::vector<std::shared_ptr<const SparsePattern>> without_input(
@@ -50,6 +55,21 @@ RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed) {
                  record.partition.parts, workers, record.partition.parts);
     }
     return std::move(record.partition.owners);
+  };
+}
+
+RowPartitioner in_seconds(RowPartitioner partition, std::size_t machines) {
+  return [partition = std::move(partition), machines](
+             const std::vector<std::shared_ptr<const SparsePattern>>& layers, int workers) {
+    std::int64_t elements = 0;
+    for (const auto& layer : layers) elements += layer->size();
+    if (workers > 1 && elements > kMostPartitioned / static_cast<std::int64_t>(machines)) {
+      user_error(
+          "to partition {} elements takes long; ask for it with --strategies sparse_rows, "
+          "best with --partition FILE of plait partition",
+          with_commas(elements));
+    }
+    return partition(layers, workers);
   };
 }
 

@@ -15,4 +15,8 @@ std::string partitioned_hash(const std::vector<std::shared_ptr<const SparsePatte
 /// `how` is a method, or the file of a partition of the very network for the very workers.
 RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed);
 
+/// The same, but UserError where partitioning would keep other strategies waiting: for `plait
+/// plan`, which asks for it on so many machines.
+RowPartitioner in_seconds(RowPartitioner partition, std::size_t machines);
+
 }  // namespace plait

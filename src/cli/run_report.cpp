@@ -1,13 +1,12 @@
 #include "cli/run_report.hpp"
 
 #include <algorithm>
-#include <fstream>
 
-#include "checkpoint/atomic_file.hpp"
+#include "base/out_file.hpp"
 #include "cli/config_file.hpp"
-#include "cli/config_plan.hpp"
-#include "plan/memory.hpp"
+#include "plan/worker_memory.hpp"
 #include "run/cores.hpp"
+#include "run/this_machine.hpp"
 #include "simulate/simulate.hpp"
 #include "transport/mpi.hpp"
 
@@ -20,16 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kStepsToLookAt = 12;
 constexpr double kSecondsBetween = 5;  // two reports of a run under way
 
-/// "" where the system does not say.
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "";
-}
-
 RecordParts parts_of(const Plan& plan, const Prediction& prediction) {
   RecordParts parts{.plan = plan, .prediction = prediction};
   parts.machine = {
@@ -40,30 +29,24 @@ RecordParts parts_of(const Plan& plan, const Prediction& prediction) {
   return parts;
 }
 
-/// Whole or as it was before: the run may be killed while it is written.
-void replace_file(const fs::path& path, const std::string& text) {
-  AtomicFile file(path, text.size());
-  file.sink().write(text);
-  file.commit();
-}
-
+/// Each file whole or as it was before: the run may be killed while it is written.
 void write_report(const fs::path& folder, const std::string& record) {
-  replace_file(folder / "report.json", record);
-  replace_file(folder / "report.html", page_html(script_json(page_data({page_run(folder)}))));
+  write_out_file(folder / "report.json", record);
+  write_out_file(folder / "report.html", page_html(script_json(page_data({page_run(folder)}))));
 }
 
 }  // namespace
 
-Expected expect(const TrainConfig& config, const Network& network, const Plan& plan) {
-  const std::unique_ptr<CostModel> cost = cost_of(config, network);
+Expected expect(const CostModel& cost, const Plan& plan, int threads) {
   Simulation played =
-      simulate(plan, *cost, {.minibatches = std::max(kStepsToLookAt, steady_minibatches(plan))});
+      simulate(plan, cost, {.minibatches = std::max(kStepsToLookAt, steady_minibatches(plan))});
   Expected expected;
+  MemoryForecast forecast(plan, {.threads = threads});
   for (int worker = 0; worker < plan.workers(); ++worker) {
     expected.figures.push_back({.busy = played.busy[static_cast<std::size_t>(worker)],
-                                .memory = estimate_memory(plan, worker)});
+                                .memory = forecast.of(worker).held()});
   }
-  expected.prediction = {.source = cost->source(),
+  expected.prediction = {.source = cost.source(),
                          .step_seconds = played.step_seconds,
                          .utilisation = played.utilisation,
                          .trace = std::move(played.trace)};

@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "cli/workers_table.hpp"
+#include "cost/cost_model.hpp"
 #include "report/page.hpp"
 #include "report/record.hpp"
 #include "run/train.hpp"
@@ -20,8 +21,8 @@ struct Expected {
   Prediction prediction{};
 };
 
-/// The plan played on the config's costs, with a few steps to look at. `network` is the model's.
-Expected expect(const TrainConfig& config, const Network& network, const Plan& plan);
+/// The plan played on these costs, with a few steps to look at. `threads`: of a worker.
+Expected expect(const CostModel& cost, const Plan& plan, int threads);
 
 /// The record of a run under way: everything but its result. `recent`: what its workers did last;
 /// null: nothing yet.

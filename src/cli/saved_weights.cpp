@@ -1,7 +1,10 @@
 #include "cli/saved_weights.hpp"
 
+#include <cmath>
+
 #include "base/error.hpp"
 #include "cli/verbs.hpp"
+#include "run/parameters.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 
 namespace plait {
@@ -19,9 +22,10 @@ std::vector<Option> saved_weights_options(const std::vector<std::string_view>& k
     option.group = "Options";
     if (option.name == "--init") option.help = "the weights, a .safetensors or .onnx file";
   }
-  options.push_back({.name = "--run",
-                     .value = "DIR",
-                     .help = "settings and best checkpoint of a run folder, instead of --init"});
+  options.push_back(
+      {.name = "--run",
+       .value = "DIR",
+       .help = "take settings and best checkpoint of a run folder instead of --init"});
   return options;
 }
 
@@ -38,7 +42,7 @@ SavedWeights saved_weights(const Arguments& arguments, const std::string& verb) 
   std::error_code error;
   if (!run_dir.empty() && !fs::is_directory(run_dir, error)) {
     user_error("--run {}: {}; plait train makes run folders below runs/", run_dir,
-               fs::exists(run_dir, error) ? "that is a file" : "there is no such folder");
+               fs::exists(run_dir, error) ? "that is a file" : "no such folder");
   }
   const std::string file = run_dir.empty() ? "" : (fs::path(run_dir) / "config.toml").string();
   SavedWeights saved{.file = {}, .config = resolve_config(file, field_flags(arguments))};
@@ -50,6 +54,16 @@ SavedWeights saved_weights(const Arguments& arguments, const std::string& verb) 
   }
   saved.file = run_dir.empty() ? fs::path(init) : weights_of_run(run_dir);
   return saved;
+}
+
+void check_loss(const Evaluation& evaluation, const std::vector<NamedTensor>& weights,
+                const std::string& file) {
+  const std::string wrong = non_finite_tensor(weights);
+  if (!wrong.empty()) fail("{}: {}, so the network computes nothing", file, wrong);
+  if (!std::isfinite(evaluation.loss)) {
+    fail("{}: the test loss is not finite although all weights are; the activations overflow",
+         file);
+  }
 }
 
 NetworkOfWeights torn_by_names(std::int64_t sweeps) {

@@ -23,6 +23,10 @@ std::vector<std::string_view> evaluation_keys();
 /// is no such run. `verb` opens the messages.
 SavedWeights saved_weights(const Arguments& arguments, const std::string& verb);
 
+/// Failure where weights or loss are not finite; names the tensor of `file`.
+void check_loss(const Evaluation& evaluation, const std::vector<NamedTensor>& weights,
+                const std::string& file);
+
 /// For evaluate_weights: a network that was torn is recognised by the names of its weights.
 NetworkOfWeights torn_by_names(std::int64_t sweeps);
 

@@ -84,7 +84,7 @@ std::string torn_table(const Plan& plan, const CostModel& cost) {
   const Simulation played =
       simulate(plan, cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
   return fmt::format(
-      "{} torn into {} pieces; costs: {}\n{}{} parameters added, {:.2f}% of the network's own; "
+      "{} split into {} pieces; costs: {}\n{}{} parameters added, {:.2f}% of the network's own\n"
       "expected speedup {:.2f}x on {} worker(s), simulated\n",
       plan.network.name, pieces.size(), cost.source(), table(rows, 1), with_commas(added),
       100.0 * static_cast<double>(added) /

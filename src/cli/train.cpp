@@ -3,21 +3,27 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/busy_cores.hpp"
+#include "cli/config_paths.hpp"
 #include "cli/config_plan.hpp"
 #include "cli/fields.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json.hpp"
 #include "cli/live.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/out_place.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/straggler.hpp"
 #include "cli/tell_all.hpp"
 #include "cli/terminal.hpp"
+#include "cli/thread_warning.hpp"
 #include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
@@ -25,6 +31,8 @@
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
 #include "run/agreement.hpp"
+#include "run/cores.hpp"
+#include "run/node_layout.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {
@@ -36,7 +44,9 @@ namespace {
 std::string recipe(TrainConfig config) {
   config.run_dir.clear();
   config.resume = false;
-  std::string text = write_config(config);
+  std::error_code ignored;
+  std::string text = write_config(
+      config, has_relative_paths(config) ? std::filesystem::current_path(ignored).string() : "");
   GivenConfig again;
   try {
     parse_config(text, "config.toml", again);  // refused now, not at --resume
@@ -71,7 +81,7 @@ void print_interrupted(const TrainResult& result) {
     tell("stopped after step {}; nothing was kept (--run-dir none)\n", result.steps);
   } else {
     tell(
-        "stopped after step {}; go on with: plait train --resume --run-dir "
+        "stopped after step {}; continue with: plait train --resume --run-dir "
         "{}\n",
         result.steps, quoted_for_shell(result.run_dir));
   }
@@ -83,7 +93,7 @@ void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& 
   for (std::size_t i = 0; i < result.shares.size(); ++i) {
     measured.push_back({.busy = result.shares[i].busy, .memory = result.memory[i]});
   }
-  tell("{}, as it was:\n{}", result.strategy, workers_table(result.plan, predicted, measured));
+  tell("{}, measured:\n{}", result.strategy, workers_table(result.plan, predicted, measured));
   if (result.exchanges > 0 && result.exchange_seconds > 0) {
     const auto count = static_cast<double>(result.exchanges);
     tell(
@@ -96,23 +106,20 @@ void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& 
 
 void print_summary(const TrainResult& result) {
   if (result.new_steps == 0) {
-    tell("nothing left to do: {} epoch(s), {} step(s) are done; more with --epochs N\n",
+    tell("nothing left to do: {} epoch(s), {} step(s) are done; add --epochs N for more\n",
          result.epochs, result.steps);
   } else {
-    tell(
-        "done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, at most {} of "
-        "memory\n",
-        result.epochs, result.steps, result.seconds,
-        with_commas(static_cast<std::int64_t>(result.images_per_second)),
-        with_bytes(result.peak_memory_bytes));
+    tell("done: {} epoch(s), {} step(s) in {:.1f} s, {} images/s, {} of memory\n", result.epochs,
+         result.steps, result.seconds,
+         with_commas(static_cast<std::int64_t>(result.images_per_second)),
+         with_bytes(result.peak_memory_bytes));
   }
   tell("{}train loss {:.4f}, test loss {:.4f}, weights {}\n",
-       result.test_accuracy ? fmt::format("test accuracy {:.2f}%, ", 100 * *result.test_accuracy)
-                            : "",
+       result.test_accuracy ? fmt::format("accuracy {:.2f}%, ", 100 * *result.test_accuracy) : "",
        result.train_loss, result.test_loss, result.weights_hash);
   if (!result.run_dir.empty()) {
-    tell("run folder {}; look at {}/report.html; next: plait eval --run {}\n", result.run_dir,
-         result.run_dir, quoted_for_shell(result.run_dir));
+    tell("run folder {0}; report {0}/report.html\nnext: plait eval --run {1}\n", result.run_dir,
+         quoted_for_shell(result.run_dir));
   }
 }
 
@@ -124,6 +131,7 @@ struct Surroundings {
   Live* live = nullptr;  ///< null: nobody looks on
   bool quiet = false;
   bool wants_sync = false;  ///< --pipeline sync was typed
+  RunCosts& costs;
 };
 
 TrainResult run_training(const TrainConfig& config, const Surroundings& around,
@@ -131,7 +139,19 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
   MpiWorld* mpi = around.mpi;
   Progress progress(find_terminal(), around.quiet);
   ReportUnderWay report(expected.prediction);
-  TellAll observer({&progress, &report, around.live});
+  std::optional<BusyCores> busy;
+  if (mpi == nullptr) {
+    busy.emplace(BusyCoresOptions{.workers = static_cast<int>(config.workers),
+                                  .threads = static_cast<int>(config.threads),
+                                  .predicted =
+                                      [&] {
+                                        const bool measured =
+                                            expected.prediction.source != "analytic";
+                                        return measured ? expected.prediction.step_seconds : 0.0;
+                                      },
+                                  .say = [&](const std::string& line) { progress.note(line); }});
+  }
+  TellAll observer({&progress, &report, around.live, busy ? &*busy : nullptr});
   const bool first = mpi == nullptr || mpi->rank() == 0;
   const bool speaks = !around.quiet && first;
   const TrainJob job{
@@ -139,20 +159,26 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .config_text = recipe(config),
       .make_plan =
           [&](const ModelSpec& model, const Machine& machine) {
-            Plan plan = plan_of(config, model, machine);
+            Plan plan =
+                around.costs.plan([&] { return plan_of(config, model, machine, around.costs); });
+            const Costs& costs = around.costs.of(make_network(model));
             if (around.wants_sync && std::ranges::max(staleness(plan)) > 0) {
               user_error(
-                  "--strategy {} reads weights late, --pipeline sync or not; use layerpipe, 1f1b "
-                  "or zb-h1",
+                  "--strategy {} is always asynchronous, so --pipeline sync cannot hold; use "
+                  "layerpipe, 1f1b or zb-h1",
                   config.strategy);
             }
-            if (first) expected = expect(config, make_network(model), plan);
+            check_training_memory(config, plan, mpi != nullptr);
+            if (speaks) {
+              warn_of_threads(mpi == nullptr ? machine.workers() : machine.workers_per_node,
+                              threads_per_worker(config));
+            }
+            if (first) expected = expect(costs.model(), plan, threads_per_worker(config));
             if (speaks && is_torn(plan.network)) {
-              tell("{}", torn_table(plan, *cost_of(config, make_network(model))));
+              tell("{}", torn_table(plan, costs.model()));
             }
             if (speaks && plan.workers() > 1) {
-              tell("{}, as planned ({}):\n{}", plan.strategy,
-                   config.profile.empty() ? "costs counted, not measured" : "measured costs",
+              tell("{}, planned\ncosts: {}\n{}", plan.strategy, costs.text(),
                    workers_table(plan, expected.figures));
             }
             if (around.live != nullptr) around.live->planned(plan, expected.prediction);
@@ -161,8 +187,9 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .observer = observer,
       .interrupt = around.guard.flag(),
       .mpi = mpi,
-      .fit = config.fit_coarse ? fitting(config, around.machine) : nullptr,
+      .fit = config.fit_coarse ? fitting(config, around.machine, around.costs) : nullptr,
       .mode = modes_of(config),
+      .costs_text = [&] { return around.costs.text_to_keep(); },
       .read_weights =
           [told = around.quiet](const std::string& file, const ModelSpec& model) mutable {
             WeightsFile read = read_weights(file, model);
@@ -207,16 +234,39 @@ void draw_schedule(const TrainResult& result, const std::string& file) {
   tell("the schedule of the last steps is in {}\n", file);
 }
 
+/// What a run leaves beside its result and its weights. Where one of these files cannot be written
+/// the training is not lost: it is a warning.
+class ExtraFiles {
+ public:
+  void write(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      warnings_.push_back(error.what());
+    }
+  }
+  void warn() const {
+    for (const std::string& line : warnings_) tell("plait: warning: {}\n", line);
+  }
+
+ private:
+  std::vector<std::string> warnings_;
+};
+
 /// What worker 0 does with the result.
 int present(const TrainResult& result, const Expected& expected, const Arguments& arguments,
             const InterruptGuard& guard) {
   const bool measured = result.new_steps > 0;  // else trace and report of the run stay
-  if (measured) write_trace(result);
   const std::optional<Straggler> straggler = straggler_of(result, expected.prediction);
   const std::string json = to_json(result, straggler);
-  if (measured) write_run_report(result, json, expected.prediction);
-  if (const std::string* file = arguments.find("--schedule-picture"); file != nullptr && measured) {
-    draw_schedule(result, *file);
+  ExtraFiles files;
+  if (measured) {
+    files.write([&] { write_trace(result); });
+    files.write([&] { write_run_report(result, json, expected.prediction); });
+    const std::string* picture = arguments.find("--schedule-picture");
+    if (picture != nullptr) files.write([&] { draw_schedule(result, *picture); });
   }
   if (!arguments.on("--quiet") && !result.interrupted && measured) {
     print_workers(result, expected.figures);
@@ -227,9 +277,9 @@ int present(const TrainResult& result, const Expected& expected, const Arguments
   } else if (!result.interrupted) {
     print_summary(result);
   }
-  if (!result.interrupted) return 0;
-  print_interrupted(result);
-  return 128 + guard.signal();
+  if (result.interrupted) print_interrupted(result);
+  files.warn();
+  return result.interrupted ? 128 + guard.signal() : 0;
 }
 
 /// mpirun -n N is as good as --workers N: a run of other workers goes on with those that are there.
@@ -252,7 +302,7 @@ void check_belongs(const TrainConfig& config, const std::string& flag, const std
   for (const char* key : keys) {
     const Field& field = *find_field(key);
     if (equal_in(field, config, usual)) continue;
-    user_error("{} is for {} {}; {} does not listen to it", flag_of(field), flag,
+    user_error("{} is for {} {}; {} has no such option", flag_of(field), flag,
                fmt::join(owners, " or "), chosen);
   }
 }
@@ -272,28 +322,47 @@ void check_ignored_words(const TrainConfig& config) {
     const std::vector<std::string> names = listeners(word);
     std::string value = toml_of(config, field);
     std::erase(value, '"');
-    user_error("{} {} is for --strategy {}; {} does not listen to it", flag_of(field), value,
+    user_error("{} {} is for --strategy {}; {} has no such option", flag_of(field), value,
                fmt::join(names, ", "), config.strategy);
+  }
+  if (config.max_staleness != usual.max_staleness && config.strategy == "layerpipe" &&
+      config.pipeline != "async") {
+    user_error("--max-staleness {} bounds weights that are read late: add --pipeline async",
+               config.max_staleness);
   }
   if (config.weights != usual.weights && config.strategy == "layerpipe" &&
       config.pipeline != "async") {
-    user_error("--weights {} needs weights that are read late: add --pipeline async",
-               config.weights);
+    user_error("--weights {} is for asynchronous pipelines: add --pipeline async", config.weights);
   }
 }
 
+/// Each would train alone, and overwrite what the others write.
+void check_launcher() {
+  const int tasks = unconnected_tasks();
+  if (tasks == 0) return;
+  const char* number = std::getenv("SLURM_PROCID");
+  if (number != nullptr && std::string_view(number) != "0") throw QuietExit{2};
+  user_error(
+      "srun started {} tasks that know nothing of each other; start them with srun --mpi=pmix "
+      "(srun "
+      "--mpi=list has the names), or with -n 1; to train {} times alone: srun env -u "
+      "SLURM_STEP_NUM_TASKS -u SLURM_STEP_ID plait train ...",
+      tasks, tasks);
+}
+
 int run_train(const Arguments& arguments, MpiWorld* mpi) {
+  check_launcher();
   TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
   check_config(config);
   if (const std::string* file = arguments.find("--schedule-picture")) {
     check_file_place(*file, "--schedule-picture", ".svg");
     if (config.trace_steps == 0) {
-      user_error("--schedule-picture draws the traced steps; leave --trace-steps 0 away");
+      user_error("--schedule-picture draws the traced steps; omit --trace-steps 0");
     }
   }
   check_strategy(config.strategy);
-  check_strategy(config.inner);
-  pipeline_request(config.pipeline, config.weights, config.in_flight, config.replicas != 1);
+  check_inner(config.inner);
+  pipeline_of(config);
   check_ignored_words(config);
   tear_of(config);
   exchange_of(config);
@@ -309,7 +378,30 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   }
   const Machine machine =
       mpi == nullptr ? machine_of(config) : machine_of(config, *mpi->control_group());
-  settle_pieces(config, machine);
+  if (mpi != nullptr && machine.nodes == 1 && listens(config, "inner")) {
+    const std::string uneven = uneven_nodes(*mpi->control_group());
+    if (!uneven.empty()) {
+      user_error("--strategy {} exchanges weights between nodes: {}", config.strategy, uneven);
+    }
+  }
+  check_cost_settings(config);
+  const RunCostsOptions cost_options{
+      .workers = machine.workers(),
+      .threads = config.threads > 0 ? static_cast<int>(config.threads)
+                                    : std::max(1, usable_cores() / machine.workers_per_node),
+      .mpi = mpi,
+      .quiet = arguments.on("--quiet")};
+  RunCosts costs(config, cost_options);
+  if (config.cost == "again") config.cost = "measured";  // a resumed run keeps them
+  TrainConfig counted = config;
+  counted.cost = config.profile.empty() ? "analytic" : "auto";
+  RunCosts counted_costs(counted, cost_options);
+  // Under MPI worker 0 measures when all have agreed to begin, which is later.
+  settle_pieces(config, machine, mpi == nullptr ? costs : counted_costs);
+  const std::string outer = settle_outer(config);
+  if (!outer.empty() && !arguments.on("--quiet") && (mpi == nullptr || mpi->rank() == 0)) {
+    tell("{}\n", outer);
+  }
   config.lr_scale = fmt::format("{}", lr_scale(config));  // a resumed run keeps it
   const InterruptGuard guard;
   const std::unique_ptr<Live> live =
@@ -319,13 +411,18 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
                             .mpi = mpi,
                             .live = live.get(),
                             .quiet = arguments.on("--quiet"),
-                            .wants_sync = arguments.text("--pipeline", "") == "sync"};
+                            .wants_sync = arguments.text("--pipeline", "") == "sync",
+                            .costs = costs};
   Expected expected;
   const TrainResult result = run_training(config, around, expected);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;
   const auto show = [&] {
     const int code = present(result, expected, arguments, guard);
-    if (live) live->ended(result);
+    if (live) {
+      ExtraFiles page;
+      page.write([&] { live->ended(result); });
+      page.warn();
+    }
     return code;
   };
   if (mpi == nullptr) return show();
@@ -347,7 +444,7 @@ Verb train_verb(MpiWorld* mpi) {
                      .group = "Other"});
   options.push_back({.name = "--schedule-picture",
                      .value = "FILE.svg",
-                     .help = "the last steps of every worker, drawn",
+                     .help = "draw the last steps of every worker",
                      .group = "Other"});
   for (Option& option : live_options()) options.push_back(std::move(option));
   options.push_back({.name = "--json",

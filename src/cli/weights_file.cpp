@@ -22,8 +22,8 @@ WeightsFile read_onnx_weights(const std::string& file, const ModelSpec& model) {
   WeightsFile read{.tensors = std::move(matched.tensors)};
   if (matched.folded > 0) {
     read.note = fmt::format(
-        "{}: {} BatchNorm(s) were folded into convolutions when it was saved; here they begin "
-        "without statistics of their own",
+        "{}: {} BatchNorm(s) were folded into convolutions when it was saved; here they start "
+        "without running statistics",
         file, matched.folded);
   }
   return read;
@@ -100,7 +100,7 @@ std::vector<NamedTensor> with_torch_names(std::vector<NamedTensor> weights,
   for (NamedTensor& one : weights) {
     const auto found = names.find(one.name);
     if (found == names.end()) {
-      user_error("--names pytorch: '{}' has no name in PyTorch; of a torn network add --serial",
+      user_error("--names pytorch: '{}' has no name in PyTorch; for a split network add --serial",
                  one.name);
     }
     one.name = found->second;

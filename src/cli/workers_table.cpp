@@ -119,7 +119,7 @@ std::string workers_table(const Plan& plan, const std::vector<WorkerFigures>& pr
     }
     rows.push_back(std::move(row));
   }
-  std::string text = table(rows, 3);
+  std::string text = table(rows, 3, kLineColumns);
   if (shown < plan.workers()) text += fmt::format("and {} more workers\n", plan.workers() - shown);
   return text;
 }

@@ -46,9 +46,30 @@ double total(const BlockSeconds& seconds) {
   return seconds.forward + seconds.backward_data + seconds.backward_weights;
 }
 
+/// The block itself, or one of the same kind and size that stands elsewhere in the network.
+std::vector<ProfileBlock>::const_iterator find_added(const ProfilePoint& point,
+                                                     const Network& network, int index) {
+  const NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+  const auto kind = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+  const std::int64_t dst_bytes = network.tensors[static_cast<std::size_t>(block.dst)] *
+                                 point.batch * std::int64_t{sizeof(float)};
+  const auto same_size = [&](const ProfileBlock& one) {
+    return one.dst_bytes == dst_bytes && one.parameters == block.parameters &&
+           one.macs == block.macs * point.batch;
+  };
+  const auto found = std::ranges::find_if(point.added, [&](const ProfileBlock& one) {
+    return one.name == block.name && same_size(one);
+  });
+  if (found != point.added.end()) return found;
+  return std::ranges::find_if(point.added, [&](const ProfileBlock& one) {
+    return kind(one.name) == kind(block.name) && same_size(one);
+  });
+}
+
 class MeasuredCost final : public CostModel {
  public:
-  MeasuredCost(const ProfileFile& profile, const Network& network) : profile_(profile) {
+  MeasuredCost(const ProfileFile& profile, const Network& network, const std::string& name)
+      : profile_(profile), name_(name) {
     const std::int64_t batch = profile.points.front().batch;
     std::ranges::sort(profile_.points, {}, &ProfilePoint::batch);
     main_ = static_cast<std::size_t>(
@@ -67,10 +88,17 @@ class MeasuredCost final : public CostModel {
   }
   BlockSeconds added(const Network& network, int block, std::int64_t samples) const override {
     const std::vector<ProfileBlock>& known = profile_.points.front().added;
-    const auto found = find_added(network, network.home_of(block));
+    const auto found = find_added(profile_.points.front(), network, network.home_of(block));
     if (found != known.end()) {
       return seconds_of(&ProfilePoint::added, static_cast<std::size_t>(found - known.begin()),
                         samples);
+    }
+    const NetworkBlock& unknown = network.blocks[static_cast<std::size_t>(block)];
+    if (unknown.joins()) {  // backward_data adds one gradient to another
+      const double seconds = sum(network.tensors[static_cast<std::size_t>(unknown.dst)] * samples *
+                                     std::int64_t{sizeof(float)},
+                                 2);
+      return {.forward = seconds, .backward_data = seconds};
     }
     BlockSeconds seconds = analytic_seconds(network, block, samples);
     for (double* part : {&seconds.forward, &seconds.backward_data, &seconds.backward_weights}) {
@@ -95,23 +123,11 @@ class MeasuredCost final : public CostModel {
     const double share = (busy - 1.0) / (workers - 1.0);
     return 1 + (factor - 1) * std::min(share, 1.0);
   }
-  std::string source() const override { return "profile " + profile_.source; }
+  std::string source() const override {
+    return name_.empty() ? "profile " + profile_.source : name_;
+  }
 
  private:
-  /// The block itself, or one of equal size that stands elsewhere in the network.
-  std::vector<ProfileBlock>::const_iterator find_added(const Network& network, int index) const {
-    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
-    const ProfilePoint& point = profile_.points.front();
-    const auto found = std::ranges::find(point.added, block.name, &ProfileBlock::name);
-    if (found != point.added.end()) return found;
-    const auto kind = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
-    const std::int64_t dst_bytes = network.tensors[static_cast<std::size_t>(block.dst)] *
-                                   point.batch * std::int64_t{sizeof(float)};
-    return std::ranges::find_if(point.added, [&](const ProfileBlock& one) {
-      return kind(one.name) == kind(block.name) && one.dst_bytes == dst_bytes &&
-             one.parameters == block.parameters && one.macs == block.macs * point.batch;
-    });
-  }
   BlockSeconds seconds_of(std::vector<ProfileBlock> ProfilePoint::*list, std::size_t index,
                           std::int64_t samples) const {
     const auto seconds = [&](double ProfileBlock::*task) {
@@ -146,7 +162,8 @@ class MeasuredCost final : public CostModel {
     return 1e-3 * line(below);
   }
 
-  ProfileFile profile_;   ///< points by ascending batch
+  ProfileFile profile_;  ///< points by ascending batch
+  std::string name_;
   std::size_t main_ = 0;  ///< the point that was the first
   /// How much slower this machine is than the counted one: for blocks that were not measured.
   double per_counted_second_ = 1;
@@ -154,9 +171,17 @@ class MeasuredCost final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile, const Network& network) {
+std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile, const Network& network,
+                                              const std::string& name) {
   check_same_network(profile, network);
-  return std::make_unique<MeasuredCost>(profile, network);
+  return std::make_unique<MeasuredCost>(profile, network, name);
+}
+
+bool knows_added(const ProfileFile& profile, const Network& network, int block) {
+  const int home = network.home_of(block);
+  if (network.blocks[static_cast<std::size_t>(home)].joins()) return true;
+  const ProfilePoint& point = profile.points.front();
+  return find_added(point, network, home) != point.added.end();
 }
 
 }  // namespace plait

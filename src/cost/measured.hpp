@@ -11,6 +11,12 @@ namespace plait {
 /// the two smallest, but never below the share v0 n / b0 and never above v0.
 /// contention(busy) = 1 + (factor - 1) (busy - 1) / (workers - 1), at most factor.
 /// UserError where the profile is of another network; it says what differs.
-std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile, const Network& network);
+/// `name`: what its source() is; empty: "profile FILE".
+std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile, const Network& network,
+                                              const std::string& name = "");
+
+/// Whether the profile has measured this block that a strategy has added, or one of the same kind
+/// and size. Joins count as measured where the rate of adding arrays is.
+bool knows_added(const ProfileFile& profile, const Network& network, int block);
 
 }  // namespace plait

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <fstream>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/out_file.hpp"
 #include "cost/text_file.hpp"
 #include "tensor/shape.hpp"
 
@@ -259,6 +259,9 @@ ProfileFile parse_profile(std::string_view text, const std::string& source) {
   if (root.has("sum_bytes_per_second")) {
     profile.sum_bytes_per_second = root.number("sum_bytes_per_second", kMaxRate);
   }
+  if (root.has("machine")) profile.machine = root.text("machine");
+  if (root.has("measured")) profile.measured = root.text("measured");
+  if (root.has("noise")) profile.noise = root.number("noise", kMaxFactor);
   check_points(profile);
   return profile;
 }
@@ -286,16 +289,15 @@ std::string print_profile(const ProfileFile& profile) {
   root["contention"] = {{"workers", profile.contention.workers},
                         {"factor", profile.contention.factor}};
   root["sum_bytes_per_second"] = profile.sum_bytes_per_second;
+  if (!profile.machine.empty()) root["machine"] = profile.machine;
+  if (!profile.measured.empty()) root["measured"] = profile.measured;
+  root["noise"] = profile.noise;
   // Names may come from files in any encoding; a result must come out all the same.
   return root.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 void write_profile(const ProfileFile& profile, const std::string& path) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) user_error("{}: cannot be written; does its folder exist?", path);
-  file << print_profile(profile) << '\n';
-  file.close();
-  if (!file) fail("{}: could not be written to its end; is the disk full?", path);
+  write_out_file(path, print_profile(profile) + '\n');
 }
 
 }  // namespace plait

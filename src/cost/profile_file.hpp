@@ -50,6 +50,9 @@ struct ProfileFile {
   std::vector<ProfilePoint> points{};  ///< the first one is the main batch
   ProfileContention contention{};
   double sum_bytes_per_second = 0;  ///< bytes of all arrays added up; 0: not known
+  std::string machine{};            ///< processor, cores and program; empty: not known
+  std::string measured{};           ///< when, in UTC: "2026-01-31 12:00"; empty: not known
+  double noise = 0;                 ///< how far equal steps were apart (run/profile.hpp)
   std::string source{};             ///< where it was read from, for messages; not in the file
   bool operator==(const ProfileFile&) const = default;
 };

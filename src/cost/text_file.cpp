@@ -1,17 +1,14 @@
 #include "cost/text_file.hpp"
 
-#include <filesystem>
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 
 namespace plait {
 
 std::string read_text_file(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    user_error("{}: is a folder; a profile is one file", path);
-  }
+  check_input_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) user_error("{}: cannot be opened; is the name right?", path);
   std::string text;

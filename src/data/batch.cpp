@@ -58,6 +58,10 @@ BatchStream::Order BatchStream::cached_order(std::uint64_t epoch) const {
   return cached_;
 }
 
+std::int64_t BatchStream::samples_per_epoch() const {
+  return std::min(dataset_->size(), batches_ * options_.batch);
+}
+
 std::int64_t BatchStream::batch_size(std::int64_t index) const {
   return std::min(options_.batch, dataset_->size() - index * options_.batch);
 }

@@ -45,6 +45,7 @@ class BatchStream {
   const Dataset& dataset() const { return *dataset_; }
   const BatchOptions& options() const { return options_; }
   std::int64_t batches_per_epoch() const { return batches_; }
+  std::int64_t samples_per_epoch() const;
   /// Samples of a whole batch, all parts together.
   std::int64_t batch_size(std::int64_t index) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "layers/gradient_gaps.hpp"
 #include "layers/simd/add.hpp"
 #include "model/shapes.hpp"
 
@@ -197,6 +198,7 @@ void Block::backward_weights(const BlockArgs& args) {
     layer.diff_dst = at(memory_.steps[i].diff_dst);
     layers_[i]->backward_weights(layer);
   }
+  clear_gaps(*this, args.diff_weights);
 }
 
 void Block::pack_parameter(const BlockParameter& parameter, const float* plain,

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 #include "base/nearest.hpp"
 #include "model/check.hpp"
 #include "model/default_names.hpp"
@@ -193,8 +194,9 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const Shap
 }
 
 ModelSpec read_model_file(const std::string& path, const Shape& input, int classes) {
+  check_input_file(path);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
+  if (!std::filesystem::exists(path, error)) {
     user_error("{}: there is no such model file", path);
   }
   std::ifstream stream(path, std::ios::binary);

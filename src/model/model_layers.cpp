@@ -28,8 +28,10 @@ const std::map<std::string, Keys, std::less<>>& keys_by_type() {
       {"sigmoid", {}},
       {"gelu", {}},
       {"clip", {"ceiling"}},
-      {"max_pool", {"kernel", "stride", "padding"}},
-      {"average_pool", {"kernel", "stride", "padding"}},
+      {"leaky_relu", {"slope"}},
+      {"silu", {}},
+      {"max_pool", {"kernel", "stride", "padding", "ceil_mode"}},
+      {"average_pool", {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"}},
       {"global_average_pool", {}},
       {"dropout", {"probability"}},
       {"flatten", {}},
@@ -123,10 +125,13 @@ LayerSpec read_spec(const TomlReader& reader, const std::string& type, const std
   }
   if (type == "max_pool" || type == "average_pool") {
     const Extent2 kernel = extent(reader, "kernel", PoolSpec{}.kernel, 1);
-    return PoolSpec{.kind = type == "max_pool" ? PoolKind::max : PoolKind::average,
-                    .kernel = kernel,
-                    .stride = extent(reader, "stride", kernel, 1),
-                    .padding = extent(reader, "padding", PoolSpec{}.padding, 0)};
+    return PoolSpec{
+        .kind = type == "max_pool" ? PoolKind::max : PoolKind::average,
+        .kernel = kernel,
+        .stride = extent(reader, "stride", kernel, 1),
+        .padding = extent(reader, "padding", PoolSpec{}.padding, 0),
+        .ceil_mode = reader.boolean("ceil_mode", PoolSpec{}.ceil_mode),
+        .count_include_pad = reader.boolean("count_include_pad", PoolSpec{}.count_include_pad)};
   }
   if (type == "dropout") {
     return DropoutSpec{.probability = reader.number("probability", DropoutSpec{}.probability)};
@@ -135,6 +140,11 @@ LayerSpec read_spec(const TomlReader& reader, const std::string& type, const std
   if (type == "tanh") return ActivationSpec{ActivationKind::tanh};
   if (type == "sigmoid") return ActivationSpec{ActivationKind::sigmoid};
   if (type == "gelu") return ActivationSpec{ActivationKind::gelu};
+  if (type == "silu") return ActivationSpec{ActivationKind::silu};
+  if (type == "leaky_relu") {
+    return ActivationSpec{.kind = ActivationKind::leaky_relu,
+                          .slope = reader.number("slope", ActivationSpec{}.slope)};
+  }
   if (type == "clip") {
     return ActivationSpec{ActivationKind::clip, reader.number("ceiling", ActivationSpec{}.ceiling)};
   }
@@ -194,6 +204,9 @@ struct WriteLayer {
            show("bias", sparse.bias, true) + show("initial_bias", sparse.initial_bias, 0.0);
   }
   std::string operator()(const ActivationSpec& activation) const {
+    if (activation.kind == ActivationKind::leaky_relu) {
+      return show("slope", activation.slope, ActivationSpec{}.slope);
+    }
     if (activation.kind != ActivationKind::clip) return "";
     return show("ceiling", activation.ceiling, ActivationSpec{}.ceiling);
   }
@@ -205,7 +218,9 @@ struct WriteLayer {
   }
   std::string operator()(const PoolSpec& pool) const {
     return show("kernel", pool.kernel, Extent2{0, 0}) + show("stride", pool.stride, pool.kernel) +
-           show("padding", pool.padding, PoolSpec{}.padding);
+           show("padding", pool.padding, PoolSpec{}.padding) +
+           show("ceil_mode", pool.ceil_mode, PoolSpec{}.ceil_mode) +
+           show("count_include_pad", pool.count_include_pad, PoolSpec{}.count_include_pad);
   }
   std::string operator()(const DropoutSpec& dropout) const {
     return fmt::format(", probability = {}", dropout.probability);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 
 namespace plait {
 
@@ -36,8 +37,9 @@ std::errc parse(std::string_view field, Number& value) {
 }  // namespace
 
 std::string read_number_file(const std::string& path) {
+  check_input_file(path);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
+  if (!std::filesystem::exists(path, error)) {
     user_error("{}: is no file; is the name right?", path);
   }
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "base/rng.hpp"
+#include "base/text.hpp"
 
 namespace plait {
 
@@ -46,6 +48,19 @@ void check_layers(const RadixNetSize& size) {
     user_error("radixnet: {}x{} has more than 2^32 connections; take at most {} layers",
                size.neurons, size.layers, most);
   }
+}
+
+/// Patterns and values of all layers.
+void check_memory_of(const RadixNetSize& size) {
+  constexpr std::int64_t kBytes = sizeof(std::int32_t) + sizeof(float);
+  const std::int64_t bytes = size.layers * size.neurons * (kConnections * kBytes + 8);
+  const std::int64_t free = available_memory_bytes();
+  if (free == 0 || bytes <= free) return;
+  user_error(
+      "radixnet: {}x{} has {} connections and needs about {} of memory, but {} are free on this "
+      "machine; take fewer layers",
+      size.neurons, size.layers, with_commas(size.layers * size.neurons * kConnections),
+      with_bytes(bytes), with_bytes(free));
 }
 
 using Neurons = std::vector<std::int32_t>;
@@ -120,6 +135,7 @@ std::vector<std::shared_ptr<const SparsePattern>> make_radixnet(const RadixNetSi
                                                                 std::uint64_t seed) {
   check_neurons(size.neurons);
   check_layers(size);
+  check_memory_of(size);
   const auto nodes = static_cast<std::uint64_t>(size.neurons / kRadixNetBlock);
   const std::int64_t stages = std::countr_zero(nodes);
   std::vector<std::shared_ptr<const SparsePattern>> layers;

@@ -12,6 +12,14 @@ std::int64_t window_count(std::int64_t extent, std::int64_t kernel, std::int64_t
   return (extent + 2 * padding - kernel) / stride + 1;
 }
 
+/// The same where the last window may reach beyond the padding, if it starts inside the image or
+/// the padding before it.
+std::int64_t window_count_ceil(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
+                               std::int64_t padding) {
+  const std::int64_t count = (extent + 2 * padding - kernel + stride - 1) / stride + 1;
+  return (count - 1) * stride >= extent + padding ? count - 1 : count;
+}
+
 void require_image(const Shape& src, std::string_view kind, const std::string& where) {
   if (src.rank() != 3) {
     user_error("{}: {} needs an image CxHxW but its input is {}; put it before flatten", where,
@@ -70,6 +78,9 @@ struct Infer {
     if (!(activation.ceiling > 0 && activation.ceiling <= 1e30)) {
       user_error("{}: the ceiling {} of clip is not above 0", where, activation.ceiling);
     }
+    if (!(activation.slope >= 0 && activation.slope <= 1e30)) {
+      user_error("{}: the slope {} of leaky_relu is negative", where, activation.slope);
+    }
     return srcs[0];
   }
   Shape operator()(const PoolSpec& pool) const {
@@ -88,9 +99,9 @@ struct Infer {
       user_error("{}: a pooling window of {}x{} does not fit its input {}", where,
                  pool.kernel.height, pool.kernel.width, src);
     }
-    return {src[0],
-            window_count(src[1], pool.kernel.height, pool.stride.height, pool.padding.height),
-            window_count(src[2], pool.kernel.width, pool.stride.width, pool.padding.width)};
+    const auto windows = pool.ceil_mode ? window_count_ceil : window_count;
+    return {src[0], windows(src[1], pool.kernel.height, pool.stride.height, pool.padding.height),
+            windows(src[2], pool.kernel.width, pool.stride.width, pool.padding.width)};
   }
   Shape operator()(const GlobalAveragePoolSpec&) const {
     require_image(srcs[0], "global_average_pool", where);

@@ -16,6 +16,8 @@ struct KindName {
       case ActivationKind::sigmoid: return "sigmoid";
       case ActivationKind::gelu: return "gelu";
       case ActivationKind::clip: return "clip";
+      case ActivationKind::leaky_relu: return "leaky_relu";
+      case ActivationKind::silu: return "silu";
     }
     return "activation";
   }

@@ -51,12 +51,14 @@ struct BatchNormSpec {
   bool operator==(const BatchNormSpec&) const = default;
 };
 
-/// gelu: the exact one, with erf. clip: to [0, ceiling], the GraphChallenge's.
-enum class ActivationKind { relu, tanh, sigmoid, gelu, clip };
+/// gelu: the exact one, with erf. clip: to [0, ceiling], the GraphChallenge's. leaky_relu: slope x
+/// below 0. silu: x sigmoid(x).
+enum class ActivationKind { relu, tanh, sigmoid, gelu, clip, leaky_relu, silu };
 
 struct ActivationSpec {
   ActivationKind kind = ActivationKind::relu;
   double ceiling = 32;  ///< of clip
+  double slope = 0.01;  ///< of leaky_relu
   bool operator==(const ActivationSpec&) const = default;
 };
 
@@ -81,12 +83,16 @@ struct SparseLinearSpec {
 
 enum class PoolKind { max, average };
 
-/// Average pooling divides by the kernel's size, padding included (PyTorch's default).
+/// As in PyTorch, which counts the padding by default.
 struct PoolSpec {
   PoolKind kind = PoolKind::max;
   Extent2 kernel{2, 2};
   Extent2 stride{2, 2};
   Extent2 padding{0, 0};
+  /// The last window may reach beyond the padding, if it starts in the image or before it. Average
+  /// pooling never counts what lies beyond the padding.
+  bool ceil_mode = false;
+  bool count_include_pad = true;  ///< average: divide by the window with its padding
   bool operator==(const PoolSpec&) const = default;
 };
 

@@ -89,7 +89,7 @@ std::string summary(const ModelSpec& model) {
   rows.push_back({"total", fmt::format("{} blocks", model.blocks.size()),
                   borders.back().to_string(), with_commas(total.parameters),
                   with_unit(total.macs)});
-  return table(rows, 3);
+  return table(rows, 3, kLineColumns);
 }
 
 }  // namespace plait

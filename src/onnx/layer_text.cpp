@@ -29,6 +29,9 @@ struct LayerText {
   }
   std::string operator()(const ActivationSpec& activation) const {
     const std::string name(kind_name(activation));
+    if (activation.kind == ActivationKind::leaky_relu) {
+      return fmt::format("{} {:g}", name, activation.slope);
+    }
     return activation.kind == ActivationKind::clip
                ? fmt::format("{} {:g}", name, activation.ceiling)
                : name;
@@ -36,7 +39,10 @@ struct LayerText {
   std::string operator()(const PoolSpec& pool) const {
     std::string all =
         fmt::format("{} {}, stride {}", kind_name(pool), text(pool.kernel), text(pool.stride));
-    return pool.padding == Extent2{0, 0} ? all : all + ", padding " + text(pool.padding);
+    if (pool.padding != Extent2{0, 0}) all += ", padding " + text(pool.padding);
+    if (pool.ceil_mode) all += ", ceil_mode";
+    if (!pool.count_include_pad) all += ", padding not counted";
+    return all;
   }
   template <class Other>
   std::string operator()(const Other& other) const {

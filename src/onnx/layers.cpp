@@ -208,6 +208,8 @@ class Importer {
     } else {
       Value a = value(node, 0);
       Value b = value(node, 1);
+      if (is_gate_of(b, a)) return silu_of(node, b.layer);
+      if (is_gate_of(a, b)) return silu_of(node, a.layer);
       if (a.gelu == Gelu::raised) std::swap(a, b);
       if (b.gelu == Gelu::raised && a.layer == b.layer) {
         if (is_whole(a)) return {.layer = a.layer, .gelu = Gelu::product};
@@ -215,6 +217,26 @@ class Importer {
       }
     }
     node.refuse("arithmetic that is no layer of plait");
+  }
+  /// Whether `gate` is sigmoid(x), for SiLU(x) = x sigmoid(x).
+  bool is_gate_of(const Value& gate, const Value& x) const {
+    if (!is_whole(gate) || !is_whole(x) || gate.layer < 0) return false;
+    const ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate.layer)];
+    return layer.layer == LayerSpec{ActivationSpec{ActivationKind::sigmoid}} &&
+           layer.inputs[0] == x.layer;
+  }
+  /// The sigmoid becomes the whole; nobody else may have read it or read it later.
+  Value silu_of(const NodeReader& node, int gate) {
+    for (const ImportedLayer& layer : network_.layers) {
+      if (std::ranges::find(layer.inputs, gate) != layer.inputs.end()) {
+        node.refuse("the Sigmoid of this SiLU is read by {} too, which is not read", layer.node);
+      }
+    }
+    std::erase_if(values_, [&](const auto& one) { return one.second.layer == gate; });
+    ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate)];
+    layer.node = node.name();
+    layer.layer = ActivationSpec{ActivationKind::silu};
+    return {.layer = gate};
   }
   Value gelu_of(const NodeReader& node, int x) {
     return add(node, ActivationSpec{ActivationKind::gelu}, {x});

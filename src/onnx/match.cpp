@@ -34,9 +34,19 @@ bool alike(const LayerSpec& ours, const LayerSpec& theirs) {
   }
   if (const auto* activation = std::get_if<ActivationSpec>(&ours)) {
     const auto& other = std::get<ActivationSpec>(theirs);
+    if (activation->kind == ActivationKind::leaky_relu) {
+      return activation->kind == other.kind &&
+             static_cast<float>(activation->slope) == static_cast<float>(other.slope);
+    }
     return activation->kind == other.kind &&
            (activation->kind != ActivationKind::clip ||
             static_cast<float>(activation->ceiling) == static_cast<float>(other.ceiling));
+  }
+  if (const auto* pool = std::get_if<PoolSpec>(&ours); pool != nullptr) {
+    PoolSpec other = std::get<PoolSpec>(theirs);
+    const bool counts = pool->kind == PoolKind::average && pool->padding != Extent2{0, 0};
+    if (!counts) other.count_include_pad = pool->count_include_pad;
+    return other == *pool;
   }
   return ours == theirs;
 }

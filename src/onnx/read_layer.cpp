@@ -99,17 +99,18 @@ ReadLayer clip(const NodeReader& node) {
 
 ReadLayer pool(const NodeReader& node) {
   const bool max = node.op() == "MaxPool";
-  const PoolSpec pool{.kind = max ? PoolKind::max : PoolKind::average,
-                      .kernel = node.extent("kernel_shape", 1),
-                      .stride = node.extent("strides", 1, {1, 1}),
-                      .padding = node.padding()};
-  node.expect("ceil_mode", 0);
+  PoolSpec pool{.kind = max ? PoolKind::max : PoolKind::average,
+                .kernel = node.extent("kernel_shape", 1),
+                .stride = node.extent("strides", 1, {1, 1}),
+                .padding = node.padding(),
+                .ceil_mode = node.integer("ceil_mode", 0) != 0};
   node.expect("storage_order", 0);
   if (node.extent("dilations", 1, {1, 1}) != Extent2{1, 1}) {
     node.refuse("pools with dilation are not read");
   }
-  if (!max && pool.padding != Extent2{0, 0} && node.integer("count_include_pad", 0) == 0) {
-    node.refuse("averages without the padding, but plait's average_pool counts it");
+  // Without padding there is nothing to count or not.
+  if (!max && pool.padding != Extent2{0, 0}) {
+    pool.count_include_pad = node.integer("count_include_pad", 0) != 0;
   }
   return {pool};
 }
@@ -140,6 +141,10 @@ std::optional<ReadLayer> read_layer(const NodeReader& node) {
   if (op == "Relu") return ReadLayer{ActivationSpec{ActivationKind::relu}};
   if (op == "Tanh") return ReadLayer{ActivationSpec{ActivationKind::tanh}};
   if (op == "Sigmoid") return ReadLayer{ActivationSpec{ActivationKind::sigmoid}};
+  if (op == "LeakyRelu") {
+    return ReadLayer{ActivationSpec{.kind = ActivationKind::leaky_relu,
+                                    .slope = decimal(node.real("alpha", 0.01F))}};
+  }
   if (op == "Clip") return clip(node);
   if (op == "Gelu") return gelu(node);
   if (op == "MaxPool" || op == "AveragePool") return pool(node);

@@ -95,6 +95,9 @@ class Writer {
       case ActivationKind::tanh: return emit("Tanh");
       case ActivationKind::sigmoid: return emit("Sigmoid");
       case ActivationKind::gelu: return gelu();
+      case ActivationKind::leaky_relu:
+        return emit("LeakyRelu", {{"alpha", static_cast<float>(activation.slope)}});
+      case ActivationKind::silu: return silu();
       case ActivationKind::clip: break;
     }
     return step("Clip", "",
@@ -104,8 +107,12 @@ class Writer {
     std::vector<Attribute> attributes{{"kernel_shape", pair_of(pool.kernel)},
                                       {"strides", pair_of(pool.stride)},
                                       {"pads", pads_of(pool.padding)}};
+    if (pool.ceil_mode) attributes.push_back({"ceil_mode", std::int64_t{1}});
     if (pool.kind == PoolKind::max) return emit("MaxPool", std::move(attributes));
-    attributes.push_back({"count_include_pad", std::int64_t{1}});
+    // Without padding nothing is counted; 0 keeps others from counting what ceil_mode reaches.
+    const bool counts =
+        pool.count_include_pad && !(pool.ceil_mode && pool.padding == Extent2{0, 0});
+    attributes.push_back({"count_include_pad", std::int64_t{counts ? 1 : 0}});
     return emit("AveragePool", std::move(attributes));
   }
   std::string operator()(const GlobalAveragePoolSpec&) { return emit("GlobalAveragePool"); }
@@ -164,6 +171,12 @@ class Writer {
     const std::string raised = step("Add", "raised", {erf, scalar(1)});
     const std::string product = step("Mul", "product", {x, raised});
     return step("Mul", "", {product, scalar(0.5F)});
+  }
+  /// x sigmoid(x), as PyTorch spells it.
+  std::string silu() {
+    const std::string& x = place_.srcs[0];
+    const std::string gate = step("Sigmoid", "sigmoid", {x});
+    return step("Mul", "", {x, gate});
   }
   std::string scalar(float value) {
     const std::string name = fmt::format("/{}", value);

@@ -51,12 +51,56 @@ std::int64_t largest(const float* values, std::int64_t count) {
 
 }  // namespace
 
+namespace {
+
+/// With class weights, where one weight stands for all samples of a class.
+class WeightedTargets {
+ public:
+  WeightedTargets(const LossBatch& batch, double smoothing)
+      : weights_(batch.class_weights), smoothing_(smoothing) {
+    if (!empty() && static_cast<std::int64_t>(weights_.size()) != batch.classes) {
+      fail("cross-entropy of {} classes with {} class weights", batch.classes, weights_.size());
+    }
+    for (const float weight : weights_) sum_ += weight;
+  }
+  bool empty() const { return weights_.empty(); }
+  double of(std::int64_t label) const { return weights_[static_cast<std::size_t>(label)]; }
+  /// q_k of a sample of class `label`.
+  double wanted(std::int64_t k, std::int64_t label) const {
+    const double spread = smoothing_ * of(k) / static_cast<double>(weights_.size());
+    return k == label ? spread + (1 - smoothing_) * of(label) : spread;
+  }
+  /// The sum of all q_k.
+  double all(std::int64_t label) const {
+    return smoothing_ * sum_ / static_cast<double>(weights_.size()) + (1 - smoothing_) * of(label);
+  }
+
+ private:
+  std::span<const float> weights_;
+  double smoothing_;
+  double sum_ = 0;
+};
+
+double weight_of_labels(const LossBatch& batch, const WeightedTargets& weights,
+                        std::int64_t samples) {
+  double sum = 0;
+  for (std::int64_t n = 0; n < samples; ++n) sum += weights.of(class_of(batch, n));
+  return sum;
+}
+
+}  // namespace
+
 LossResult cross_entropy(const LossBatch& batch, double label_smoothing,
                          std::span<float> diff_logits) {
-  const Size size = check_batch(batch, diff_logits);
+  Size size = check_batch(batch, diff_logits);
   const std::int64_t classes = batch.classes;
   if (static_cast<std::int64_t>(batch.targets.size()) != size.samples) {
     fail("cross-entropy of {} samples with {} labels", size.samples, batch.targets.size());
+  }
+  const WeightedTargets weights(batch, label_smoothing);
+  if (!weights.empty() && batch.scale == 0) {
+    const double sum = weight_of_labels(batch, weights, size.samples);
+    size.scale = sum > 0 ? 1 / sum : 0;
   }
   const double spread = label_smoothing / static_cast<double>(classes);
   LossResult result;
@@ -79,6 +123,14 @@ LossResult cross_entropy(const LossBatch& batch, double label_smoothing,
     if (label_smoothing > 0) {
       loss += spread * (static_cast<double>(classes) * log_sum - sum_shifted);
     }
+    if (!weights.empty()) {
+      loss = 0;
+      for (std::int64_t k = 0; k < classes; ++k) {
+        const double wanted = weights.wanted(k, label);
+        if (wanted > 0) loss += wanted * (log_sum - (static_cast<double>(x[k]) - top));
+      }
+      loss += std::isnan(log_sum) ? log_sum : 0;  // also where the label has no weight
+    }
     result.sum += loss;
     result.correct += largest(x, classes) == label ? 1 : 0;
 
@@ -86,6 +138,11 @@ LossResult cross_entropy(const LossBatch& batch, double label_smoothing,
     float* const diff = diff_logits.data() + n * classes;
     for (std::int64_t k = 0; k < classes; ++k) {
       const double softmax = std::exp(static_cast<double>(x[k]) - top - log_sum);
+      if (!weights.empty()) {
+        const double error = softmax * weights.all(label) - weights.wanted(k, label);
+        diff[k] = static_cast<float>(size.scale * error);
+        continue;
+      }
       const double wanted = spread + (k == label ? 1 - label_smoothing : 0);
       diff[k] = static_cast<float>(size.scale * (softmax - wanted));
     }
@@ -130,6 +187,14 @@ void check_loss(const LossSpec& spec) {
   if (!(spec.label_smoothing >= 0 && spec.label_smoothing <= 1)) {
     user_error("label_smoothing is {}; it must be from 0 to 1", spec.label_smoothing);
   }
+  for (const float weight : spec.class_weights) {
+    if (!(weight >= 0 && std::isfinite(weight))) {
+      user_error("class_weights has {}; a weight must be a number that is not negative", weight);
+    }
+  }
+  if (spec.kind == "mse" && !spec.class_weights.empty()) {
+    user_error("class_weights are given, but the loss mse has none; use cross_entropy");
+  }
   if (spec.kind == "mse" && spec.label_smoothing != 0) {
     user_error("label_smoothing is {}, but the loss mse has none; use cross_entropy",
                spec.label_smoothing);
@@ -138,8 +203,10 @@ void check_loss(const LossSpec& spec) {
 
 LossResult compute_loss(const LossSpec& spec, const LossBatch& batch,
                         std::span<float> diff_logits) {
-  return spec.kind == "mse" ? mean_squared_error(batch, diff_logits)
-                            : cross_entropy(batch, spec.label_smoothing, diff_logits);
+  if (spec.kind == "mse") return mean_squared_error(batch, diff_logits);
+  LossBatch weighted = batch;
+  weighted.class_weights = spec.class_weights;
+  return cross_entropy(weighted, spec.label_smoothing, diff_logits);
 }
 
 }  // namespace plait

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace plait {
 
 struct LossSpec {
   std::string kind = "cross_entropy";  // cross_entropy, mse
   double label_smoothing = 0;          // cross_entropy
+  std::vector<float> class_weights{};  // cross_entropy: one per class; empty: all 1
 };
 
 struct LossBatch {
@@ -18,19 +20,23 @@ struct LossBatch {
   std::span<const float> targets =
       {};  // [samples] class indices; or values [samples, classes], MSE only
   std::int64_t classes = 0;
-  /// What each sample's gradient is multiplied by; 0 means 1 / samples. A shard of a larger batch
-  /// gives 1 / (samples of the whole batch).
+  std::span<const float> class_weights = {};  // cross-entropy: one per class; empty: all 1
+  /// What each sample's gradient is multiplied by; 0 means 1 / samples, with class weights 1 / (sum
+  /// of the samples' weights). A shard of a larger batch gives that of the whole batch.
   double scale = 0;
 };
 
 struct LossResult {
-  double sum = 0;            // over the samples, unscaled: the batch's mean loss is sum / samples
+  double sum = 0;            // over the samples, unscaled: the batch's mean loss is sum / samples,
+                             // with class weights sum / (sum of the samples' weights)
   std::int64_t correct = 0;  // samples whose largest logit (the first of equals) is the target's;
                              // never one with a NaN, never with one value per sample
 };
 
 /// Per sample, with q = (1 - s) onehot(target) + s / K:   loss = -sum_k q_k log softmax(x)_k
 ///   diff_logits = scale (softmax(x) - q). Empty `diff_logits`: the loss only.
+/// With class weights w, of a sample of class y:  q = (1 - s) w_y onehot(y) + s w / K   and
+///   diff_logits = scale (softmax(x) sum_k q_k - q).
 /// UserError names the sample of a label that is no class.
 LossResult cross_entropy(const LossBatch& batch, double label_smoothing,
                          std::span<float> diff_logits = {});
@@ -42,7 +48,7 @@ LossResult mean_squared_error(const LossBatch& batch, std::span<float> diff_logi
 /// UserError on an unknown kind or a smoothing out of range.
 void check_loss(const LossSpec& spec);
 
-/// The one that `spec` names.
+/// The one that `spec` names, with its class weights.
 LossResult compute_loss(const LossSpec& spec, const LossBatch& batch,
                         std::span<float> diff_logits = {});
 

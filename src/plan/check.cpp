@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "plan/check_parts.hpp"
-#include "plan/memory.hpp"
+#include "plan/worker_memory.hpp"
 
 namespace plait {
 
@@ -33,8 +33,10 @@ std::string too_big(const Plan& plan) {
   std::int64_t most = 0;
   int worst = 0;
   int count = 0;
+  // As if for one kind of machine: processes that plan together must refuse alike.
+  const std::vector<std::int64_t> memories = estimate_memories(plan, {.images = Layout::blocked16});
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    const std::int64_t bytes = estimate_memory(plan, worker);
+    const std::int64_t bytes = memories[static_cast<std::size_t>(worker)];
     if (bytes > plan.machine.memory_per_worker) ++count;
     if (bytes > most) worst = worker;
     most = std::max(most, bytes);

@@ -6,8 +6,9 @@
 #include <array>
 #include <string_view>
 
-#include "plan/memory.hpp"
+#include "base/text.hpp"
 #include "plan/text_program.hpp"
+#include "plan/worker_memory.hpp"
 
 namespace plait {
 
@@ -26,7 +27,7 @@ std::string with_unit(std::int64_t number) {
   return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, units[unit]);
 }
 
-std::string size_text(std::int64_t bytes) { return with_unit(bytes) + "B"; }
+std::string size_text(std::int64_t bytes) { return with_bytes(bytes); }
 
 std::string counted(std::int64_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
@@ -187,7 +188,8 @@ std::string share_text(const Cluster& cluster) {
 
 void show_cluster(const Plan& plan, const Cluster& cluster, Page& page) {
   std::int64_t bytes = 0;
-  for (int worker : cluster.workers) bytes = std::max(bytes, estimate_memory(plan, worker));
+  MemoryForecast forecast(plan);
+  for (int worker : cluster.workers) bytes = std::max(bytes, forecast.of(worker).total());
   page.line("");
   page.line(fmt::format("{}{}; about {} of memory{}", workers_text(cluster.workers),
                         share_text(cluster), size_text(bytes),

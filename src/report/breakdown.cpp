@@ -12,6 +12,8 @@ namespace {
 
 constexpr double kMuchLonger = 1.25;
 constexpr double kWorthSaying = 0.1;  // of a step
+constexpr std::int64_t kEnoughSteps = 10;
+constexpr std::size_t kManySteps = 4;  // one of so many
 
 struct Steps {
   std::int64_t first = 0;
@@ -57,6 +59,8 @@ class Counter {
     found_.steps = steps_.count();
     found_.workers.resize(workers);
     found_.bytes.assign(workers, std::vector<double>(workers, 0.0));
+    found_.compute_by_step.assign(
+        workers, std::vector<double>(static_cast<std::size_t>(steps_.count()), 0.0));
     for (std::size_t i = 0; i < trace.workers.size(); ++i) count(i, trace.workers[i]);
   }
 
@@ -74,6 +78,7 @@ class Counter {
   void count(std::size_t worker, const WorkerTrace& trace) {
     WorkerSeconds& seconds = found_.workers[worker];
     std::int64_t step = -1;
+    std::int64_t play = 0;
     double step_begin = 0;
     double step_end = 0;
     const auto close = [&] {
@@ -81,15 +86,20 @@ class Counter {
     };
     for (const Event& event : trace.events()) {
       if (!steps_.has(event.step)) continue;
-      if (event.step != step) {
+      if (event.step != step || event.play != play) {
         close();
         step = event.step;
+        play = event.play;
         step_begin = event.begin;
       }
       step_end = event.end;
       const Task& task = plan_.programs[worker].tasks.at(static_cast<std::size_t>(event.task));
       const Shade shade = shade_of(task, event.activity);
       place_of(seconds, shade) += mean(event.end - event.begin);
+      if (event.activity == Activity::compute) {
+        const auto number = static_cast<std::size_t>(event.step - steps_.first);
+        found_.compute_by_step[worker][number] += event.end - event.begin;
+      }
       add_block(task, shade, mean(event.end - event.begin));
       add_bytes(worker, task, mean(static_cast<double>(event.bytes)));
     }
@@ -141,6 +151,21 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+/// Whether the worker is much slower than the others in many steps, not only on the whole: one step
+/// in which its core was taken away is no evidence.
+bool often_slower(const std::vector<std::vector<double>>& compute_by_step, std::size_t worker) {
+  const std::size_t steps = compute_by_step[worker].size();
+  std::size_t slower = 0;
+  for (std::size_t step = 0; step < steps; ++step) {
+    std::vector<double> others;
+    for (std::size_t i = 0; i < compute_by_step.size(); ++i) {
+      if (i != worker) others.push_back(compute_by_step[i][step]);
+    }
+    if (compute_by_step[worker][step] > kMuchLonger * median(std::move(others))) ++slower;
+  }
+  return kManySteps * slower >= steps;
+}
+
 double median_of_others(const std::vector<WorkerSeconds>& workers, std::size_t but) {
   std::vector<double> others;
   for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -158,7 +183,7 @@ Breakdown break_down(const Plan& plan, const Trace& trace) {
 
 std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdown& planned) {
   const std::vector<WorkerSeconds>& workers = measured.workers;
-  if (workers.size() < 2) return std::nullopt;
+  if (workers.size() < 2 || measured.steps < kEnoughSteps) return std::nullopt;
   const auto slowest = std::ranges::max_element(workers, {}, &WorkerSeconds::compute);
   const auto at = static_cast<std::size_t>(slowest - workers.begin());
   Straggler found{.worker = static_cast<int>(at),
@@ -167,6 +192,9 @@ std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdo
   if (!(found.compute > kMuchLonger * found.others)) return std::nullopt;
   const double step = std::ranges::max(workers, {}, &WorkerSeconds::span).span;
   if (found.cost() < kWorthSaying * step) return std::nullopt;
+  if (!measured.compute_by_step.empty() && !often_slower(measured.compute_by_step, at)) {
+    return std::nullopt;
+  }
   if (planned.workers.size() == workers.size()) {
     const double usual = median_of_others(planned.workers, at);
     if (usual > 0) found.planned = planned.workers[at].compute() / usual;

@@ -37,7 +37,8 @@ struct Breakdown {
   std::vector<WorkerSeconds> workers{};
   /// Those that compute, in the network's order; pieces and repetitions of a block with it.
   std::vector<BlockTimes> blocks{};
-  std::vector<std::vector<double>> bytes{};  ///< per step, [from][to]
+  std::vector<std::vector<double>> bytes{};            ///< per step, [from][to]
+  std::vector<std::vector<double>> compute_by_step{};  ///< seconds, [worker][step]
 };
 
 /// Of the steps that every worker with events has from their first to their last task. A message
@@ -53,7 +54,8 @@ struct Straggler {
   double cost() const { return compute - others; }
 };
 
-/// Much longer is a quarter, and a tenth of the step. `planned` may be empty.
+/// Much longer is a quarter, and a tenth of the step, in a quarter of ten steps or more. `planned`
+/// may be empty.
 std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdown& planned);
 
 }  // namespace plait

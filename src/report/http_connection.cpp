@@ -68,17 +68,20 @@ HttpRequest parse_request(const std::string& head) {
       line[first + 1] != '/') {
     return {.refused = 400};
   }
-  if (line.compare(0, first, "GET") != 0) return {.refused = 405};
+  const bool head_only = line.compare(0, first, "HEAD") == 0;
+  if (!head_only && line.compare(0, first, "GET") != 0) return {.refused = 405};
   const std::string target = line.substr(first + 1, second - first - 1);
   return {.path = target.substr(0, target.find('?')),
-          .host = without_port(header_of(head, "host"))};
+          .host = without_port(header_of(head, "host")),
+          .head_only = head_only};
 }
 
-std::string http_text(const HttpAnswer& answer) {
+std::string http_text(const HttpAnswer& answer, bool head_only) {
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
       "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
-      answer.status, reason(answer.status), answer.type, answer.body.size(), answer.body);
+      answer.status, reason(answer.status), answer.type, answer.body.size(),
+      head_only ? "" : answer.body);
 }
 
 HttpConnection::HttpConnection(int socket)

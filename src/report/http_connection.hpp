@@ -9,17 +9,19 @@
 
 namespace plait {
 
-/// The path of "GET /path HTTP/1.1 ...", without what follows a '?'; or what is wrong with it.
+/// The path of "GET /path HTTP/1.1 ..." (or HEAD), without what follows a '?'; or what is wrong
+/// with it.
 struct HttpRequest {
   std::string path{};
-  std::string host{};  ///< without the port
-  int refused = 0;     ///< a status: 400, 405; 0: none
+  std::string host{};      ///< without the port
+  bool head_only = false;  ///< HEAD: everything but the body is wanted
+  int refused = 0;         ///< a status: 400, 405; 0: none
 };
 /// `head` ends with an empty line.
 HttpRequest parse_request(const std::string& head);
 
-/// Status line, headers and body.
-std::string http_text(const HttpAnswer& answer);
+/// Status line, headers and, unless only those are wanted, body.
+std::string http_text(const HttpAnswer& answer, bool head_only = false);
 
 class HttpConnection {
  public:

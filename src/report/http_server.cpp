@@ -96,8 +96,9 @@ void HttpServer::serve() {
       const HttpRequest request = parse_request(head);
       if (request.refused != 0) return http_text({.body = "", .status = request.refused});
       if (local && !is_local_name(request.host)) return http_text({.body = "", .status = 403});
-      if (const auto found = handler_(request.path)) return http_text(*found);
-      return http_text({.type = "text/plain", .body = "no such page\n", .status = 404});
+      if (const auto found = handler_(request.path)) return http_text(*found, request.head_only);
+      return http_text({.type = "text/plain", .body = "no such page\n", .status = 404},
+                       request.head_only);
     } catch (const std::exception&) {  // out of memory: the run goes on
       return http_text({.type = "text/plain", .body = "", .status = 503});
     }

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "base/error.hpp"
+#include "base/out_file.hpp"
 
 namespace plait {
 
@@ -128,11 +129,9 @@ void write_perfetto(std::ostream& out, const Plan& plan, const Trace& trace,
 
 void write_perfetto(const std::string& path, const Plan& plan, const Trace& trace,
                     const std::vector<PerfettoLabel>& labels) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) user_error("{}: cannot be written; does its folder exist?", path);
-  write_perfetto(file, plan, trace, labels);
-  file.close();
-  if (!file) fail("{}: could not be written to its end; is the disk full?", path);
+  std::ostringstream text;
+  write_perfetto(text, plan, trace, labels);
+  write_out_file(path, text.view());
 }
 
 }  // namespace plait

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 #include "report/record_check.hpp"
 
 namespace plait {
@@ -20,6 +21,7 @@ constexpr int kMostDepth = 64;
 std::string read_text(const fs::path& file) {
   std::error_code error;
   if (!fs::exists(file, error)) return "";
+  check_input_file(file);
   const std::uintmax_t size = fs::file_size(file, error);
   if (error) user_error("{}: {}", file.string(), error.message());
   if (size > kMostBytes) {

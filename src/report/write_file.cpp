@@ -1,17 +1,9 @@
 #include "report/write_file.hpp"
 
-#include <fstream>
-
-#include "base/error.hpp"
+#include "base/out_file.hpp"
 
 namespace plait {
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) user_error("{}: cannot be written; does its folder exist?", path);
-  file << text;
-  file.close();
-  if (!file) fail("{}: could not be written to its end; is the disk full?", path);
-}
+void write_file(const std::string& path, const std::string& text) { write_out_file(path, text); }
 
 }  // namespace plait

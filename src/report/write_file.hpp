@@ -5,7 +5,7 @@
 
 namespace plait {
 
-/// UserError where the file cannot be made, Failure where it cannot be written to its end.
+/// Whole or not at all, as base/out_file.hpp says.
 void write_file(const std::string& path, const std::string& text);
 
 }  // namespace plait

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -42,12 +43,7 @@ Chain::Chain(Network network, const ChainOptions& options)
   tensors_.resize(network_.tensors.size());
   alike_ = joined_tensors(network_);
   tensors_.front() = batch_desc(network_.input, options.batch);
-  for (const NetworkBlock& block : network_.blocks) {
-    blocks_.push_back(build(block));
-    const TensorDesc& dst = blocks_.back()->dst_desc();
-    tensors_[static_cast<std::size_t>(block.dst)] = dst;
-    tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(block.dst)])] = dst;
-  }
+  build_all();
   if (dst_desc().shape.rank() != 2) {
     user_error(
         "model '{}' ends with shape {}, but the loss needs flat outputs; end it with flatten",
@@ -55,8 +51,35 @@ Chain::Chain(Network network, const ChainOptions& options)
   }
 }
 
+/// The model's own blocks come first: tensors that are joined then lie as in the model alone, and
+/// its blocks compute the same bits. Blocks that a strategy has added follow them.
+void Chain::build_all() {
+  blocks_.resize(network_.blocks.size());
+  const auto build_where = [&](const auto& wanted) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const NetworkBlock& block = network_.blocks[i];
+      if (blocks_[i] != nullptr || !wanted(block)) continue;
+      blocks_[i] = build(block);
+      const TensorDesc& dst = blocks_[i]->dst_desc();
+      tensors_[static_cast<std::size_t>(block.dst)] = dst;
+      tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(block.dst)])] = dst;
+    }
+  };
+  if (std::ranges::any_of(network_.blocks, &NetworkBlock::added)) {
+    build_where([&](const NetworkBlock& block) {
+      return !block.added && block.repeats < 0 && like(block.src).shape.rank() != 0;
+    });
+  }
+  build_where([](const NetworkBlock&) { return true; });
+}
+
+const TensorDesc& Chain::like(int tensor) const {
+  return tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(tensor)])];
+}
+
 const TensorDesc& Chain::src_of(const NetworkBlock& block) {
   TensorDesc& src = tensors_[static_cast<std::size_t>(block.src)];
+  if (src.shape.rank() == 0) src = like(block.src);
   if (src.shape.rank() != 0) return src;
   if (!network_.cut) fail("block '{}' comes before the block it reads from", block.name);
   // Rows of others, which only messages write.
@@ -79,9 +102,7 @@ std::shared_ptr<Block> Chain::build(const NetworkBlock& block) {
                       .dst_layout = {},
                       .kernels = options_.kernels};
   if (block.dst == network_.logits()) wanted.dst_layout = Layout::plain;
-  const TensorDesc& like =
-      tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(block.dst)])];
-  if (like.shape.rank() != 0) wanted.dst_layout = like.layout;
+  if (like(block.dst).shape.rank() != 0) wanted.dst_layout = like(block.dst).layout;
   return std::make_shared<Block>(block.spec, src, wanted);
 }
 

@@ -1,5 +1,6 @@
 // Chain: a network made ready to compute: its blocks, built for one batch size, with layouts
-// flowing from block to block. Tensors that are joined lie alike. No memory of its own beyond the
+// flowing from block to block. Tensors that are joined lie alike, as the model's own blocks leave
+// them. No memory of its own beyond the
 // primitives.
 #pragma once
 
@@ -40,6 +41,9 @@ class Chain {
   const TensorDesc& dst_desc() const { return tensor_desc(network_.logits()); }
 
  private:
+  void build_all();
+  /// How what the tensor is joined with lies; rank 0 where that is not known yet.
+  const TensorDesc& like(int tensor) const;
   const TensorDesc& src_of(const NetworkBlock& block);
   std::shared_ptr<Block> build(const NetworkBlock& block);
   Layout rows_layout() const {

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "run/class_weights.hpp"
 #include "run/cores.hpp"
 
 namespace plait {
@@ -60,13 +61,13 @@ void check_config(const TrainConfig& config) {
   at_least("local-steps", config.local_steps, 1);
   at_most("local-steps", config.local_steps, 1 << 16);
   between("outer-lr", config.outer_lr, 0, 1e3);
-  between("outer-momentum", config.outer_momentum, 0, 1);
+  if (config.outer_momentum != -1) between("outer-momentum", config.outer_momentum, 0, 1);
   at_most("fit-steps", config.fit_steps, 1'000'000'000);
   if (config.fit_coarse && config.init.empty() && !config.resume) {
     user_error("--fit-coarse fits to a trained network; add --init FILE");
   }
   if (config.tensorboard && config.run_dir == "none") {
-    user_error("--tensorboard writes into the run folder; leave --run-dir none away");
+    user_error("--tensorboard writes into the run folder; omit --run-dir none");
   }
   at_least("threads", config.threads, 0);
   at_least("warmup-steps", config.warmup_steps, 0);
@@ -95,8 +96,21 @@ void check_config(const TrainConfig& config) {
   below_one("beta1", config.beta1);
   below_one("beta2", config.beta2);
   if (config.loss == "mse" && config.label_smoothing > 0) {
-    user_error("--label-smoothing {} is of --loss cross_entropy; mse has none",
+    user_error("--label-smoothing {} is for --loss cross_entropy; mse has none",
                config.label_smoothing);
+  }
+  if (config.loss == "mse" && !config.class_weights.empty()) {
+    user_error("--class-weights {} are of --loss cross_entropy; mse has none",
+               config.class_weights);
+  }
+  parse_class_weights(config.class_weights);
+  if (config.decay != "all" && config.decay != "matrices") {
+    user_error("--decay {} is not known{}; there are: all, matrices", config.decay,
+               did_you_mean(config.decay, {"all", "matrices"}));
+  }
+  if (config.decay != "all" && config.weight_decay == 0) {
+    user_error("--decay {} says what --weight-decay is for; add --weight-decay X, for example 1e-4",
+               config.decay);
   }
   between("stale-lr", config.stale_lr, 0, 10);
   between("bucket-mb", config.bucket_mb, 1e-6, 1e6);
@@ -183,7 +197,7 @@ Machine machine_of(const TrainConfig& config) {
   } else if (config.workers != 0 && config.workers != nodes * per_node) {
     user_error(
         "--workers {} is not --nodes {} x --workers-per-node {} = {}; "
-        "leave --workers away",
+        "omit --workers",
         config.workers, nodes, per_node, nodes * per_node);
   }
   at_most("nodes x workers-per-node", nodes * per_node, kMost);
@@ -194,8 +208,8 @@ Machine machine_of(const TrainConfig& config) {
     machine.between = parse_link(config.link_between_nodes, "--link-between-nodes");
     if (nodes == 1) {
       user_error(
-          "--link-between-nodes {} has nothing to slow down with one "
-          "node; add --nodes 2",
+          "--link-between-nodes {} has no effect with one node; add "
+          "--nodes 2",
           config.link_between_nodes);
     }
   }

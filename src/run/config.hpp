@@ -27,6 +27,7 @@ struct TrainConfig {
   std::string pipeline = "sync";       ///< or async: weights some updates old
   std::string weights = "stash";       ///< of async: stash, rebuilt, predicted or ring
   double stale_lr = 0;                 ///< rate of a block / (1 + its staleness)^this
+  std::string max_staleness = "auto";  ///< of async: updates; auto: as PipeDream's
   std::int64_t in_flight = 0;          ///< most microbatches on a worker; 0: the planner's choice
   std::int64_t replicas = 0;           ///< of each piece; 0: the planner's choice
   std::string pieces = "0";            ///< that the depth is torn into; 0: one per worker; auto
@@ -43,12 +44,16 @@ struct TrainConfig {
   std::string merge = "corrected";      ///< of daso: or paper
   std::string exchange_wire = "fp32";   ///< of weights between nodes
   std::int64_t local_steps = 8;         ///< of local_sgd and diloco: between exchanges
-  double outer_lr = 0.7;                ///< of diloco
-  double outer_momentum = 0.9;          ///< of diloco
+  double outer_lr = 0;                  ///< of diloco; 0: by local_steps and the run's length
+  double outer_momentum = -1;           ///< of diloco; -1: the same
   std::string inner = "data_parallel";  ///< of all three: the strategy inside a node
   std::int64_t memory_per_worker = 0;   ///< MiB; 0: not limited
+  std::string cost = "auto";            ///< for the planner: or measured, again, analytic
+  double peak_gflops = 96;              ///< of a worker; cost analytic
+  double peak_share = 0.6;              ///< of it that convolutions reach
+  double memory_gbs = 10;               ///< GB/s of a worker
   std::string profile;                  ///< measured costs for the planner
-  double bucket_mb = 8;                 ///< gradients are reduced in buckets of about this size
+  double bucket_mb = 8;                 ///< MiB of gradients reduced at a time
   std::string wire = "fp32";            ///< of reduced gradients
   double stall_seconds = 60;            ///< without any event: stop; 0: never
   std::int64_t trace_steps = 100;       ///< the last so many are kept in the trace
@@ -57,6 +62,7 @@ struct TrainConfig {
   std::int64_t batch = 64;
   std::int64_t epochs = 3;
   std::int64_t steps = 0;  ///< stop after so many; 0: epochs decide
+  bool drop_last = false;  ///< leave out the smaller last minibatch of an epoch
 
   std::string optimizer = "sgd";
   double lr = 0.01;
@@ -64,6 +70,7 @@ struct TrainConfig {
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;
+  std::string decay = "all";  ///< what weight_decay is for: or matrices
   double beta1 = 0.9;
   double beta2 = 0.999;
   double adam_epsilon = 1e-8;
@@ -77,9 +84,11 @@ struct TrainConfig {
 
   std::string loss = "cross_entropy";
   double label_smoothing = 0;
+  std::string class_weights;  ///< "1,2,0.5": one per class; balanced; "": all alike
 
   std::string augment = "none";
   bool normalise = true;
+  bool shuffle = true;  ///< off: every epoch in the order of the data set
   std::int64_t train_limit = 0;
   std::int64_t test_limit = 0;
 
@@ -99,6 +108,7 @@ struct TrainConfig {
 void check_config(const TrainConfig& config);
 
 OptimizerSpec optimizer_spec(const TrainConfig& config);
+/// Without class weights: these may follow from the data (class_weights.hpp).
 LossSpec loss_spec(const TrainConfig& config);
 /// UserError on what is neither a number nor "workers".
 double lr_scale(const TrainConfig& config);

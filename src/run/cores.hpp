@@ -1,13 +1,17 @@
 // The machine's cores, as this process may use them, and threads put onto them.
 #pragma once
 
+#include <sched.h>
+
 #include <string>
 
 namespace plait {
 
-/// Cores (not hyperthreads) that the system lets this process use, whatever a launcher bound it to;
-/// at least 1.
+/// Cores (not hyperthreads) that this process may use: those of its affinity mask, and no more than
+/// the CPU quota of its control group; at least 1. What mpirun binds a process to does not count.
 int usable_cores();
+/// The same for another mask.
+int usable_cores(const cpu_set_t& mask);
 
 /// How worker threads are put onto cores: "auto" pins when the job fills the machine, "cores"
 /// always, "none" never.

@@ -1,9 +1,16 @@
 #include "run/eval.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "checkpoint/store.hpp"
 
 namespace plait {
+
+std::int64_t evaluation_batch(const TrainConfig& config, const Setup& setup) {
+  constexpr std::int64_t kFew = 1024;
+  return std::min(config.batch, std::max(kFew, setup.data.test->size()));
+}
 
 Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,
                             const std::string& source, const NetworkOfWeights& network_of) {
@@ -24,7 +31,8 @@ Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
     for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
     network = network_of(network, names);
   }
-  Chain chain(std::move(network), {.batch = config.batch, .threads = threads_per_worker(alone)});
+  Chain chain(std::move(network),
+              {.batch = evaluation_batch(config, setup), .threads = threads_per_worker(alone)});
   ParameterStore parameters(chain, config.seed, 0);
   parameters.import_weights(weights, source);
   Evaluator evaluator(chain, setup.data.test, loss_spec(config));

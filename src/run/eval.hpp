@@ -15,6 +15,10 @@ namespace plait {
 using NetworkOfWeights =
     std::function<Network(const Network& model, const std::vector<std::string>& names)>;
 
+/// The batch that weights are evaluated in: the config's, but not thousands more than the test part
+/// has samples.
+std::int64_t evaluation_batch(const TrainConfig& config, const Setup& setup);
+
 /// `weights` of `source` (a file's name) in config's model, or in what `network_of` makes of it, on
 /// the test part of config's data.
 Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,

@@ -1,12 +1,16 @@
 #include "run/evaluate.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace plait {
 
 Evaluation to_evaluation(const EvaluationSums& sums, int classes) {
   const auto samples = static_cast<double>(sums.samples);
-  Evaluation result{.loss = sums.loss / samples, .accuracy = {}, .samples = sums.samples};
+  const double loss = sums.loss / samples;
+  Evaluation result{.loss = std::isnan(loss) ? std::fabs(loss) : loss,  // never "-nan"
+                    .accuracy = {},
+                    .samples = sums.samples};
   if (classes > 0) result.accuracy = static_cast<double>(sums.correct) / samples;
   return result;
 }
@@ -18,7 +22,8 @@ Evaluator::Evaluator(Chain& chain, DatasetPtr data, LossSpec loss)
       workspace_(chain),
       images_(data_->sample_shape().with_front(chain.options().batch)),
       targets_(data_->target_shape().with_front(chain.options().batch)) {
-  loss_.label_smoothing = 0;  // a training device; the test loss is the plain one
+  loss_.label_smoothing = 0;    // a training device; the test loss is the plain one,
+  loss_.class_weights.clear();  // in which all samples weigh alike
 }
 
 EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "layers/gradient_gaps.hpp"
+
 namespace plait {
 
 namespace {
@@ -79,6 +81,7 @@ void LayoutBridge::return_gradient(std::size_t block, std::span<float> gradient)
     convert(from, home_.block(block), i,
             {blocks_[block].gradient.floats().data(), gradient.data()});
   }
+  clear_gaps(home_.block(block), gradient.data());
 }
 
 }  // namespace plait

@@ -14,17 +14,24 @@ namespace {
 constexpr std::size_t kStepsTimed = 1000;  // the last so many give the median step
 constexpr std::int64_t kStepsShown = 12;   // the last so many of an epoch are told
 
+LossSpec loss_of(const MemberParts& parts) {
+  LossSpec loss = loss_spec(parts.job.config);
+  loss.class_weights = parts.setup.weights.of_class;
+  return loss;
+}
+
 WorkerOptions worker_options(const MemberParts& parts, std::int64_t samples) {
   const TrainConfig& config = parts.job.config;
   return {.rank = parts.group.rank(),
           .threads = threads_per_worker(config),
           .seed = config.seed,
-          .loss = loss_spec(config),
+          .loss = loss_of(parts),
           .optimizer = optimizer_spec(config),
           .weight_decay = config.weight_decay,
+          .decay_matrices = config.decay == "matrices",
           .clip_norm = config.clip_norm,
           .stale_lr = config.stale_lr,
-          .tail = samples % config.batch};
+          .tail = config.drop_last ? 0 : samples % config.batch};
 }
 
 /// The part of each minibatch that the load tasks of a program bring.
@@ -69,8 +76,11 @@ Member::Member(const MemberParts& parts)
           BatchOptions{
               .batch = config_.batch,
               .seed = config_.seed,
-              .drop_last = false,
+              .shuffle = config_.shuffle,
+              .drop_last = config_.drop_last,
               .part = part_of(parts.plan.programs[static_cast<std::size_t>(parts.group.rank())])})),
+      weights_(*stream_, parts.setup.weights,
+               parts.plan.programs[static_cast<std::size_t>(parts.group.rank())].averages),
       per_epoch_(stream_->batches_per_epoch()),
       total_steps_(config_.steps > 0 ? config_.steps : config_.epochs * per_epoch_),
       schedule_(schedule_spec(config_, per_epoch_, total_steps_)),
@@ -89,7 +99,8 @@ Member::Member(const MemberParts& parts)
       drains_(parts.plan.depth() > 0 || std::ranges::max(staleness(parts.plan)) > 0 ||
               has_ends(parts.plan)),
       word_of_zero_(parts.control, [this] { return decide(); }),
-      losses_(parts.plan, parts.control) {
+      losses_(parts.plan, parts.control),
+      residual_book_(parts.plan.network, parts.control, worker_) {
   check_schedule(schedule_);
   if (is_zero() || everybody_has_all_) {
     if (parts.plan.network.cut) {
@@ -103,7 +114,8 @@ Member::Member(const MemberParts& parts)
 
 Minibatch Member::minibatch(std::int64_t number) const {
   return {.samples = stream_->batch_size(number % per_epoch_),
-          .learning_rate = learning_rate(schedule_, number)};
+          .learning_rate = learning_rate(schedule_, number),
+          .weight = weights_.of(number)};
 }
 
 TrainResult Member::run() {
@@ -129,7 +141,8 @@ void Member::start() {
   if (is_zero()) {
     if (!config_.init.empty()) import_initial_weights();
     if (config_.resume) restore();
-    parts_.folder->begin(progress_.step);
+    const std::string damage = parts_.folder->begin(progress_.step);
+    if (!damage.empty()) parts_.job.observer.note(damage);
   }
   if (!config_.init.empty() || config_.resume) share_parameters();
   prefetch_.emplace(stream_, PrefetchOptions{.epoch = static_cast<std::uint64_t>(progress_.epoch),
@@ -138,24 +151,6 @@ void Member::start() {
   parts_.control.barrier();  // the workers' traces count from one moment
   worker_.begin_trace();
   epoch_watch_ = saved_watch_ = reported_ = Stopwatch();
-}
-
-std::vector<Residual> Member::gather_residuals() {
-  const Network& network = parts_.plan.network;
-  if (std::ranges::none_of(network.blocks, &NetworkBlock::subtracts)) return {};
-  const std::vector<ResidualSums> mine = worker_.take_residuals();
-  const std::size_t count = mine.size();
-  std::vector<ResidualSums> all(count * static_cast<std::size_t>(parts_.control.size()));
-  parts_.control.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-  std::vector<ResidualSums> sums(count);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    sums[i % count].difference += all[i].difference;
-    sums[i % count].other += all[i].other;
-  }
-  if (std::ranges::all_of(sums, [](const ResidualSums& one) { return one.other == 0; })) {
-    return residuals_;  // nothing was computed since
-  }
-  return residuals(network, sums);
 }
 
 /// Plays minibatches up to `last` and lets the pipeline run empty. A plan without offsets and old
@@ -173,7 +168,7 @@ void Member::play_to(std::int64_t last) {
     stop_ = stop_ || word.stop;
     save_wanted = save_wanted || word.save;
     if (drains_ && word.save) tell_of_late_checkpoint();
-    if (!drains_ && stop_) return;
+    if (!drains_ && stop_) break;
     one_step(step, range);
     const std::int64_t done = step + 1 - depth;
     if (done <= range.first) continue;
@@ -225,12 +220,13 @@ void Member::take_losses(bool wait) {
     progress_.epoch_loss += line.loss.sum;
     const Minibatch batch = minibatch(line.minibatch);
     const auto samples = static_cast<double>(batch.samples);
-    parts_.job.observer.step({.step = line.minibatch + 1,
-                              .total_steps = total_steps_,
-                              .epoch = line.minibatch / per_epoch_ + 1,
-                              .loss = line.loss.sum / samples,
-                              .learning_rate = batch.learning_rate,
-                              .images_per_second = samples / std::max(reported_.seconds(), 1e-9)});
+    parts_.job.observer.step(
+        {.step = line.minibatch + 1,
+         .total_steps = total_steps_,
+         .epoch = line.minibatch / per_epoch_ + 1,
+         .loss = batch.weight->whole > 0 ? line.loss.sum / batch.weight->whole : 0,
+         .learning_rate = batch.learning_rate,
+         .images_per_second = samples / std::max(reported_.seconds(), 1e-9)});
     reported_ = Stopwatch();
   }
 }
@@ -239,7 +235,7 @@ void Member::stop_on_non_finite(const NonFiniteLoss& loss) const {
   user_error(
       "loss is {} at step {}{}; block '{}' is the first whose result is "
       "not finite; {}; {}",
-      loss.loss, loss.minibatch + 1,
+      std::isnan(loss.loss) ? std::fabs(loss.loss) : loss.loss, loss.minibatch + 1,
       parts_.plan.workers() > 1 ? fmt::format(" on worker {}", parts_.group.rank()) : "",
       loss.block.empty() ? "loss" : loss.block, last_good(), advice());
 }
@@ -310,16 +306,17 @@ void Member::choose_mode() {
 }
 
 void Member::finish_epoch() {
-  const auto samples = static_cast<double>(parts_.setup.data.train->size());
-  const double seconds = epoch_watch_.seconds();
-  progress_.last_train_loss = progress_.epoch_loss / samples;
+  const auto samples = static_cast<double>(stream_->samples_per_epoch());
+  const double seconds = progress_.epoch_seconds + epoch_watch_.seconds();
+  progress_.last_train_loss = progress_.epoch_loss / weights_.epoch(progress_.epoch, per_epoch_);
   parts_.control.broadcast(std::as_writable_bytes(std::span(&progress_.last_train_loss, 1)), 0);
   epoch_losses_.push_back(progress_.last_train_loss);
   progress_.epoch_loss = 0;
+  progress_.epoch_seconds = 0;
   progress_.batch = 0;
   ++progress_.epoch;
   evaluate();
-  residuals_ = gather_residuals();
+  residuals_ = residual_book_.take();
   const double metric = evaluation_->accuracy.value_or(-evaluation_->loss);
   progress_.epochs_since_best =
       metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;
@@ -337,8 +334,9 @@ void Member::finish_epoch() {
       .residuals = residuals_,
       .mode = mode_ < 0 ? "" : parts_.plan.modes[static_cast<std::size_t>(mode_)]};
   if (is_zero()) {
-    parts_.folder->write(report);  // before the checkpoint: resuming drops what
-                                   // came after one, never adds
+    // Before the checkpoint: resuming drops what came after one, never adds.
+    const std::string warning = parts_.folder->write(report);
+    if (!warning.empty()) parts_.job.observer.note(warning);
   }
   save(metric);
   if (is_zero()) {

@@ -7,6 +7,7 @@
 #include "run/control.hpp"
 #include "run/evaluate.hpp"
 #include "run/progress.hpp"
+#include "run/residual_book.hpp"
 #include "run/run_folder.hpp"
 #include "run/setup.hpp"
 #include "run/train.hpp"
@@ -46,11 +47,10 @@ class Member {
   void take_losses(bool wait);
   [[noreturn]] void stop_on_non_finite(const NonFiniteLoss& loss) const;
   std::string last_good() const;
+  std::string outer_advice() const;
   std::string advice() const;
   void evaluate();
   void import_initial_weights();
-  /// Of all workers since the last call; on every worker.
-  std::vector<Residual> gather_residuals();
   void finish_epoch();
   void show_timeline();
   /// For the epoch that begins; says so where it is another one.
@@ -65,6 +65,7 @@ class Member {
   MemberParts parts_;
   const TrainConfig& config_;
   std::shared_ptr<const BatchStream> stream_;
+  MinibatchWeights weights_;
   std::int64_t per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
   ScheduleSpec schedule_;
@@ -78,6 +79,7 @@ class Member {
   bool drains_ = false;  ///< minibatches of a range depend on where it began
   WordOfZero word_of_zero_;
   LossBook losses_;
+  ResidualBook residual_book_;
   TrainingProgress progress_;
   std::optional<Evaluation> evaluation_;
   std::vector<Residual> residuals_;

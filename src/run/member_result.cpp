@@ -36,11 +36,14 @@ std::string Member::headline() const {
     who = fmt::format("{}, {} workers{} of {}", parts_.plan.strategy, parts_.plan.workers(),
                       machine.nodes > 1 ? fmt::format(" on {} nodes", machine.nodes) : "", who);
   }
-  return fmt::format("{} ({} parameters) on {} ({} train, {} test), batch {}, {} step(s), {}",
-                     config_.model, with_commas(parameter_count(parts_.setup.model)), config_.data,
-                     with_commas(parts_.setup.data.train->size()),
-                     with_commas(parts_.setup.data.test->size()), config_.batch,
-                     with_commas(total_steps_), who);
+  const std::string task = fmt::format(
+      "{} ({} parameters) on {} ({} train, {} test), ", config_.model,
+      with_commas(parameter_count(parts_.setup.model)), config_.data,
+      with_commas(parts_.setup.data.train->size()), with_commas(parts_.setup.data.test->size()));
+  std::string how =
+      fmt::format("batch {}, {} step(s), {}", config_.batch, with_commas(total_steps_), who);
+  if (task.size() + how.size() <= kLineColumns) return task + how;
+  return task.substr(0, task.size() - 1) + "\n" + how;
 }
 
 TrainResult Member::result(std::int64_t first_step) {
@@ -55,10 +58,8 @@ TrainResult Member::result(std::int64_t first_step) {
   parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
                             std::as_writable_bytes(std::span(all)));
   collect_parameters();
-  residuals_ = gather_residuals();
+  residuals_ = residual_book_.take();
   if (!is_zero()) return {};
-  const std::int64_t in_epoch =
-      std::min(progress_.batch * config_.batch, parts_.setup.data.train->size());
   std::int64_t images = 0;
   for (std::int64_t m = first_step; m < progress_.step; ++m) images += minibatch(m).samples;
   TrainResult done{
@@ -69,8 +70,9 @@ TrainResult Member::result(std::int64_t first_step) {
       .epochs = progress_.epoch,
       .steps = progress_.step,
       .new_steps = progress_.step - first_step,
-      .train_loss = progress_.batch == 0 ? progress_.last_train_loss
-                                         : progress_.epoch_loss / static_cast<double>(in_epoch),
+      .train_loss = progress_.batch == 0
+                        ? progress_.last_train_loss
+                        : progress_.epoch_loss / weights_.epoch(progress_.epoch, progress_.batch),
       .test_loss = evaluation_ ? evaluation_->loss : std::nan(""),
       .test_accuracy = evaluation_ ? evaluation_->accuracy : std::nullopt,
       .seconds = watch_.seconds(),

@@ -24,7 +24,7 @@ void Member::import_initial_weights() {
   } else if (!has_added_weights(parts_.plan.network, weights) &&
              std::ranges::any_of(parts_.plan.network.blocks, &NetworkBlock::added)) {
     parts_.job.observer.note(config_.init +
-                             " is of the serial network: the coarse parts begin at random");
+                             " belongs to the serial network: the coarse parts start at random");
   }
   worker_.parameters().import_weights(weights, config_.init);
 }
@@ -43,18 +43,18 @@ void Member::restore() {
   const RunState& state = checkpoint->state;
   const auto model = state.extra.find("model_hash");
   if (state.seed != config_.seed || (model != state.extra.end() && model->second != model_hash())) {
-    user_error("{} is of another {}; bring it back, or begin a new run", source,
+    user_error("{} is of another {}; restore it, or start a new run", source,
                state.seed != config_.seed ? "seed" : "model than " + config_.model);
   }
   if (state.step != state.epoch * per_epoch_ + state.position / config_.batch) {
     user_error(
         "{} is at step {} of epoch {}, but epochs have {} steps now: --data {} has another number "
-        "of samples; bring it back, or begin a new run",
+        "of samples; restore it, or start a new run",
         source, state.step, state.epoch + 1, per_epoch_, config_.data);
   }
   if (state.step > total_steps_) {
     user_error(
-        "{} is at step {}, behind the end at step {}; leave --epochs and --steps away, or give "
+        "{} is at step {}, behind the end at step {}; omit --epochs and --steps, or give "
         "more",
         source, state.step, total_steps_);
   }
@@ -62,6 +62,7 @@ void Member::restore() {
   worker_.parameters().import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
   progress_ = read_progress(state, config_.batch);
   epoch_losses_ = read_epoch_losses(state);
+  residual_book_.read(state);
   saved_step_ = state.step;
   observer.note(
       fmt::format("resumed from {} (epoch {}, step {})", source, state.epoch, state.step));
@@ -70,7 +71,6 @@ void Member::restore() {
 /// From worker 0 to all who need them: parameters lie alike on every worker.
 void Member::share_parameters() {
   Group& control = parts_.control;
-  if (control.size() == 1) return;
   for (int worker = 1; worker < control.size(); ++worker) {
     if (!is_zero() && control.rank() != worker) continue;
     const std::vector<BlockNeeds> needs = block_needs(parts_.plan, worker);
@@ -90,6 +90,7 @@ void Member::share_parameters() {
   control.broadcast(std::as_writable_bytes(std::span(&saved_step_, 1)), 0);
   epoch_losses_.resize(static_cast<std::size_t>(progress_.epoch));
   control.broadcast(std::as_writable_bytes(std::span(epoch_losses_)), 0);
+  residual_book_.share();
 }
 
 /// To worker 0: the blocks that others update.
@@ -111,6 +112,7 @@ void Member::collect_parameters() {
 void Member::save(std::optional<double> metric) {
   parts_.status.set(WorkerState::unhurried);
   collect_parameters();
+  residual_book_.gather();
   saved_step_ = progress_.step;
   if (is_zero()) {
     ParameterStore& parameters = worker_.parameters();
@@ -122,7 +124,10 @@ void Member::save(std::optional<double> metric) {
       Checkpoint checkpoint{.weights = parameters.export_weights(),
                             .optimizer = parameters.export_optimizer(),
                             .state = {}};
-      write_progress(progress_, config_.batch, checkpoint.state);
+      TrainingProgress progress = progress_;
+      if (progress.batch > 0) progress.epoch_seconds += epoch_watch_.seconds();
+      write_progress(progress, config_.batch, checkpoint.state);
+      residual_book_.write(checkpoint.state);
       checkpoint.state.seed = config_.seed;
       checkpoint.state.metric = metric;
       checkpoint.state.extra["model_hash"] = model_hash();
@@ -136,9 +141,28 @@ void Member::save(std::optional<double> metric) {
   parts_.status.set(WorkerState::elsewhere);
 }
 
+/// An outer optimizer multiplies the learning rate: it is looked at first. Plain averaging is rate
+/// 1 without momentum.
+std::string Member::outer_advice() const {
+  for (const Bucket& bucket : parts_.plan.buckets) {
+    if (bucket.payload != Payload::weights || bucket.merge.kind != MergeKind::outer) continue;
+    const Merge& merge = bucket.merge;
+    if (merge.momentum == 0 && merge.rate <= 1) break;
+    return fmt::format(
+        "--outer-lr {} with --outer-momentum {} may be too much for --local-steps {}: try {}, "
+        "or else ",
+        merge.rate, merge.momentum, config_.local_steps,
+        merge.rate <= 1 && merge.momentum > 0.3 ? "--outer-momentum 0.3"
+                                                : "--outer-lr 1 --outer-momentum 0");
+  }
+  return "";
+}
+
 std::string Member::advice() const {
   // Who does not have all gradients cannot clip them by their norm.
-  return everybody_has_all_ ? "try a smaller --lr or --clip-norm 1" : "try a smaller --lr";
+  const std::string inside =
+      everybody_has_all_ ? "try a smaller --lr or --clip-norm 1" : "try a smaller --lr";
+  return outer_advice() + inside;
 }
 
 std::string Member::last_good() const {

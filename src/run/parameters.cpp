@@ -317,6 +317,19 @@ bool has_added_weights(const Network& network, const std::vector<NamedTensor>& t
   });
 }
 
+std::string non_finite_tensor(const std::vector<NamedTensor>& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.empty() || tensor.desc().dtype != DType::f32) continue;
+    const std::span<const float> values = tensor.floats();
+    const auto wrong = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+    if (wrong == values.end()) continue;
+    return fmt::format("tensor '{}' holds {} (element {} of {})", name,
+                       std::isnan(*wrong) ? "nan" : "inf", wrong - values.begin() + 1,
+                       values.size());
+  }
+  return "";
+}
+
 void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,
                    const std::string& source) {
   Incoming incoming(tensors, source);

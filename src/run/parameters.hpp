@@ -90,6 +90,9 @@ class ParameterStore {
 /// Whether there are weights of blocks that a strategy has added.
 bool has_added_weights(const Network& network, const std::vector<NamedTensor>& tensors);
 
+/// "tensor 'conv1.weight' holds nan (element 5 of 500)"; "" where all numbers are finite.
+std::string non_finite_tensor(const std::vector<NamedTensor>& tensors);
+
 /// UserError with `source` where `tensors` are not the weights of the network, as in
 /// import_weights.
 void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,

@@ -23,6 +23,7 @@ void write_progress(const TrainingProgress& progress, std::int64_t batch_size, R
   state.position = progress.batch * batch_size;
   if (std::isfinite(progress.best_metric)) state.best_metric = progress.best_metric;
   state.extra["epoch_loss"] = exact(progress.epoch_loss);
+  state.extra["epoch_seconds"] = exact(progress.epoch_seconds);
   state.extra["last_train_loss"] = exact(progress.last_train_loss);
   state.extra["best_metric"] = exact(progress.best_metric);
   state.extra["epochs_since_best"] = exact(static_cast<double>(progress.epochs_since_best));
@@ -55,6 +56,7 @@ TrainingProgress read_progress(const RunState& state, std::int64_t batch_size) {
       .epoch = state.epoch,
       .batch = state.position / batch_size,
       .epoch_loss = exact(state.extra, "epoch_loss", 0),
+      .epoch_seconds = exact(state.extra, "epoch_seconds", 0),
       .last_train_loss = exact(state.extra, "last_train_loss", 0),
       .best_metric = exact(state.extra, "best_metric", -INFINITY),
       .epochs_since_best = static_cast<std::int64_t>(exact(state.extra, "epochs_since_best", 0))};

@@ -16,6 +16,7 @@ struct TrainingProgress {
   std::int64_t epoch = 0;      ///< epochs done
   std::int64_t batch = 0;      ///< batches done in the current epoch
   double epoch_loss = 0;       ///< sum over the samples of the current epoch
+  double epoch_seconds = 0;    ///< that the current epoch has taken before a resume
   double last_train_loss = 0;  ///< mean of the last finished epoch
   double best_metric = -INFINITY;
   std::int64_t epochs_since_best = 0;

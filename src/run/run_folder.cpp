@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "checkpoint/atomic_file.hpp"
+#include "base/in_file.hpp"
+#include "base/out_file.hpp"
 
 namespace plait {
 
@@ -47,10 +48,29 @@ fs::path new_folder(const std::string& model) {
   }
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  AtomicFile file(path, text.size());
-  file.sink().write(text);
-  file.commit();
+/// metrics.jsonl of an earlier run.
+struct OldMetrics {
+  std::string text;
+  std::string kept;          ///< the lines up to a step
+  std::vector<int> damaged;  ///< numbers of the lines that are none of ours
+};
+
+OldMetrics read_metrics(const fs::path& path, std::int64_t last_step) {
+  check_input_file(path);
+  OldMetrics old;
+  std::ifstream file(path, std::ios::binary);
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    old.text += line + "\n";
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) {
+      old.damaged.push_back(number);
+    } else if (json["step"].get<std::int64_t>() <= last_step) {
+      old.kept += line + "\n";
+    }
+  }
+  return old;
 }
 
 }  // namespace
@@ -69,8 +89,9 @@ RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text)
       const bool used = fs::exists(path_ / "config.toml") || fs::exists(path_ / "metrics.jsonl") ||
                         CheckpointStore(path_ / "checkpoints").latest().has_value();
       if (used && !config.resume) {
-        user_error("{} already holds a run; add --resume to go on, or choose another --run-dir",
-                   path_.string());
+        user_error(
+            "{} already holds a run; add --resume to continue it, or choose another --run-dir",
+            path_.string());
       }
       fs::create_directories(path_);
     }
@@ -79,7 +100,11 @@ RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text)
   }
   wants_tensorboard_ = config.tensorboard;
   store_.emplace(path_ / "checkpoints", static_cast<int>(config.keep_last));
-  if (!fs::exists(path_ / "config.toml")) write_text(path_ / "config.toml", config_text_);
+  if (!fs::exists(path_ / "config.toml")) write_out_file(path_ / "config.toml", config_text_);
+}
+
+void RunFolder::keep(const std::string& name, const std::string& text) const {
+  if (store_ && !text.empty()) write_out_file(path_ / name, text);
 }
 
 std::optional<Checkpoint> RunFolder::resume_point() const {
@@ -99,20 +124,26 @@ void RunFolder::save(const Checkpoint& checkpoint) {
   if (store_) store_->save(checkpoint);
 }
 
-void RunFolder::begin(std::int64_t after_step) {
-  if (!store_) return;
-  write_text(path_ / "config.toml", config_text_);
+std::string RunFolder::begin(std::int64_t after_step) {
+  if (!store_) return "";
+  write_out_file(path_ / "config.toml", config_text_);
   const fs::path file = path_ / "metrics.jsonl";
-  std::string kept;
-  std::ifstream old(file);
-  for (std::string line; std::getline(old, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
-    if (json["step"].get<std::int64_t>() <= after_step) kept += line + "\n";
+  const OldMetrics old = read_metrics(file, after_step);
+  std::string note;
+  if (!old.damaged.empty()) {
+    const fs::path copy = path_ / "metrics.jsonl.damaged";
+    write_out_file(copy, old.text);
+    note = fmt::format("{}: {} and left out; the file as it was is kept as {}", file.string(),
+                       old.damaged.size() == 1
+                           ? fmt::format("line {} is damaged", old.damaged.front())
+                           : fmt::format("{} lines are damaged, the first is line {},",
+                                         old.damaged.size(), old.damaged.front()),
+                       copy.string());
   }
-  write_text(file, kept);
+  write_out_file(file, old.kept);
   metrics_.open(file, std::ios::app);
   if (wants_tensorboard_) tensorboard_.emplace(path_ / "tensorboard", after_step);
+  return note;
 }
 
 std::string metrics_line(const EpochReport& report) {
@@ -129,11 +160,18 @@ std::string metrics_line(const EpochReport& report) {
   return line.dump();
 }
 
-void RunFolder::write(const EpochReport& report) {
-  if (!store_) return;
-  if (tensorboard_) tensorboard_->write(scalars_of(report), report.step);
+std::string RunFolder::write(const EpochReport& report) {
+  if (!store_) return "";
+  std::string note;
+  try {
+    if (tensorboard_) tensorboard_->write(scalars_of(report), report.step);
+  } catch (const Failure& failure) {
+    note = fmt::format("warning: {}; the run goes on without event files", failure.what());
+    tensorboard_.reset();
+  }
   metrics_ << metrics_line(report) << std::endl;
   if (!metrics_) fail("{}: cannot write; is the disk full?", (path_ / "metrics.jsonl").string());
+  return note;
 }
 
 }  // namespace plait

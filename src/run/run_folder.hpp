@@ -26,15 +26,20 @@ class RunFolder {
   bool writes() const { return store_.has_value(); }
   const std::filesystem::path& path() const { return path_; }
 
+  /// Writes a file beside config.toml; nothing where there is no text.
+  void keep(const std::string& name, const std::string& text) const;
+
   /// The newest whole checkpoint of an earlier run in this folder.
   std::optional<Checkpoint> resume_point() const;
   /// "" before the first.
   std::string latest_checkpoint_path() const;
   void save(const Checkpoint& checkpoint);
   /// The run goes on from here: config.toml is that of now, and the metrics of steps after
-  /// `after_step` (they will be computed again) are dropped.
-  void begin(std::int64_t after_step);
-  void write(const EpochReport& report);
+  /// `after_step` (they will be computed again) are dropped. Damaged lines are left out; the file
+  /// as it was is kept then, and the line that says so comes back ("": none).
+  std::string begin(std::int64_t after_step);
+  /// Event files that cannot be written are given up; the line that says so comes back ("": none).
+  std::string write(const EpochReport& report);
 
  private:
   std::filesystem::path path_;

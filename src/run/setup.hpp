@@ -3,6 +3,7 @@
 
 #include "data/open.hpp"
 #include "model/spec.hpp"
+#include "run/class_weights.hpp"
 #include "run/config.hpp"
 
 namespace plait {
@@ -10,6 +11,7 @@ namespace plait {
 struct Setup {
   Splits data;
   ModelSpec model;
+  ClassWeights weights{};  ///< filled by train() only
 };
 
 /// Opens the data and makes the model for it; UserError where the two do not fit each other or the

@@ -35,4 +35,8 @@ bool take_last_word(Board& board) {
   return status_of(board, board.members().front()).said.exchange(1) == 0;
 }
 
+bool last_word_taken(Board& board) {
+  return status_of(board, board.members().front()).said.load() != 0;
+}
+
 }  // namespace plait

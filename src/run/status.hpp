@@ -40,5 +40,6 @@ WorkerStatus& status_of(Board& board, int member);
 
 /// True for one caller only on each node: it says why the job ends, and ends it.
 bool take_last_word(Board& board);
+bool last_word_taken(Board& board);
 
 }  // namespace plait

@@ -6,16 +6,19 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "run/agreement.hpp"
+#include "run/batch_norm_check.hpp"
 #include "run/cores.hpp"
+#include "run/cpu_limits.hpp"
 #include "run/member.hpp"
+#include "run/node_layout.hpp"
+#include "run/this_machine.hpp"
 #include "run/trace_gather.hpp"
 #include "run/watch.hpp"
+#include "transport/lifeline.hpp"
 #include "transport/threads.hpp"
 
 namespace plait {
@@ -25,13 +28,18 @@ namespace {
 /// After trouble, workers get this long to end by themselves; one that computes for ever does not.
 constexpr auto kGrace = std::chrono::seconds(2);
 
+/// As long as the first process of a node needs to see that the job is ended on purpose, and to
+/// tell the other nodes: they would take the end of its processes for a loss.
+constexpr auto kFarewell = std::chrono::milliseconds(150);
+
 /// Everything that is there before the first worker starts.
 struct Prepared {
   Setup setup;
   Plan plan;
 };
 
-Prepared prepare(const TrainJob& job, const Machine& machine) {
+/// Data and model.
+Prepared prepare(const TrainJob& job) {
   check_config(job.config);
   Prepared prepared{.setup = make_setup(job.config), .plan = {}};
   if (const std::int64_t samples = prepared.setup.data.train->size(); job.config.batch > samples) {
@@ -42,18 +50,34 @@ Prepared prepare(const TrainJob& job, const Machine& machine) {
                                    : "",
         samples);
   }
+  prepared.setup.weights = class_weights(job.config, *prepared.setup.data.train);
+  return prepared;
+}
+
+void prepare_plan(const TrainJob& job, const Machine& machine, Prepared& prepared) {
   prepared.plan = job.make_plan(prepared.setup.model, machine);
+  check_batch_norms(prepared.plan, job.config, prepared.setup.data.train->size());
   if (!job.config.init.empty() && (job.mpi == nullptr || job.mpi->rank() == 0)) {
     // Now, while no run folder has been made.
     const Network& network = prepared.plan.network;
-    check_weights(network.cut ? make_network(prepared.setup.model) : network,
-                  initial_weights(job, prepared.setup.model), job.config.init);
+    const std::vector<NamedTensor> weights = initial_weights(job, prepared.setup.model);
+    check_weights(network.cut ? make_network(prepared.setup.model) : network, weights,
+                  job.config.init);
+    if (const std::string wrong = non_finite_tensor(weights); !wrong.empty()) {
+      user_error("{}: {}; start from other weights", job.config.init, wrong);
+    }
   }
   if (prepared.plan.workers() != machine.workers()) {
     fail("strategy {} made a plan for {} workers instead of {}", prepared.plan.strategy,
          prepared.plan.workers(), machine.workers());
   }
-  return prepared;
+}
+
+/// The folder of the run, with what its plan was made of.
+RunFolder make_folder(const TrainJob& job) {
+  RunFolder folder(job.config, job.config_text);
+  if (job.costs_text) folder.keep("costs.json", job.costs_text());
+  return folder;
 }
 
 std::string checkpoints_of(const RunFolder& folder) {
@@ -113,8 +137,9 @@ class LastResort {
 TrainResult train_on_threads(const TrainJob& job) {
   check_config(job.config);
   const Machine machine = machine_of(job.config);
-  const Prepared prepared = prepare(job, machine);
-  RunFolder folder(job.config, job.config_text);
+  Prepared prepared = prepare(job);
+  prepare_plan(job, machine, prepared);
+  RunFolder folder = make_folder(job);
   ThreadWorld world(
       {.nodes = machine.nodes,
        .members_per_node = machine.workers_per_node,
@@ -162,17 +187,6 @@ TrainResult train_on_threads(const TrainJob& job) {
   return result;
 }
 
-/// Of this very program's file: another build may add in another order. "" where it cannot be read.
-std::string program_hash() {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  Hash hash;
-  std::array<char, 1 << 16> piece{};
-  while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
-    hash.add(piece.data(), static_cast<std::size_t>(file.gcount()));
-  }
-  return file.is_open() ? hash.hex() : "";
-}
-
 void agree_or_leave(const TrainJob& job, Group& control, const Standing& standing) {
   try {
     agree(control, standing);
@@ -194,10 +208,17 @@ void agree_or_leave(const TrainJob& job, Group& control, const Standing& standin
 [[noreturn]] void end_job(const TrainJob& job, const std::string& line, int code) {
   if (take_last_word(job.mpi->board())) {
     job.observer.fatal(line);
+    std::this_thread::sleep_for(kFarewell);
   } else {
     std::this_thread::sleep_for(kGrace);
   }
   leave(*job.mpi, code);
+}
+
+/// A link that goes silent is a stall first: that line says more.
+double silence_of(const TrainConfig& config) {
+  constexpr double kLater = 5;
+  return config.stall_seconds > 0 ? config.stall_seconds + kLater : 0;
 }
 
 /// Once all have agreed to begin, an error ends the processes of the whole job from here: nobody
@@ -210,23 +231,35 @@ TrainResult train_on_mpi(const TrainJob& given) {
   Standing standing{.error = {}, .text = {}, .what = "program and settings"};
   std::optional<Prepared> prepared;
   std::optional<RunFolder> folder;
+  const cpu_set_t processors = affinity_of_node(*control);
+  Machine machine;
   try {
     check_config(job.config);
-    const Machine machine = machine_of(job.config, *group);
+    machine = machine_of(job.config, *group);
     job.config.workers = machine.workers();
     job.config.nodes = machine.nodes;
     job.config.workers_per_node = machine.workers_per_node;
-    prepared.emplace(prepare(job, machine));
-    standing.text =
-        fmt::format("{} {} {} {}", job.config_text, program_hash(),
-                    network_hash(prepared->plan.network), threads_per_worker(job.config));
+    if (job.config.threads == 0) {
+      job.config.threads = std::max(1, usable_cores(processors) / machine.workers_per_node);
+    }
+    prepared.emplace(prepare(job));
+    standing.text = fmt::format("{} {} {} {}", job.config_text, program_hash(),
+                                network_hash(make_network(prepared->setup.model)),
+                                threads_per_worker(job.config));
+  } catch (...) {
+    standing.error = std::current_exception();
+  }
+  agree_or_leave(job, *control, standing);
+  try {  // only now: where costs are measured, worker 0 tells the others
+    prepare_plan(job, machine, *prepared);
+    standing.text = network_hash(prepared->plan.network);
   } catch (...) {
     standing.error = std::current_exception();
   }
   agree_or_leave(job, *control, standing);
   Standing folder_standing;
   try {
-    if (mpi.rank() == 0) folder.emplace(job.config, job.config_text);
+    if (mpi.rank() == 0) folder.emplace(make_folder(job));
   } catch (...) {
     folder_standing.error = std::current_exception();
   }
@@ -242,9 +275,19 @@ TrainResult train_on_mpi(const TrainJob& given) {
   const auto place = static_cast<int>(std::ranges::find(here, mpi.rank()) - here.begin());
   pin(job.config, place, static_cast<int>(here.size()));
   WorkerTrace trace(job.config.trace_steps);
+  Lifeline lifeline(*control, silence_of(job.config));
   const Watch watch(prepared->plan, mpi.board(),
-                    {.stall_seconds = job.config.stall_seconds, .own = {mpi.rank()}},
-                    [&](const std::string& line) { end_job(job, line, 1); });
+                    {.stall_seconds = job.config.stall_seconds,
+                     .own = {mpi.rank()},
+                     .lost =
+                         [&] {
+                           if (last_word_taken(mpi.board())) lifeline.farewell();
+                           return lifeline.lost();
+                         }},
+                    [&](const std::string& line) {
+                      lifeline.farewell();
+                      end_job(job, line, kLostWorkers);
+                    });
   try {
     Member member({.job = job,
                    .setup = prepared->setup,
@@ -277,7 +320,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
 Machine machine_of(const TrainConfig& config, Group& group) {
   const int size = group.size();
   if (config.workers != 0 && config.workers != size) {
-    user_error("--workers {} but mpirun started {}; leave --workers away, or mpirun -n {}",
+    user_error("--workers {} but mpirun started {}; omit --workers, or use mpirun -n {}",
                config.workers, size, config.workers);
   }
   if (!config.link_between_nodes.empty()) {
@@ -294,8 +337,9 @@ Machine machine_of(const TrainConfig& config, Group& group) {
     break;
   }
   if (config.nodes != 1 && config.nodes != machine.nodes) {
-    user_error("--nodes {} but MPI found {} node(s); leave --nodes away", config.nodes,
-               machine.nodes);
+    const std::string uneven = uneven_nodes(group);
+    user_error("--nodes {} but MPI found {} node(s); {}", config.nodes, machine.nodes,
+               uneven.empty() ? "omit --nodes" : uneven);
   }
   return machine;
 }

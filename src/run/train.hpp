@@ -45,6 +45,10 @@ struct TimelineReport {
   const std::string& run_dir;  ///< "" when nothing is written
 };
 
+/// The exit code of a job that has lost workers: a worker or its node died, or nothing moved for
+/// long. The same command with --resume may well succeed; EX_TEMPFAIL of sysexits.h.
+constexpr int kLostWorkers = 75;
+
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
@@ -112,7 +116,10 @@ struct TrainJob {
   /// Where the blocks that the strategy has added are to be fitted to config.init first: the
   /// network they are fitted in (fit.hpp), of the model.
   std::function<Network(const ModelSpec& model)> fit{};
-  ModeOfEpoch mode{};            ///< null: the plan has one
+  ModeOfEpoch mode{};  ///< null: the plan has one
+  /// Asked when there is a plan: what it was made with, kept in the run folder as costs.json; ""
+  /// and null: nothing.
+  std::function<std::string()> costs_text{};
   WeightsReader read_weights{};  ///< of config.init; null: a .safetensors file as plait writes it
 };
 

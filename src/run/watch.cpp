@@ -56,6 +56,7 @@ void Watch::look() {
     const double now = now_seconds();
     if (now - std::exchange(looked, now) > kAsleep) awake_since_ = now;
     std::string line = death();
+    if (line.empty() && options_.lost) line = options_.lost();
     if (line.empty()) line = stall();
     if (line.empty()) continue;
     lock.unlock();

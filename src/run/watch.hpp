@@ -18,6 +18,9 @@ struct WatchOptions {
   /// Ranks of this process: their stalls are reported from here, and where they live no death is
   /// looked for.
   std::vector<int> own;
+  /// A line about workers of other nodes that are gone, "" while there are none; looked at from
+  /// the watch's thread.
+  std::function<std::string()> lost{};
 };
 
 class Watch {

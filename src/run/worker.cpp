@@ -114,8 +114,9 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
       plan, options.rank,
       [&](const Value& value) { return loaded(value) ? 0 : chains_.bytes_of(value); },
       chains_.backward_reads());
-  memory_ = allocate_bytes(map_.bytes + chains_.scratch_bytes(blocks_of(program_)) + 64);
-  std::memset(memory_.get(), 0, map_.bytes);
+  scratch_bytes_ = chains_.scratch_bytes(blocks_of(program_));
+  memory_ = allocate_bytes(map_.bytes + scratch_bytes_ + 64);
+  clear_new({memory_.get(), map_.bytes});
   scratch_ = memory_.get() + (map_.bytes + 63) / 64 * 64;
   for (const Slot& slot : map_.slots) {
     std::vector<std::shared_ptr<std::byte>>& copies = places_.emplace_back();
@@ -140,11 +141,15 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
   for (const int delay : staleness(plan)) {
     rate_scale_.push_back(std::pow(1.0 + delay, -options.stale_lr));
   }
+  for (std::size_t i = 0; i < chains_.home().size(); ++i) {
+    decay_.push_back(decay_ranges(chains_.home().block(i), options.decay_matrices));
+  }
   before_ = traffic();
 }
 
 std::size_t Worker::memory_bytes() const {
-  return map_.bytes + parameters_.bytes() + history_.bytes() + most_exchanged_bytes_;
+  return map_.bytes + chains_.scratch_bytes(blocks_of(program_)) + parameters_.bytes() +
+         history_.bytes() + most_exchanged_bytes_;
 }
 
 Traffic Worker::traffic() const {
@@ -214,6 +219,7 @@ void Worker::play(std::int64_t step, const MinibatchRange& range) {
       if (exchange) exchange->all_are_equal();
     }
   }
+  ++plays_;
   post_receives(step, range);
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     const Task& task = program_.tasks[i];
@@ -235,6 +241,7 @@ void Worker::perform(const Moment& at) {
   links_.status.begin_task(static_cast<std::int64_t>(at.task), at.minibatch, at.step);
   try {
     if (links_.hook) links_.hook(options_.rank, task, at.minibatch);
+    if (poisons_) poison_results(at);
     switch (task.kind) {
       case TaskKind::load: load(at); break;
       case TaskKind::forward: forward(at); break;
@@ -270,7 +277,8 @@ void Worker::compute_event(const Moment& at, double begin) {
                     .step = at.step,
                     .begin = begin - trace_begin_,
                     .end = now_seconds() - trace_begin_,
-                    .bytes = 0});
+                    .bytes = 0,
+                    .play = plays_});
 }
 
 void Worker::waiting(const Moment& at, const std::function<void()>& body) {
@@ -286,7 +294,8 @@ void Worker::waiting(const Moment& at, const std::function<void()>& body) {
                       .step = at.step,
                       .begin = begin - trace_begin_,
                       .end = end - trace_begin_,
-                      .bytes = 0});
+                      .bytes = 0,
+                      .play = plays_});
   }
 }
 

@@ -11,11 +11,14 @@
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "plan/memory.hpp"
+#include "run/class_weights.hpp"
+#include "run/decay.hpp"
 #include "run/exchange.hpp"
 #include "run/join.hpp"
 #include "run/status.hpp"
 #include "run/weight_history.hpp"
 #include "run/worker_chains.hpp"
+#include "tensor/poison.hpp"
 #include "trace/trace.hpp"
 #include "transport/reduction.hpp"
 
@@ -25,6 +28,9 @@ namespace plait {
 struct Minibatch {
   std::int64_t samples = 0;  ///< of all workers together
   double learning_rate = 0;
+  /// What its samples weigh in the loss, all of them and those whose mean gradient this worker's
+  /// updates see; not set: as many as they are.
+  std::optional<MinibatchWeights::Sums> weight{};
 };
 
 /// Minibatches are numbered by updates, from 0, over the whole run.
@@ -42,6 +48,7 @@ struct WorkerOptions {
   LossSpec loss{};
   OptimizerSpec optimizer{};
   double weight_decay = 0;
+  bool decay_matrices = false;  ///< weight_decay is for matrices only (decay.hpp)
   double clip_norm = 0;
   double stale_lr = 0;    ///< as in TrainConfig
   std::int64_t tail = 0;  ///< as in WorkerChainsOptions
@@ -96,8 +103,9 @@ class Worker {
   void play(std::int64_t step, const MinibatchRange& range);
   /// Losses of the minibatches whose last loss task has been played since the last call.
   std::vector<MinibatchLoss> take_losses();
-  /// Per block, of the differences it has computed since the last call; 0 for all others.
-  std::vector<ResidualSums> take_residuals();
+  /// Per block, of the differences it has computed; 0 for all others. Whoever reads them begins
+  /// them anew.
+  std::vector<ResidualSums>& residuals() { return residuals_; }
   /// Of the exchanges that are merged some steps later.
   ExchangeTimes exchange_times() const;
   /// Payload sent to other workers.
@@ -147,6 +155,9 @@ class Worker {
   void join_backward(const Moment& at, const NetworkBlock& block);
 
   void perform(const Moment& at);
+  /// For tests (poisons_memory): NaN wherever the task is about to write, and in its scratch
+  /// memory.
+  void poison_results(const Moment& at);
   void load(const Moment& at);
   void forward(const Moment& at);
   void compute_loss_of(const Moment& at);
@@ -155,6 +166,7 @@ class Worker {
   /// From a gradient over the whole minibatch's samples to the mean over those that updates see; 0
   /// where these have none of it.
   double mean_scale(const Moment& at) const;
+  MinibatchWeights::Sums weight_of(const Moment& at) const;
   void clip(const Moment& at);
   void update(const Moment& at);
   void post_receives(std::int64_t step, const MinibatchRange& range);
@@ -192,6 +204,8 @@ class Worker {
   std::shared_ptr<std::byte> memory_;
   std::vector<std::vector<std::shared_ptr<std::byte>>> places_;  ///< by slot and copy
   std::byte* scratch_ = nullptr;
+  std::size_t scratch_bytes_ = 0;
+  bool poisons_ = poisons_memory();
 
   std::vector<Batch> batches_;  ///< ring of the minibatches in flight
   Samples share_{};             ///< what next_batch brings of each minibatch
@@ -234,9 +248,11 @@ class Worker {
   int loss_tasks_ = 0;
   std::vector<ResidualSums> residuals_;
   float gradient_scale_ = 1;
-  std::vector<double> rate_scale_;  ///< of the learning rate, per block
+  std::vector<double> rate_scale_;              ///< of the learning rate, per block
+  std::vector<std::vector<DecayRange>> decay_;  ///< per block
   double trace_begin_ = 0;
-  Traffic before_{};  ///< of the groups' making, which does not count
+  std::int64_t plays_ = 0;  ///< steps so far
+  Traffic before_{};        ///< of the groups' making, which does not count
 };
 
 }  // namespace plait

@@ -106,14 +106,20 @@ void Worker::compute_loss_of(const Moment& at) {
       static_cast<std::size_t>(task_of(at).samples.first(at.whole) - share_.first(at.whole));
   const auto count = static_cast<std::size_t>(chain.dst_desc().physical_elements());
   free_for_writing(at, bound.diff_dst);
-  const LossResult result =
+  const double weight = weight_of(at).whole;
+  const std::span<float> diff(floats(bound.diff_dst, at.minibatch), count);
+  LossResult result =
       compute_loss(options_.loss,
                    {.logits = {floats(bound.dst, at.minibatch), count},
                     .targets = batch.targets.floats().subspan(
                         first * target, static_cast<std::size_t>(at.samples) * target),
                     .classes = chain.dst_desc().shape[1],
-                    .scale = 1.0 / static_cast<double>(at.whole)},
-                   {floats(bound.diff_dst, at.minibatch), count});
+                    .scale = weight > 0 ? 1.0 / weight : 1.0},
+                   diff);
+  if (weight == 0) {  // no class of the minibatch has a weight: it teaches nothing
+    std::ranges::fill(diff, 0.0F);
+    result.sum = 0;
+  }
   open->loss.loss.sum += result.sum;
   open->loss.loss.correct += result.correct;
   compute_event(at, begin);
@@ -158,9 +164,15 @@ void Worker::backward_weights(const Moment& at) {
   compute_event(at, begin);
 }
 
+MinibatchWeights::Sums Worker::weight_of(const Moment& at) const {
+  const Minibatch minibatch = links_.minibatch(at.minibatch);
+  if (minibatch.weight) return *minibatch.weight;
+  return {static_cast<double>(at.whole), static_cast<double>(averaged_.count(at.whole))};
+}
+
 double Worker::mean_scale(const Moment& at) const {
-  const std::int64_t samples = averaged_.count(at.whole);
-  return samples == 0 ? 0 : static_cast<double>(at.whole) / static_cast<double>(samples);
+  const MinibatchWeights::Sums weight = weight_of(at);
+  return weight.averaged == 0 ? 0 : weight.whole / weight.averaged;
 }
 
 void Worker::clip(const Moment& at) {
@@ -182,20 +194,27 @@ void Worker::update(const Moment& at) {
   BlockMemory& block = parameters_.block(index);
   for (Request& request : weight_sends_[index]) request.wait();
   weight_sends_[index].clear();
-  UpdateArgs args{
-      .weights = block.weights.floats(),
-      .result = history_.next(index),
-      .gradient = block.gradient.floats(),
-      .state = {},
-      .learning_rate = links_.minibatch(at.minibatch).learning_rate * rate_scale_[index],
-      .weight_decay = options_.weight_decay,
-      .gradient_scale = gradient_scale_ * static_cast<float>(mean_scale(at)),
-      .step = at.minibatch + 1,
-      .threads = options_.threads};
-  for (int k = 0; k < optimizer_->state_count(); ++k) {
-    args.state[static_cast<std::size_t>(k)] = block.optimizer[static_cast<std::size_t>(k)].floats();
+  const std::span<float> result = history_.next(index);
+  for (const DecayRange& range : decay_[index]) {
+    const auto part = [&](auto values) {
+      return values.subspan(static_cast<std::size_t>(range.begin),
+                            static_cast<std::size_t>(range.end - range.begin));
+    };
+    UpdateArgs args{
+        .weights = part(block.weights.floats()),
+        .result = part(result),
+        .gradient = part(block.gradient.floats()),
+        .state = {},
+        .learning_rate = links_.minibatch(at.minibatch).learning_rate * rate_scale_[index],
+        .weight_decay = range.decays ? options_.weight_decay : 0,
+        .gradient_scale = gradient_scale_ * static_cast<float>(mean_scale(at)),
+        .step = at.minibatch + 1,
+        .threads = options_.threads};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(optimizer_->state_count()); ++k) {
+      args.state[k] = part(block.optimizer[k].floats());
+    }
+    optimizer_->update(args);
   }
-  optimizer_->update(args);
   history_.made(index);
   compute_event(at, begin);
 }
@@ -227,10 +246,6 @@ void Worker::join_backward(const Moment& at, const NetworkBlock& block) {
                         .count = static_cast<std::size_t>(desc.physical_elements()),
                         .threads = options_.threads});
   compute_event(at, begin);
-}
-
-std::vector<ResidualSums> Worker::take_residuals() {
-  return std::exchange(residuals_, std::vector<ResidualSums>(residuals_.size()));
 }
 
 /// Plays the forward tasks of the moment's samples once more and looks at each result.

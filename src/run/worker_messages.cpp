@@ -144,7 +144,8 @@ void Worker::message_event(const Moment& at, double begin, std::size_t bytes) {
                     .step = at.step,
                     .begin = begin - trace_begin_,
                     .end = now_seconds() - trace_begin_,
-                    .bytes = static_cast<std::int64_t>(bytes)});
+                    .bytes = static_cast<std::int64_t>(bytes),
+                    .play = plays_});
 }
 
 void Worker::receive(const Moment& at) {
@@ -299,7 +300,8 @@ void Worker::reduce(const Moment& at) {
               .step = at.step,
               .begin = begin - trace_begin_,
               .end = begin + waited - trace_begin_,
-              .bytes = 0};
+              .bytes = 0,
+              .play = plays_};
   if (waited > 0) links_.trace.add(event);
   event.activity = Activity::communicate;
   event.begin = event.end;

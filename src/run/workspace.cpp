@@ -1,7 +1,6 @@
 #include "run/workspace.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace plait {
@@ -87,7 +86,7 @@ Workspace::Workspace(Chain& chain)
   const Buffers buffers = assign_buffers(network, needed_);
   const std::size_t all = static_cast<std::size_t>(buffers.count) * tensor;
   memory_ = allocate_bytes(all + saved + scratch);
-  std::memset(memory_.get(), 0, all + saved + scratch);
+  clear_new({memory_.get(), all + saved + scratch});
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (buffers.of[i] < 0) continue;
     tensors_[i] =
@@ -95,6 +94,7 @@ Workspace::Workspace(Chain& chain)
   }
   saved_ = memory_.get() + all;
   scratch_ = saved_ + saved;
+  saved_and_scratch_ = saved + scratch;
 }
 
 void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterStore& parameters) {
@@ -120,6 +120,12 @@ void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterS
   args.saved = saved_;
   args.scratch = scratch_;
   args.training = false;
+  if (poisons_) {
+    poison({saved_, saved_and_scratch_});
+    if (!block.adds && block.src != block.dst) {
+      poison({reinterpret_cast<std::byte*>(args.dst), chain_.block(index).dst_desc().bytes()});
+    }
+  }
   chain_.block(index).forward(args);
 }
 

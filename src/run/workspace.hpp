@@ -8,6 +8,7 @@
 #include "run/chain.hpp"
 #include "run/join.hpp"
 #include "run/parameters.hpp"
+#include "tensor/poison.hpp"
 
 namespace plait {
 
@@ -31,6 +32,8 @@ class Workspace {
   std::vector<float*> tensors_;  ///< by tensor; null where nobody writes it
   std::byte* saved_ = nullptr;
   std::byte* scratch_ = nullptr;
+  std::size_t saved_and_scratch_ = 0;
+  bool poisons_ = poisons_memory();
   std::vector<ResidualSums> residuals_;
 };
 

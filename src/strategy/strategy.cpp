@@ -60,6 +60,21 @@ PipelineRequest pipeline_request(const std::string& mode, const std::string& wei
              did_you_mean(weights, {"stash", "rebuilt", "predicted", "ring"}));
 }
 
+int staleness_limit(const std::string& text) {
+  constexpr int kMost = 1 << 16;
+  if (text == "auto") return kPipeDreamStaleness;
+  int limit = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, limit);
+  if (error != std::errc() || stop != end || limit < 0 || limit > kMost) {
+    user_error(
+        "--max-staleness {}: write a number of updates from 0 to {}, or auto (as old as "
+        "PipeDream's: workers - 1)",
+        text.substr(0, 60), kMost);
+  }
+  return limit;
+}
+
 TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::int64_t sweeps,
                          const std::string& coarse, const std::string& wire) {
   constexpr std::int64_t kMost = 1 << 20;
@@ -83,6 +98,15 @@ TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::
   return request;
 }
 
+void check_inner(const std::string& name) {
+  const std::vector<std::string> names = strategy_names();
+  if (std::ranges::find(names, name) == names.end()) {
+    const std::string shown = name.substr(0, 60);
+    user_error("--inner {} is no strategy{}; known: {}", shown, did_you_mean(shown, names),
+               fmt::join(names, ", "));
+  }
+}
+
 ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::string& merge,
                                  const std::string& wire) {
   ExchangeRequest request = numbers;
@@ -94,6 +118,7 @@ ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::stri
     user_error("--exchange-wire {} is not known{}; there are: fp32, bf16", wire,
                did_you_mean(wire, {"fp32", "bf16"}));
   }
+  check_inner(request.inner);
   request.merge = merge == "paper" ? MergeKind::paper : MergeKind::corrected;
   request.half = wire == "bf16";
   return request;
@@ -109,7 +134,7 @@ std::span<const Strategy> strategies() {
       {.name = "layerpipe",
        .about = "forward, backward_data and backward_weights balanced over the "
                 "workers",
-       .words = {"pipeline", "weights", "in_flight", "replicas", "stale_lr"},
+       .words = {"pipeline", "weights", "in_flight", "replicas", "stale_lr", "max_staleness"},
        .make = make_layerpipe_plan},
       {.name = "gpipe",
        .about = "stages; all forwards, then all backwards",
@@ -119,11 +144,11 @@ std::span<const Strategy> strategies() {
        .make = make_1f1b_plan},
       {.name = "pipedream",
        .about = "stages; one forward, one backward; asynchronous, weights stashed",
-       .words = {"pipeline", "weights", "stale_lr"},
+       .words = {"pipeline", "weights", "stale_lr", "max_staleness"},
        .make = make_pipedream_plan},
       {.name = "pipedream-replicated",
        .about = "the same, several workers where a stage is long",
-       .words = {"pipeline", "weights", "stale_lr"},
+       .words = {"pipeline", "weights", "stale_lr", "max_staleness"},
        .make = make_pipedream_replicated_plan},
       {.name = "pipedream-2bw",
        .about = "the same with two versions of the weights",
@@ -140,12 +165,12 @@ std::span<const Strategy> strategies() {
        .words = {"partition"},
        .make = make_sparse_rows_plan},
       {.name = "parareal",
-       .about = "the depth torn into pieces at once, joined by a coarse network",
+       .about = "the depth in pieces that run at once, joined by a coarse network",
        .words = {"pieces", "replicas", "sweeps", "coarse", "residual_wire", "fit_coarse",
                  "fit_steps"},
        .make = make_parareal_plan},
       {.name = "daso",
-       .about = "weights between nodes now and then, while all go on; any strategy "
+       .about = "nodes average their weights periodically, in the background; any strategy "
                 "inside a node",
        .words = {"warmup_epochs", "cooldown_epochs", "exchange_every", "exchange_wait",
                  "exchange_most", "merge", "exchange_wire", "inner"},

@@ -13,6 +13,8 @@
 
 namespace plait {
 
+constexpr int kPipeDreamStaleness = -1;  ///< PipelineRequest::max_staleness: as PipeDream has
+
 /// What pipelines can be told beside the number of microbatches.
 struct PipelineRequest {
   bool asynchronous = false;
@@ -20,12 +22,18 @@ struct PipelineRequest {
   /// Most microbatches begun and not ended on a worker; 0: the planner's choice.
   int in_flight = 0;
   bool replicate = true;  ///< stages may have several workers
+  /// Of asynchronous ones: the most updates that any block's weights are old.
+  int max_staleness = kPipeDreamStaleness;
 };
 
 /// From the words of flags: "sync" or "async"; "stash", "rebuilt", "predicted" or "ring". UserError
 /// on others.
 PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
                                  std::int64_t in_flight, bool replicate);
+
+/// PipelineRequest::max_staleness from the words of a flag: "auto" or a number. UserError on
+/// others.
+int staleness_limit(const std::string& text);
 
 constexpr int kBestPieces = -1;  ///< TearRequest::pieces: as many as are fastest
 
@@ -49,6 +57,9 @@ using RowOwners = std::vector<std::vector<std::int32_t>>;
 /// Who shall own the rows of these layers, each of which reads the one before it.
 using RowPartitioner = std::function<RowOwners(
     const std::vector<std::shared_ptr<const SparsePattern>>& layers, int workers)>;
+
+/// UserError ("did you mean") where no strategy inside a node has this name.
+void check_inner(const std::string& name);
 
 /// From the words of flags: "paper" or "corrected"; "fp32" or "bf16". UserError on others.
 ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::string& merge,

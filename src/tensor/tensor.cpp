@@ -3,6 +3,8 @@
 #include <cstring>
 #include <new>
 
+#include "tensor/poison.hpp"
+
 namespace plait {
 
 namespace {
@@ -76,6 +78,7 @@ std::size_t TensorDesc::bytes() const {
 std::shared_ptr<std::byte> allocate_bytes(std::size_t bytes) {
   auto* memory = static_cast<std::byte*>(
       ::operator new (bytes == 0 ? 1 : bytes, std::align_val_t{kAlignment}));
+  if (poisons_memory()) poison({memory, bytes});
   return {memory, [](std::byte* p) { ::operator delete (p, std::align_val_t{kAlignment}); }};
 }
 

@@ -18,6 +18,9 @@ struct Event {
   double begin = 0;  ///< seconds from the beginning of the trace
   double end = 0;
   std::int64_t bytes = 0;
+  /// The worker's count of steps, where an asynchronous pipeline that runs empty and fills again
+  /// plays a step twice, with something else between; 0 elsewhere.
+  std::int64_t play = 0;
 };
 
 /// Seconds by activity over the whole run, whatever the events kept.

@@ -1,5 +1,6 @@
 // Whether a launcher of MPI started this process, told by what launchers leave in the environment.
 #include <cstdlib>
+#include <string_view>
 
 #include "transport/mpi.hpp"
 
@@ -12,6 +13,24 @@ bool launched_by_mpi() {
     if (std::getenv(name) != nullptr) return true;
   }
   return false;
+}
+
+bool launched_by_mpirun() {
+  // srun --mpi=pmix names the job slurm.pmix.JOB.STEP; Open MPI sets OMPI_COMM_WORLD_SIZE then too.
+  const char* name = std::getenv("PMIX_NAMESPACE");
+  if (name != nullptr && std::string_view(name).starts_with("slurm")) return false;
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+}
+
+int unconnected_tasks() {
+  if (launched_by_mpi()) return 0;
+  // A batch script has SLURM_NTASKS too, but only steps have a number of their own.
+  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  if (tasks == nullptr && std::getenv("SLURM_STEP_ID") != nullptr) {
+    tasks = std::getenv("SLURM_NTASKS");
+  }
+  const int count = tasks == nullptr ? 0 : std::atoi(tasks);
+  return count > 1 ? count : 0;
 }
 
 }  // namespace plait

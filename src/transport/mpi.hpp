@@ -29,6 +29,12 @@ class MpiWorld {
 
 /// True in a process that mpirun or srun started (read from the environment; MPI is not touched).
 bool launched_by_mpi();
+/// True where that was Open MPI's mpirun: what it binds a process to is its own choice, not a limit
+/// that a batch system has set.
+bool launched_by_mpirun();
+/// The tasks of this step of Slurm where they were started without MPI (a plain srun) and know
+/// nothing of each other; 0 where all is well.
+int unconnected_tasks();
 /// False: this build has no MPI.
 bool has_mpi();
 /// Initialises MPI (once per process). UserError where this build has none.

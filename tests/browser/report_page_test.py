@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ class ReportPage(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="plait-page-")
         cls.browser = chromium.Browser()
         cls.serial = cls.train("--run-dir", "serial")
-        cls.pipe = cls.train("--run-dir", ODD_NAME, "--strategy", "layerpipe", "--workers", "2", "--pipeline", "async")
+        cls.pipe = cls.train("--cost", "analytic", "--run-dir", ODD_NAME, "--strategy", "layerpipe", "--workers", "2", "--pipeline", "async")
 
     @classmethod
     def tearDownClass(cls):
@@ -116,7 +117,10 @@ class ReportPage(unittest.TestCase):
         rows = page.evaluate("[...document.querySelectorAll('#blocks tbody tr')].map(r => r.cells[0].textContent)")
         self.assertEqual(rows, [block["name"] for block in breakdown["blocks"]])
         cell = page.evaluate("document.querySelectorAll('#matrix tbody tr')[0].cells[2].textContent")
-        self.assertAlmostEqual(float(cell.split()[0]), breakdown["bytes"][0][1] / 1024, delta=0.06)
+        number, unit = cell.split()
+        sent = breakdown["bytes"][0][1] / 1024 ** ["B", "KiB", "MiB", "GiB"].index(unit)
+        decimals = len(number.partition(".")[2])
+        self.assertAlmostEqual(float(number), sent, delta=0.6 * 10 ** -decimals)
 
     def test_staleness_is_the_plans(self):
         page = self.open(ODD_NAME, "report.html")
@@ -243,6 +247,22 @@ class ReportPage(unittest.TestCase):
         self.assertIn("layerpipe", self.text(page, ".details"))
         self.assertEqual(len(self.record(ODD_NAME)["measured"]["breakdown"]["workers"]),
                          page.evaluate("document.querySelectorAll('#workers tbody tr').length"))
+
+    def test_ten_runs_have_ten_colours_and_fit_the_window(self):
+        names = [f"run-number-{i}-of-a-long-name" for i in range(10)]
+        for name in names:
+            shutil.copytree(self.path("serial"), self.path(name))
+        self.plait("report", *names, "--out", "ten.html")
+        page = self.open("ten.html")
+        colours = page.evaluate("[...document.querySelectorAll('#comparison .swatch')].map(s => getComputedStyle(s).backgroundColor)")
+        self.assertEqual(len(set(colours)), 10)
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('#curves h3')].map(h => h.textContent)"),
+                         ["Train loss", "Test loss", "Test accuracy"])
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 1366)
+        self.assertLessEqual(page.evaluate("document.querySelector('#comparison').scrollWidth"),
+                             page.evaluate("document.querySelector('#compare .scroll').clientWidth"))
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('#comparison tbody tr')].map(r => r.cells[6].textContent)"),
+                         ["1.00x"] * 10)
 
     def test_light_and_dark_both_have_contrast(self):
         def brightness(page, what):

@@ -75,7 +75,7 @@ TEST(AtomicFile, MissingDirectoryIsNamed) {
   try {
     AtomicFile file(path, 5);
     ADD_FAILURE();
-  } catch (const Failure& error) {
+  } catch (const UserError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr(path.string()), HasSubstr("No such file")));
   }
 }

@@ -2,6 +2,7 @@
 // written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -41,21 +42,21 @@ class BadInput : public ::testing::Test {
   void expect_train_refused(const Words& words, const std::string& message) const {
     Words all{"train", "--threads", "1",  "--train-limit", "64", "--test-limit",
               "64",    "--batch",   "16", "--json"};
-    all.insert(all.end(), words.begin(), words.end());
+    all = all + words;
     expect_refused(all, message);
-    all.insert(all.end(), {"--run-dir", "run"});
-    expect_refused(all, message);
+    expect_refused(all + Words{"--run-dir", "run"}, message);
   }
 
   TempFolder folder_;
 };
 
 TEST_F(BadInput, Words) {
-  expect_refused({},
-                 "no verb after 'plait'; there are: train, plan, profile, partition, prune, eval, "
-                 "report, export, import, infer, data, models");
+  expect_refused(
+      {},
+      "no verb after 'plait'; choose from: train, plan, profile, partition, prune, eval, "
+      "report, export, import, infer, data, models");
   expect_refused({"trian"}, "unknown verb 'trian' (did you mean 'train'?)");
-  expect_refused({"data"}, "no verb after 'plait data'; there are: list, fetch, show");
+  expect_refused({"data"}, "no verb after 'plait data'; choose from: list, fetch, show");
   expect_refused({"--vresion"}, "did you mean '--version'?");
   expect_refused({"data", "show"}, "needs SPEC");
   expect_refused({"data", "show", "cifra10:x"}, "did you mean 'cifar10'?");
@@ -65,7 +66,7 @@ TEST_F(BadInput, Words) {
   expect_refused({"profile", "--batch", "0"}, "--batch 0 is out of range");
   expect_refused({"profile", "--model", "lenet", "--steps", "many"}, "whole number but is 'many'");
   expect_refused({"eval"}, "eval needs weights");
-  expect_refused({"eval", "--run", "nowhere"}, "--run nowhere: there is no such folder");
+  expect_refused({"eval", "--run", "nowhere"}, "--run nowhere: no such folder");
   expect_refused({"eval", "--init", "x.safetensors"}, "add --model NAME");
   expect_refused({"eval", "--run", "a", "--init", "b"}, "exclude each other");
 }
@@ -73,7 +74,7 @@ TEST_F(BadInput, Words) {
 TEST_F(BadInput, Flags) {
   expect_train_refused({"--wieght-decay", "1"},
                        "unknown flag '--wieght-decay' (did you mean '--weight-decay'?)");
-  expect_train_refused({"more"}, "'more' is one word too many for plait train");
+  expect_train_refused({"more"}, "'more' is one argument too many for plait train");
   expect_train_refused({"--lr", "fast"}, "--lr needs a number but is 'fast'");
   expect_train_refused({"--lr", "-1"}, "--lr -1 is out of range");
   expect_train_refused({"--lr", "nan"}, "--lr needs a finite number");
@@ -103,7 +104,22 @@ TEST_F(BadInput, FlagsThatNobodyListensTo) {
   expect_train_refused({"--momentum", "1"}, "--momentum 1 is out of range");
   expect_train_refused({"--schedule", "cosine", "--final-lr", "2"}, "--final-lr 2");
   expect_train_refused({"--loss", "mse", "--label-smoothing", "0.1"},
-                       "--label-smoothing 0.1 is of");
+                       "--label-smoothing 0.1 is for");
+  expect_train_refused({"--loss", "mse", "--class-weights", "balanced"},
+                       "--class-weights balanced are of --loss cross_entropy; mse has none");
+  expect_train_refused({"--decay", "matrices"}, "add --weight-decay X");
+}
+
+TEST_F(BadInput, EverydaySettings) {
+  expect_train_refused({"--decay", "matrixes", "--weight-decay", "0.1"},
+                       "--decay matrixes is not known (did you mean 'matrices'?)");
+  expect_train_refused({"--shuffle", "sometimes"}, "--shuffle needs true or false");
+  expect_train_refused({"--class-weights", "1,2,3"},
+                       "--class-weights 1,2,3 has 3 weight(s), but --data glyphs has 10 classes");
+  expect_train_refused({"--class-weights", "1,,3"}, "'' is no weight");
+  expect_train_refused({"--class-weights", "1,-2"}, "'-2' is no weight");
+  expect_train_refused({"--class-weights", "0,0"}, "at least one weight must be above 0");
+  expect_train_refused({"--class-weights", "balance"}, "'balance' is no weight");
 }
 
 TEST_F(BadInput, PlacesOfResultsAreLookedAtFirst) {
@@ -113,6 +129,27 @@ TEST_F(BadInput, PlacesOfResultsAreLookedAtFirst) {
   expect_refused({"profile", "--model", "linear", "--out", "nowhere/x"}, "there is no folder");
   expect_refused({"profile", "--model", "linear", "--out", "/tmp"}, "that is a folder");
   expect_refused({"plan", "--model", "lenet", "--trace", "nowhere/x"}, "there is no folder");
+}
+
+TEST_F(BadInput, WhatIsNoFileIsNotRead) {
+  for (const char* name : {"f.safetensors", "f.onnx", "f.toml", "f"}) {
+    ASSERT_EQ(mkfifo(path(name).c_str(), 0600), 0);
+  }
+  const std::string why = ": is a FIFO; a regular file is needed";
+  expect_train_refused({"--init", "f.safetensors"}, "f.safetensors" + why);
+  expect_train_refused({"--init", "f.onnx"}, "f.onnx" + why);
+  expect_train_refused({"--model", "f.toml"}, "f.toml" + why);
+  expect_train_refused({"--config", "f"}, "f" + why);
+  expect_train_refused({"--profile", "f", "--strategy", "data_parallel", "--workers", "2"},
+                       "f" + why);
+  expect_train_refused({"--model", "radixnet:64x4", "--strategy", "sparse_rows", "--workers", "2",
+                        "--partition", "f.safetensors"},
+                       "f.safetensors" + why);
+  expect_refused({"eval", "--model", "lenet", "--init", "f.safetensors"}, "f.safetensors" + why);
+  expect_refused({"import", "f.onnx", "--out", "new"}, "f.onnx" + why);
+  expect_refused({"plan", "--model", "lenet", "--profile", "f"}, "f" + why);
+  expect_refused({"infer", "--model", "radixnet:1024x4", "--images", "f"}, "f" + why);
+  expect_refused({"eval", "--model", "lenet", "--init", "/dev/zero"}, "/dev/zero: is a device");
 }
 
 TEST_F(BadInput, ExchangesBetweenNodes) {
@@ -142,18 +179,19 @@ TEST_F(BadInput, FlagsOfPipelines) {
   refused("layerpipe", {"--memory-per-worker", "1"},
           "--memory-per-worker 1 is too small for lenet with --batch 16");
   refused("gpipe", {"--memory-per-worker", "1"}, "the machine has 1.0 MiB for each");
-  refused("gpipe", {"--microbatches", "3"},
-          "--microbatches 3 do not divide --batch 16: the nearest number that does is 2");
+  refused("gpipe", {"--microbatches", "17"},
+          "--microbatches 17 are more than the 16 samples of --batch: use at most 16");
   refused("1f1b", {"--workers", "99"}, "lenet has 6 blocks");
   refused("zb-h1", {"--clip-norm", "1"}, "--clip-norm needs the gradients of the whole network");
   refused("pipedream-2bw", {"--workers", "4"}, "keeps two versions of the weights");
-  refused("pipedream", {"--pipeline", "sync"}, "reads weights late, --pipeline sync or not");
+  refused("pipedream", {"--pipeline", "sync"},
+          "is always asynchronous, so --pipeline sync cannot hold");
   refused("layerpipe", {"--profile", "none.json"}, "none.json: cannot be opened");
 }
 
 TEST_F(BadInput, ConfigFiles) {
   expect_train_refused({"--config", "none.toml"}, "none.toml: there is no such config file");
-  expect_train_refused({"--config", "."}, ".: that is not a config file");
+  expect_train_refused({"--config", "."}, ".: is a folder; a regular file is needed");
   write("key.toml", "epochs = 1\nmodle = \"lenet\"\n");
   expect_train_refused({"--config", "key.toml"},
                        "key.toml:2: unknown key 'modle' (did you mean 'model'?)");

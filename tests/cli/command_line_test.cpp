@@ -62,11 +62,10 @@ std::string refusal(const std::vector<std::string>& words) {
 
 using Values = std::map<std::string, std::string>;
 
-TEST(CommandLine, ValuesMayBeNegativeEmptyOrGivenTwice) {
+TEST(CommandLine, ValuesMayBeNegativeOrEmpty) {
   EXPECT_EQ(parse({"train", "--lr", "-0.1"}).values, (Values{{"--lr", "-0.1"}}));
   EXPECT_EQ(parse({"train", "--lr=-inf"}).values, (Values{{"--lr", "-inf"}}));
   EXPECT_EQ(parse({"train", "--lr", "-x"}).values, (Values{{"--lr", "-x"}}));
-  EXPECT_EQ(parse({"train", "--lr", "1", "--lr", "2"}).values, (Values{{"--lr", "2"}}));
   EXPECT_EQ(parse({"train", "--init", "", "--lr", "1"}).values,
             (Values{{"--init", ""}, {"--lr", "1"}}));
   EXPECT_EQ(parse({"train", "--init=", "--lr", "1"}).values,
@@ -74,10 +73,20 @@ TEST(CommandLine, ValuesMayBeNegativeEmptyOrGivenTwice) {
   EXPECT_EQ(parse({"train", "--init", "[a,b]{c}=d"}).values, (Values{{"--init", "[a,b]{c}=d"}}));
 }
 
+TEST(CommandLine, AFlagIsGivenOnce) {
+  EXPECT_EQ(refusal({"train", "--lr", "1", "--lr", "2"}),
+            "--lr is given 2 times (1, 2); leave one");
+  EXPECT_EQ(refusal({"train", "--lr", "1", "--lr=1", "--lr", "1"}),
+            "--lr is given 3 times (1, 1, 1); leave one");
+  EXPECT_EQ(refusal({"train", "--init", "a", "--lr", "1", "--init", ""}),
+            "--init is given 2 times (a, ); leave one");
+  EXPECT_THAT(refusal({"train", "--fast", "--no-fast"}), HasSubstr("--fast is given 2 times"));
+}
+
 TEST(CommandLine, Switches) {
   EXPECT_EQ(parse({"train", "--fast"}).values, (Values{{"--fast", "true"}}));
   EXPECT_EQ(parse({"train", "--no-fast"}).values, (Values{{"--fast", "false"}}));
-  EXPECT_EQ(parse({"train", "--fast", "--no-fast"}).values, (Values{{"--fast", "false"}}));
+  EXPECT_EQ(parse({"train", "--fast", "--fast"}).values, (Values{{"--fast", "true"}}));
   EXPECT_EQ(parse({"train", "--fast=false"}).values, (Values{{"--fast", "false"}}));
 }
 
@@ -95,7 +104,8 @@ TEST(CommandLine, UnknownWordsComeWithTheNearest) {
   EXPECT_EQ(refusal({"train", "--innit=x"}),
             "unknown flag '--innit' (did you mean '--init'?); prog train --help lists them");
   EXPECT_THAT(refusal({"train", "-lr", "1"}), HasSubstr("(did you mean '--lr'?)"));
-  EXPECT_THAT(refusal({"train", "more"}), HasSubstr("'more' is one word too many for prog train"));
+  EXPECT_THAT(refusal({"train", "more"}),
+              HasSubstr("'more' is one argument too many for prog train"));
   EXPECT_THAT(refusal({"data", "shwo"}), HasSubstr("(did you mean 'show'?); prog data has: show"));
 }
 

@@ -195,19 +195,19 @@ TEST_F(Resume, KeepsTheNumberThatAWordBecame) {
 
 TEST_F(Resume, RefusesWhatDecidesTheBits) {
   keep({});
-  EXPECT_EQ(
-      refusal([&] {
-        resume({{"lr", "0.3"}});
-      }),
-      "cannot resume with another lr: " + run_dir() +
-          "/config.toml says 0.01, now it is 0.3; leave --lr away, or start a new run without "
-          "--resume");
+  EXPECT_EQ(refusal([&] {
+              resume({{"lr", "0.3"}});
+            }),
+            "cannot resume with another lr: " + run_dir() +
+                "/config.toml says 0.01, now it is 0.3; omit --lr, or start a new run without "
+                "--resume");
   const std::set<std::string, std::less<>> free{
       "epochs", "steps", "threads", "early_stop", "checkpoint_every", "checkpoint_minutes",
       "keep_last", "run_dir", "resume", "tensorboard",
       // Who does the work: equal up to rounding, and a checkpoint of four workers resumes on one.
       "strategy", "workers", "nodes", "workers_per_node", "link_between_nodes", "pin", "bucket_mb",
-      "stall_seconds", "trace_steps", "in_flight", "replicas", "memory_per_worker", "profile"};
+      "stall_seconds", "trace_steps", "in_flight", "replicas", "memory_per_worker", "profile",
+      "cost", "peak_gflops", "peak_share", "memory_gbs"};
   for (const Field& field : fields()) {
     EXPECT_EQ(field.decides_bits, !free.contains(field.key)) << field.key;
   }

@@ -37,7 +37,7 @@ class InferVerb : public ::testing::Test {
   Json json_of(const Words& words) const {
     const Ended ended = infer(words + Words{"--json"});
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
-    EXPECT_EQ(ended.err, "");
+    EXPECT_THAT(plait_lines(ended.err), ::testing::Each(HasSubstr("threads on ")));
     return Json::parse(ended.out, nullptr, false);
   }
   void expect_refused(const Words& words, const std::string& message) const {
@@ -103,7 +103,7 @@ TEST_F(InferVerb, KeepAllMeasuresNothingElse) {
   const Json json = json_of(small_ + Words{"--keep-all"});
   EXPECT_TRUE(json.contains("kept"));
   EXPECT_FALSE(json.contains("dropped"));
-  EXPECT_THAT(infer(small_).out, HasSubstr("dead ones dropped"));
+  EXPECT_THAT(infer(small_).out, HasSubstr("dead images dropped"));
   EXPECT_THAT(infer(small_ + Words{"--keep-all"}).out, Not(HasSubstr("dropped")));
 }
 
@@ -138,7 +138,7 @@ TEST_F(InferVerb, RefusesBadInput) {
   expect_refused(small_ + Words{"--truth", "far.tsv"}, "lists image 7 but there are 6 images");
   expect_refused(small_ + Words{"--repeat", "0"}, "--repeat 0 is out of range");
   expect_refused(small_ + Words{"--repeat", "16777216", "--threads", "1025"}, "--threads 1025");
-  expect_refused(small_ + Words{"--count", "3"}, "--count is for made-up images");
+  expect_refused(small_ + Words{"--count", "3"}, "--count is for generated images");
   expect_refused(small_ + Words{"--out", "no/where.tsv"}, "no/where.tsv");
   add("net/n4-l2.tsv", "1\t5\t1\n");
   expect_refused(small_, "n4-l2.tsv:1: column 5 is not within 1 and 4");

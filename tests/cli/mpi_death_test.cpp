@@ -151,7 +151,7 @@ TEST_P(MpiStall, SaysWhatEveryWorkerWaitsForAndEnds) {
   const Ended ended = running.wait(60);
   const double seconds = stopped.seconds();
   EXPECT_FALSE(ended.timed_out);
-  EXPECT_EQ(ended.exit_code, 1) << ended.err;
+  EXPECT_EQ(ended.exit_code, 75) << ended.err;
   const Words lines = plait_lines(ended.err);
   ASSERT_EQ(lines.size(), 1U) << ended.err;
   // Ten times the patience where it was stopped while it evaluated.

@@ -122,8 +122,8 @@ TEST_F(PipelineCli, TablesAndAPictureBeforeAndAfter) {
                   "run.svg"};
   const Ended ended = run({.command = all, .directory = folder_.path()});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("layerpipe, as planned"));
-  EXPECT_THAT(ended.err, HasSubstr("layerpipe, as it was:"));
+  EXPECT_THAT(ended.err, HasSubstr("layerpipe, planned"));
+  EXPECT_THAT(ended.err, HasSubstr("layerpipe, measured:"));
   EXPECT_THAT(ended.err, HasSubstr("worker  tasks"));
   EXPECT_THAT(ended.err, HasSubstr("F conv1"));
   EXPECT_THAT(read_text(path("run.svg")), HasSubstr("<svg"));
@@ -133,7 +133,7 @@ TEST_F(PipelineCli, TablesAndAPictureBeforeAndAfter) {
                       "--schedule-picture", "plan.svg"};
   const Ended plan = run({.command = planned, .directory = folder_.path()});
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_THAT(plan.out, HasSubstr("bubble"));
+  EXPECT_THAT(plan.out, HasSubstr("busy"));
   EXPECT_THAT(plan.out, HasSubstr("worker  tasks"));
   EXPECT_THAT(read_text(path("plan.svg")), HasSubstr("<svg"));
 }
@@ -149,9 +149,6 @@ TEST_F(PipelineCli, RefusesInOneLineWithTheNearestValueThatWorks) {
                     "--batch", "16",      "--run-dir", "none",   "--quiet"};
   EXPECT_THAT(refusal(lenet + Words{"--strategy", "gpipe", "--workers", "7"}),
               HasSubstr("use at most 6 workers"));
-  EXPECT_THAT(
-      refusal(lenet + Words{"--strategy", "layerpipe", "--workers", "2", "--microbatches", "3"}),
-      HasSubstr("do not divide --batch 16: the nearest number that does is 2"));
   EXPECT_THAT(refusal(lenet + Words{"--strategy", "layerpipe", "--workers", "2",
                                     "--memory-per-worker", "1"}),
               HasSubstr("use --memory-per-worker "));
@@ -160,7 +157,7 @@ TEST_F(PipelineCli, RefusesInOneLineWithTheNearestValueThatWorks) {
       HasSubstr("--clip-norm"));
   EXPECT_THAT(
       refusal(lenet + Words{"--strategy", "gpipe", "--workers", "2", "--pipeline", "async"}),
-      HasSubstr("gpipe does not listen to it"));
+      HasSubstr("gpipe has no such option"));
   EXPECT_THAT(
       refusal(lenet + Words{"--strategy", "layerpipe", "--workers", "2", "--weights", "rebuilt"}),
       HasSubstr("--pipeline async"));
@@ -168,6 +165,30 @@ TEST_F(PipelineCli, RefusesInOneLineWithTheNearestValueThatWorks) {
               HasSubstr("did you mean"));
   EXPECT_THAT(refusal(lenet + Words{"--weights", "stach", "--strategy", "layerpipe"}),
               HasSubstr("did you mean"));
+  const Words layerpipe = lenet + Words{"--strategy", "layerpipe", "--workers", "2"};
+  EXPECT_THAT(refusal(layerpipe + Words{"--max-staleness", "1"}), HasSubstr("--pipeline async"));
+  EXPECT_THAT(refusal(layerpipe + Words{"--pipeline", "async", "--max-staleness", "old"}),
+              HasSubstr("--max-staleness old"));
+  EXPECT_THAT(refusal(lenet + Words{"--strategy", "gpipe", "--max-staleness", "1"}),
+              HasSubstr("gpipe has no such option"));
+}
+
+TEST_F(PipelineCli, IsNoStalerThanPipeDreamUnlessAskedFor) {
+  const Words plan{"plan",  "--model", "lenet",        "--workers", "2,3,4",        "--pipeline",
+                   "async", "--json",  "--strategies", "layerpipe", "--data-shape", "1x28x28"};
+  const auto stalest = [&](const Words& more) {
+    const Ended ended =
+        run({.command = Words{PLAIT_BINARY} + plan + more, .directory = folder_.path()});
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    const Json result = Json::parse(ended.out);
+    std::vector<int> delays;
+    for (const Json& one : result["plans"]) delays.push_back(one["staleness_max"]);
+    return delays;
+  };
+  const std::vector<int> usual = stalest({});
+  ASSERT_EQ(usual.size(), 3U);
+  for (std::size_t i = 0; i < usual.size(); ++i) EXPECT_LE(usual[i], static_cast<int>(i) + 1);
+  EXPECT_THAT(stalest({"--max-staleness", "0"}), ::testing::Each(0));
 }
 
 }  // namespace

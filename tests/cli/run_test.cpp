@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <map>
 #include <random>
 
+#include "checkpoint/safetensors.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/process.hpp"
 
@@ -143,6 +145,102 @@ TEST_F(Run, AConfigThatIsNotTheRunsIsRefused) {
   }
 }
 
+/// Scratch folders move: config.toml is the place to say where things are now.
+TEST_F(Run, FilesOfARunMayMove) {
+  const std::string model =
+      "[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = 10}]\n";
+  write_text(path("here.toml"), model);
+  const Words words{"--model", "here.toml", "--run-dir", "run"};
+  train(words + Words{"--epochs", "1"});
+  std::filesystem::create_directory(path("there"));
+  std::filesystem::rename(path("here.toml"), path("there/here.toml"));
+  const Words on{"train", "--resume", "--run-dir", "run", "--epochs", "2", "--quiet"};
+  EXPECT_THAT(run_plait(folder_.path(), on).err, HasSubstr("here.toml"));
+  std::string config = read_text(path("run/config.toml"));
+  config.replace(config.find("here.toml"), 9, "there/here.toml");
+  write_text(path("run/config.toml"), config);
+  const Ended ended = run_plait(folder_.path(), on);
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  write_text(path("there/here.toml"),
+             "[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = 10}, {type = "
+             "\"relu\"}]\n");
+  const Ended other = run_plait(
+      folder_.path(), {"train", "--resume", "--run-dir", "run", "--epochs", "3", "--quiet"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("of another model"));
+}
+
+TEST_F(Run, ARunIsReadFromAnyFolder) {
+  std::filesystem::create_directory(path("models"));
+  std::filesystem::create_directory(path("elsewhere"));
+  write_text(path("models/small.toml"),
+             "[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = 10}]\n");
+  const Words words{"--model", "models/small.toml"};
+  const Json first = train(words + Words{"--epochs", "1", "--run-dir", "run"});
+  const Ended eval = run_plait(path("elsewhere"), {"eval", "--run", "../run", "--json"});
+  EXPECT_EQ(eval.exit_code, 0) << eval.err;
+  EXPECT_EQ(Json::parse(eval.out, nullptr, false)["test_loss"], first["test_loss"]);
+  const Ended more = run_plait(path("elsewhere"), {"train", "--resume", "--run-dir", "../run",
+                                                   "--epochs", "2", "--json", "--quiet"});
+  EXPECT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_EQ(Json::parse(more.out, nullptr, false)["weights_hash"],
+            hash(words + Words{"--epochs", "2", "--run-dir", "none"}));
+  // Where it was made, and with another spelling of the same file.
+  const Ended here = run_plait(folder_.path(), {"train", "--resume", "--run-dir", "run", "--model",
+                                                "./models/small.toml", "--epochs", "3", "--quiet"});
+  EXPECT_EQ(here.exit_code, 0) << here.err;
+}
+
+TEST_F(Run, AFolderThatMovedWithItsFilesStillWorks) {
+  std::filesystem::create_directory(path("project"));
+  write_text(path("project/small.toml"),
+             "[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = 10}]\n");
+  const Ended made = run_plait(path("project"), kSmall + Words{"--model", "small.toml", "--epochs",
+                                                               "1", "--run-dir", "run"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  std::filesystem::rename(path("project"), path("moved"));
+  const Ended eval = run_plait(path("moved"), {"eval", "--run", "run"});
+  EXPECT_EQ(eval.exit_code, 0) << eval.err;
+}
+
+TEST_F(Run, AnotherStrategyWithOtherWeightsIsNamed) {
+  train({"--epochs", "1", "--run-dir", "run"});
+  const Ended ended = run_plait(folder_.path(), {"train", "--resume", "--run-dir", "run",
+                                                 "--strategy", "parareal", "--workers", "2"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err,
+              HasSubstr("cannot resume with --strategy parareal: run/config.toml says serial"));
+}
+
+TEST_F(Run, MoreThreadsThanCoresAreOneWarning) {
+  const Words words{"train", "--model",      "linear", "--data",    "glyphs", "--train-limit",
+                    "64",    "--test-limit", "32",     "--batch",   "32",     "--epochs",
+                    "1",     "--threads",    "200",    "--run-dir", "none"};
+  const Ended ended = run_plait(folder_.path(), words);
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(plait_lines(ended.err).size(), 1u) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("plait: warning: 200 threads on "));
+  EXPECT_TRUE(plait_lines(run_plait(folder_.path(), words + Words{"--quiet"}).err).empty());
+}
+
+TEST_F(Run, WeightsThatAreNotNumbersAreNamed) {
+  train({"--epochs", "1", "--run-dir", "run", "--model", "linear"});
+  run_plait(folder_.path(), {"export", "--run", "run", "--out", "w.safetensors"});
+  std::vector<NamedTensor> weights = read_safetensors(path("w.safetensors")).tensors;
+  weights.back().tensor.floats()[3] = std::nanf("");
+  write_safetensors(path("bad.safetensors"), weights);
+  const std::string reason =
+      fmt::format("bad.safetensors: tensor '{}' holds nan (element 4 of ", weights.back().name);
+  const Words init{"--model", "linear", "--init", "bad.safetensors"};
+  const Ended ended = run_plait(folder_.path(), kSmall + init + Words{"--run-dir", "none"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err, HasSubstr(reason));
+  const Ended eval = run_plait(folder_.path(), Words{"eval"} + init);
+  EXPECT_EQ(eval.exit_code, 1);
+  EXPECT_EQ(eval.out, "");
+  EXPECT_THAT(eval.err, HasSubstr(reason));
+}
+
 TEST_F(Run, ADamagedCheckpointThatMayBeTheBestIsNotSkipped) {
   train({"--epochs", "2", "--run-dir", "run"});
   write_text(path("run/checkpoints/step-000000064/state.json"), "{");
@@ -169,7 +267,8 @@ TEST_F(Run, SignalsEndItWithACheckpointAndTheWayOn) {
     process.signal_after_seconds = 0.3;
     const Ended ended = run(process);
     EXPECT_EQ(ended.exit_code, 128 + signal) << ended.err;
-    EXPECT_THAT(ended.err, HasSubstr("go on with: plait train --resume --run-dir " + dir + "\n"));
+    EXPECT_THAT(ended.err,
+                HasSubstr("continue with: plait train --resume --run-dir " + dir + "\n"));
     const Json json = Json::parse(ended.out, nullptr, false);
     ASSERT_TRUE(json.is_object()) << ended.out;
     EXPECT_EQ(json["interrupted"], true);
@@ -307,6 +406,42 @@ TEST_F(Run, AResultThatCannotBePrintedIsAFailure) {
            .directory = folder_.path()});
   EXPECT_EQ(ended.exit_code, 1);
   EXPECT_EQ(ended.err, "plait: cannot write to stdout\n");
+}
+
+/// The training is done and its weights are kept: what else cannot be written is a warning.
+TEST_F(Run, FilesBesideTheResultThatCannotBeWrittenAreWarnings) {
+  for (const char* file : {"trace.json", "report.json", "report.html"}) {
+    const std::string run_dir = std::string("run-") + file;
+    std::filesystem::create_directories(path(run_dir) / file / "in the way");
+    const Ended ended = run_plait(
+        folder_.path(), kSmall + Words{"--epochs", "1", "--resume", "--run-dir", run_dir});
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(Json::parse(ended.out, nullptr, false).value("epochs", 0), 1) << ended.out;
+    EXPECT_THAT(ended.err, ::testing::StartsWith("plait: warning: "));
+    EXPECT_THAT(ended.err, HasSubstr(run_dir + "/" + file));
+    EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  }
+  Process process = plait_process(
+      folder_.path(),
+      kSmall + Words{"--epochs", "1", "--run-dir", "none", "--schedule-picture", "last.svg"});
+  process.file_size_limit = 1 << 10;
+  const Ended ended = run(process);
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(Json::parse(ended.out, nullptr, false).value("epochs", 0), 1) << ended.out;
+  EXPECT_THAT(ended.err, HasSubstr("plait: warning: cannot write 'last.svg'"));
+}
+
+/// A limit on the size of files must not kill the process before it can say so.
+TEST_F(Run, AFileSizeLimitIsAnErrorOfTheWrite) {
+  const Ended ended = run({.command = {"/bin/sh", "-c",
+                                       "ulimit -f 16; exec " + std::string(PLAIT_BINARY) +
+                                           " train --model lenet --data glyphs --train-limit 64 "
+                                           "--test-limit 16 --batch 16 --threads 1 --epochs 1 "
+                                           "--quiet --run-dir limited"},
+                           .directory = folder_.path()});
+  EXPECT_EQ(ended.signal, 0);
+  EXPECT_EQ(ended.exit_code, 2) << ended.err;
+  EXPECT_THAT(ended.err, ::testing::StartsWith("plait: "));
 }
 
 }  // namespace

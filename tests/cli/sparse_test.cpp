@@ -12,6 +12,7 @@ namespace plait {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -79,7 +80,7 @@ TEST_F(SparseMpi, AKilledWorkerNamesItself) {
   EXPECT_FALSE(ended.timed_out);
   EXPECT_NE(ended.exit_code, 0);
   EXPECT_THAT(plait_lines(ended.err),
-              ElementsAre(ContainsRegex("^plait: worker 2 died .*minibatch [0-9]+, step [0-9]+")))
+              Contains(ContainsRegex("^plait: worker 2 died .*minibatch [0-9]+, step [0-9]+")))
       << ended.err;
 }
 
@@ -232,7 +233,7 @@ TEST_F(SparseCli, PrunesAndTrainsOn) {
   const nlohmann::json after =
       json_of(Words{"train", "--run-dir", "none", "--epochs", "2", "--json"} + sparse + data);
   EXPECT_LT(after.at("test_loss"), before.at("test_loss"));
-  EXPECT_THAT(refusal({"prune", "--run", "dense", "--out", "pruned"}), HasSubstr("there already"));
+  EXPECT_THAT(refusal({"prune", "--run", "dense", "--out", "pruned"}), HasSubstr("exists already"));
   EXPECT_THAT(refusal({"prune", "--run", "dense", "--sparsity", "1", "--out", "p"}),
               HasSubstr("--sparsity 1"));
   EXPECT_THAT(refusal({"prune", "--run", "dense", "--out", "p", "--keep", "fc9"}),

@@ -8,12 +8,12 @@
 namespace plait {
 namespace {
 
-/// Workers whose only task takes so many milliseconds, in two steps.
-Trace trace_of(const std::vector<double>& milliseconds) {
+/// Workers whose only task takes so many milliseconds.
+Trace trace_of(const std::vector<double>& milliseconds, int steps = 10) {
   Trace trace;
   for (const double one : milliseconds) {
     WorkerTrace& worker = trace.workers.emplace_back();
-    for (int step = 0; step < 2; ++step) {
+    for (int step = 0; step < steps; ++step) {
       worker.add(
           {.minibatch = step, .step = step, .begin = 0.1 * step, .end = 0.1 * step + 1e-3 * one});
     }
@@ -22,13 +22,13 @@ Trace trace_of(const std::vector<double>& milliseconds) {
 }
 
 std::optional<Straggler> found(const std::vector<double>& planned,
-                               const std::vector<double>& measured) {
+                               const std::vector<double>& measured, int steps = 10) {
   TrainResult result;
   result.plan.network.blocks.push_back({.name = "fc"});
   for (std::size_t i = 0; i < measured.size(); ++i) {
     result.plan.programs.push_back({.tasks = {{.kind = TaskKind::forward, .block = 0}}});
   }
-  result.trace = trace_of(measured);
+  result.trace = trace_of(measured, steps);
   Prediction prediction;
   prediction.trace = trace_of(planned);
   return straggler_of(result, prediction);
@@ -49,6 +49,8 @@ TEST(Straggler, IsNotOneWhoHasMoreWork) {
   EXPECT_FALSE(found({2, 9}, {3, 14}));
   EXPECT_TRUE(found({2, 9}, {9, 4}));
 }
+
+TEST(Straggler, NeedsMoreThanTwoSteps) { EXPECT_FALSE(found({5, 5, 5, 5}, {4, 4, 40, 4}, 2)); }
 
 TEST(Straggler, NeedsOthers) { EXPECT_FALSE(found({5}, {50})); }
 

@@ -75,8 +75,7 @@ TEST_F(OnnxCli, BecomesAModelOfItsOwn) {
   EXPECT_EQ(eval(Words{"--model", "new/model.toml", "--init", "new/weights.safetensors"} +
                  kData)["test_loss"],
             eval({"--run", "run"})["test_loss"]);
-  EXPECT_THAT(refusal({"import", "lenet.onnx", "--out", "new"}),
-              HasSubstr("new: is there already"));
+  EXPECT_THAT(refusal({"import", "lenet.onnx", "--out", "new"}), HasSubstr("new: exists already"));
   EXPECT_THAT(refusal({"import", "lenet.onnx"}), HasSubstr("add --out FOLDER"));
   EXPECT_THAT(refusal({"import", "--out", "more"}), HasSubstr("plait import FILE.onnx"));
   EXPECT_THAT(refusal({"import", "none.onnx", "--out", "more"}), HasSubstr("'none.onnx'"));
@@ -105,7 +104,7 @@ TEST_F(OnnxCli, RefusesWithOneLine) {
   EXPECT_THAT(refusal({"export", "--run", "run", "--out", "w.safetensors", "--names", "pytorch"}),
               HasSubstr("is for the zoo's vgg and resnet"));
   EXPECT_THAT(refusal({"export", "--run", "run", "--out", "w.safetensors", "--names", "keras"}),
-              HasSubstr("--names keras: there are plait and pytorch"));
+              HasSubstr("--names keras is unknown; choose plait or pytorch"));
 }
 
 TEST_F(WeightsCli, TakesPyTorchNamesBothWays) {

@@ -114,5 +114,48 @@ TEST(MeasuredCost, RefusesAProfileOfAnotherNetwork) {
   EXPECT_THAT(message(), HasSubstr("the profile has 1 blocks, the network 2"));
 }
 
+/// Block 0 of the model, then a block and a join that a strategy has added.
+Network with_added() {
+  Network network = two_blocks();
+  network.blocks.push_back(
+      {.name = "b.coarse", .src = 1, .dst = 3, .parameters = 6, .macs = 12, .added = true});
+  network.blocks.push_back({.name = "b.sum", .src = 2, .dst = 4, .added = true, .other = 3});
+  network.tensors = {4, 8, 2, 2, 1000};
+  return network;
+}
+
+TEST(MeasuredCost, AnAddedBlockOfTheSameNameButAnotherSizeIsNotTheMeasuredOne) {
+  ProfilePoint measured = point(10, 1);
+  measured.added = {
+      {.name = "b.coarse", .forward_ms = 3, .macs = 120, .parameters = 6, .dst_bytes = 4 * 2 * 10}};
+  const ProfileFile profile = profile_of({measured});
+  Network network = with_added();
+  EXPECT_TRUE(knows_added(profile, network, 2));
+  const auto cost = make_measured_cost(profile, two_blocks());
+  EXPECT_DOUBLE_EQ(cost->added(network, 2, 10).forward, 3e-3);
+  network.blocks[2].macs = 1200;  // of a longer piece
+  EXPECT_FALSE(knows_added(profile, network, 2));
+  EXPECT_NE(cost->added(network, 2, 10).forward, 3e-3);
+  network.blocks[2].macs = 12;
+  network.blocks[2].name = "c.coarse";  // of equal size elsewhere
+  EXPECT_TRUE(knows_added(profile, network, 2));
+}
+
+TEST(MeasuredCost, AJoinTakesAsLongAsAddingTwoArrays) {
+  ProfileFile profile = profile_of({point(10, 1)});
+  profile.sum_bytes_per_second = 8e6;
+  const Network network = with_added();
+  EXPECT_TRUE(knows_added(profile, network, 3));
+  const BlockSeconds join = make_measured_cost(profile, two_blocks())->added(network, 3, 10);
+  EXPECT_DOUBLE_EQ(join.forward, 2 * 4 * 1000 * 10 / 8e6);
+  EXPECT_EQ(join.backward_weights, 0);
+}
+
+TEST(MeasuredCost, IsNamedAfterItsFileOrAsAsked) {
+  const ProfileFile profile = profile_of({point(10, 1)});
+  EXPECT_EQ(make_measured_cost(profile, two_blocks())->source(), "profile p.json");
+  EXPECT_EQ(make_measured_cost(profile, two_blocks(), "measured")->source(), "measured");
+}
+
 }  // namespace
 }  // namespace plait

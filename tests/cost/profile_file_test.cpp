@@ -184,7 +184,7 @@ TEST_F(ProfileFolder, FilesThatCannotBeReadOrWrittenAreNamed) {
   EXPECT_THAT(refusal([&] { read_profile(missing); }), HasSubstr(missing + ": cannot be opened"));
   EXPECT_THAT(refusal([&] { read_profile(folder_.string()); }), HasSubstr("is a folder"));
   EXPECT_THAT(refusal([&] { write_profile(sample_profile(), missing + "/p.json"); }),
-              HasSubstr("cannot be written"));
+              HasSubstr("cannot write '" + missing + "/p.json'"));
 }
 
 TEST_F(ProfileFolder, AnOpenedProfileIsOfTheKindItsTextShows) {

@@ -28,6 +28,8 @@ SUBSTITUTED = [
     (r"\bplait train(?= .*--model)(?!.*--(?:epochs|strategy daso))", "plait train --epochs 1", "time; daso has phases"),
     (r"\bplait profile ", "plait profile --steps 1 ", "time: ten steps by default"),
     (r"(profile .*)--model vgg16 (?=.*--out)", r"\1--model lenet ", "time: measures four batches, and all cores at once"),
+    (r"\bplait plan (?!.*--(?:cost|profile|help))", "plait plan --cost analytic ", "time: networks would be measured"),
+    (r"\bplait train(?= .*--model)(?!.*--(?:cost|profile|resume))", "plait train --cost analytic", "time: the same"),
     (r"radixnet:1024x120", "radixnet:1024x12", "time"),
     (r"mpirun -n \d+ (?=.*--strategy daso)(.*)", r"\1 --nodes 2 --workers-per-node 2", "needs several nodes"),
     (r"mpirun (.*)-n \d+", r"mpirun \1-n 2", "time: two cores"),
@@ -62,7 +64,7 @@ def environment(scratch):
     """Open MPI needs to be told that root may, and that there are more processes than cores."""
     return {**os.environ, "PATH": f"{scratch}/bin:{os.environ['PATH']}", "MANPAGER": "cat", "SLURM_JOB_ID": "1", "SLURM_CPUS_PER_TASK": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "XDG_CACHE_HOME": f"{scratch}/cache"}
 
 
 def bash(text, scratch):

@@ -80,14 +80,22 @@ def plain(name, kind, shape, function, spec=None, src=None):
     return record(name, kind, spec or {}, random(*shape) if src is None else src, {}, function)
 
 
-def max_pool(name, src, kernel, stride, padding):
+def max_pool(name, src, kernel, stride, padding, ceil_mode=False):
     spec = {"kernel": kernel, "stride": stride, "padding": padding}
-    return plain(name, "max_pool", None, lambda x: F.max_pool2d(x, kernel, stride, padding), spec, src)
+    if ceil_mode:
+        spec["ceil_mode"] = True
+    return plain(name, "max_pool", None,
+                 lambda x: F.max_pool2d(x, kernel, stride, padding, ceil_mode=ceil_mode), spec, src)
 
 
-def average_pool(name, shape, kernel, stride, padding):
+def average_pool(name, shape, kernel, stride, padding, ceil_mode=False, count_include_pad=True):
     spec = {"kernel": kernel, "stride": stride, "padding": padding}
-    return plain(name, "average_pool", shape, lambda x: F.avg_pool2d(x, kernel, stride, padding), spec)
+    if ceil_mode:
+        spec["ceil_mode"] = True
+    if not count_include_pad:
+        spec["count_include_pad"] = False
+    return plain(name, "average_pool", shape,
+                 lambda x: F.avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad), spec)
 
 
 def cases():
@@ -124,6 +132,21 @@ def cases():
     yield plain("global_average_pool", "global_average_pool", (2, 5, 4, 3),
                 lambda x: F.adaptive_avg_pool2d(x, 1))
     yield plain("flatten", "flatten", (2, 3, 4, 3), lambda x: torch.flatten(x, 1))
+    yield plain("leaky_relu", "leaky_relu", (2, 3, 5, 4), F.leaky_relu)
+    yield plain("leaky_relu_at_zero", "leaky_relu", None, lambda x: F.leaky_relu(x, 0.2), {"slope": 0.2},
+                random(2, 3, 5, 4).round())
+    yield plain("silu", "silu", None, F.silu, src=random(2, 3, 5, 4) * 3)
+    three, two, one = (3, 3), (2, 2), (1, 1)
+    yield max_pool("max_pool_ceil", random(2, 3, 7, 6), two, two, (0, 0), True)
+    yield max_pool("max_pool_ceil_padded", random(2, 3, 6, 8) - 3, three, two, one, True)
+    # A last window that would start in the padding behind the image is left out.
+    yield max_pool("max_pool_ceil_left_out", random(2, 3, 5, 5), two, two, one, True)
+    yield average_pool("average_pool_ceil", (2, 3, 7, 6), two, two, (0, 0), True)
+    yield average_pool("average_pool_ceil_padded", (2, 3, 6, 8), three, two, one, True)
+    yield average_pool("average_pool_ceil_left_out", (2, 3, 5, 5), two, two, one, True)
+    yield average_pool("average_pool_ceil_uneven", (2, 3, 9, 10), (4, 3), (3, 2), (1, 0), True)
+    yield average_pool("average_pool_not_counted", (2, 3, 7, 6), three, two, one, False, False)
+    yield average_pool("average_pool_ceil_not_counted", (2, 3, 6, 8), three, two, one, True, False)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,22 @@ class WinogradTest : public testing::TestWithParam<Case> {
     }
   }
 
+  /// Taps that only meet padding: their gradient is exactly zero, while forward rounds with them.
+  void clear_unused_taps() {
+    const auto is_used = [&](std::size_t tap, int size, int outputs) {
+      const int first = static_cast<int>(tap) - s_.padding;
+      return first < size && first + outputs > 0;
+    };
+    const auto kernel = static_cast<std::size_t>(s_.kernel);
+    for (std::size_t i = 0; i < oihw_.size(); ++i) {
+      if (!is_used(i / kernel % kernel, s_.height, s_.dst_height()) ||
+          !is_used(i % kernel, s_.width, s_.dst_width())) {
+        oihw_[i] = 0;
+      }
+    }
+    pack_weights(s_, oihw_.data(), weights_.data());
+  }
+
   ConvolutionShape s_;
   Buffer src_, diff_dst_, oihw_, weights_, bias_;
 };
@@ -115,6 +131,7 @@ TEST_P(WinogradTest, SecondRunGivesTheSameBits) {
 
 // <dst(src), g> = <src, diff_src(g)> = <weights, diff_weights(src, g)>
 TEST_P(WinogradTest, BackwardIsAdjointToForward) {
+  clear_unused_taps();
   const auto dot = [](const Buffer& a, const Buffer& b) {
     double sum = 0;
     for (std::size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};

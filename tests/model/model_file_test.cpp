@@ -161,12 +161,37 @@ TEST(ModelFile, OddValuesSurviveTheRoundTrip) {
     {name = "x.y", type = "convolution", out = 6, kernel = [1, 3], stride = [2, 1], padding = [0, 4], dilation = [1, 2], groups = 3},
     {type = "batch_norm", epsilon = 0.1234567890123456789, momentum = 0}, {type = "sigmoid"}, {type = "gelu"},
     {name = "norm", type = "batch_norm", centered = false},
+    {type = "leaky_relu"}, {name = "steep", type = "leaky_relu", slope = 0.1}, {type = "silu"},
+    {name = "up", type = "max_pool", kernel = 2, stride = 1, ceil_mode = true},
+    {name = "mean", type = "average_pool", kernel = 3, padding = 1, stride = 1, ceil_mode = true, count_include_pad = false},
     {type = "average_pool", kernel = [2, 3], stride = [1, 2], padding = 1}, {type = "global_average_pool"},
     {type = "dropout", probability = 0.30000000000000004})"));
   model.name = "a \"quoted\\\" name\n\x7f";
   model.blocks[0].nodes.resize(1);
   model.blocks[0].nodes[0].name = "";
   EXPECT_EQ(parse(write_model(model)), model);
+}
+
+TEST(ModelFile, CeilModeCountsWindowsAsPyTorchDoes) {
+  const auto dst = [](const std::string& keys, const Shape& src) {
+    const ModelSpec model = parse(with_layers("{type = \"max_pool\", " + keys + "}"), src);
+    return node_shapes(model.blocks[0], src)[0];
+  };
+  EXPECT_EQ(dst("kernel = 2", {3, 7, 6}), (Shape{3, 3, 3}));
+  EXPECT_EQ(dst("kernel = 2, ceil_mode = true", {3, 7, 6}), (Shape{3, 4, 3}));
+  EXPECT_EQ(dst("kernel = 3, stride = 2, padding = 1, ceil_mode = true", {3, 6, 8}),
+            (Shape{3, 4, 5}));
+  // A window that would start behind the image is left out.
+  EXPECT_EQ(dst("kernel = 2, padding = 1, ceil_mode = true", {3, 5, 5}), (Shape{3, 3, 3}));
+}
+
+TEST(ModelFile, SettingsOfOtherLayersAreRefused) {
+  EXPECT_THAT(message_of(with_layers("{type = \"max_pool\", count_include_pad = false}")),
+              HasSubstr("unknown key 'count_include_pad'"));
+  EXPECT_THAT(message_of(with_layers("{type = \"relu\", slope = 0.1}")),
+              HasSubstr("unknown key 'slope'"));
+  EXPECT_THAT(message_of(with_layers("{type = \"leaky_relu\", slope = -0.1}")),
+              HasSubstr("the slope -0.1 of leaky_relu is negative"));
 }
 
 TEST(ModelFile, UnknownKeysAreRefusedWithLineAndSuggestion) {

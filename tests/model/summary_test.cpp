@@ -40,18 +40,22 @@ TEST(Summary, LinesLineUpForTheWholeZoo) {
     const std::vector<std::string> lines =
         lines_of(summary(make_model(entry.name, {3, 32, 32}, 10)));
     EXPECT_THAT(lines.at(1), StartsWith("input")) << entry.name;  // nothing behind its shape
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (i != 1) {
-        EXPECT_EQ(lines[i].size(), lines[0].size()) << entry.name;
-      }
+    EXPECT_LE(lines[0].size(), 80U) << entry.name;
+    EXPECT_EQ(lines.back().size(), lines[0].size()) << entry.name;
+    std::size_t whole = 0;  // lines that end with their MACs, not the rest of a long cell
+    for (const std::string& line : lines) {
+      EXPECT_LE(line.size(), lines[0].size()) << entry.name;
+      whole += line.size() == lines[0].size() ? 1 : 0;
     }
+    EXPECT_GE(whole, 3U) << entry.name;
   }
 }
 
 TEST(Summary, EqualBlocksShareALine) {
   const std::string text = summary(make_model("resnet1001", {3, 32, 32}, 10));
-  EXPECT_LT(lines_of(text).size(), 12U);
-  EXPECT_THAT(text, HasSubstr("layer1.1 .. layer1.110 (110x)"));
+  EXPECT_LT(lines_of(text).size(), 40U);
+  EXPECT_THAT(text, HasSubstr("layer1.1 .. layer1.110 "));
+  EXPECT_THAT(text, HasSubstr("(110x)"));
   EXPECT_THAT(text, HasSubstr("335 blocks"));
   EXPECT_THAT(text, HasSubstr("10,327,706"));
   EXPECT_THAT(text, HasSubstr("1.49 G"));

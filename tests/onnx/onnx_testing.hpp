@@ -89,8 +89,28 @@ layers = [ {type = "linear", out = 24}, {type = "sigmoid"} ]
 name = "d"
 layers = [ {type = "linear", out = 24}, {type = "clip", ceiling = 0.5} ]
 [[block]]
+name = "leaky"
+layers = [ {type = "linear", out = 24}, {type = "leaky_relu", slope = 0.2} ]
+[[block]]
+name = "silu"
+layers = [ {type = "linear", out = 24}, {type = "silu"} ]
+[[block]]
 name = "e"
 layers = [ {type = "linear", out = "classes"}, {type = "dropout"} ]
+)";
+
+inline const char* kPools = R"(
+input = [4, 22, 24]
+[[block]]
+name = "a"
+layers = [ {type = "convolution", out = 8, kernel = 3}, {type = "silu"}, {type = "max_pool", kernel = 3, stride = 2, ceil_mode = true} ]
+[[block]]
+name = "b"
+layers = [ {type = "convolution", out = 8, kernel = 3, padding = 1}, {type = "leaky_relu"},
+           {type = "average_pool", kernel = 3, stride = 2, padding = 1, count_include_pad = false} ]
+[[block]]
+name = "c"
+layers = [ {type = "average_pool", kernel = 2, ceil_mode = true}, {type = "flatten"}, {type = "linear", out = "classes"} ]
 )";
 
 inline std::vector<Example> examples() {
@@ -106,6 +126,7 @@ inline std::vector<Example> examples() {
   zoo("radixnet:1024x2", {1, 28, 28});
   all.push_back(
       {"mlp with all activations", parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
+  all.push_back({"pools", parse_model(kPools, "pools.toml", {}, 5), 5e-6F});
   all.push_back({"chain of our own", parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
   return all;
 }

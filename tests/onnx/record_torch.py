@@ -49,6 +49,24 @@ class Network(nn.Module):
         return self.fc3(torch.clamp(x, 0.0, 6.0))
 
 
+class Layers(nn.Module):
+    """The blocks of kLayers in torch_files_test.cpp."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(2, 6, 3, padding=1)
+        self.pool1 = nn.MaxPool2d(3, 2, ceil_mode=True)
+        self.conv2 = nn.Conv2d(6, 8, 3)
+        self.pool2 = nn.AvgPool2d(3, 2, padding=1, count_include_pad=False)
+        self.pool3 = nn.AvgPool2d(2, 2, ceil_mode=True)
+        self.fc = nn.Linear(8 * 2 * 2, 5)
+
+    def forward(self, x):
+        x = self.pool1(F.silu(self.conv1(x)))
+        x = self.pool2(F.leaky_relu(self.conv2(x), 0.1))
+        return self.fc(torch.flatten(self.pool3(x), 1))
+
+
 def main():
     here = pathlib.Path(__file__).parent
     network = Network()
@@ -69,6 +87,12 @@ def main():
         logits = network(images)
     flat = lambda tensor: [float(f"{x:.9g}") for x in tensor.flatten().tolist()]
     (here / "recorded_torch.json").write_text(
+        json.dumps({"images": flat(images), "logits": flat(logits)}) + "\n")
+    layers = Layers().eval()
+    torch.onnx.export(layers, images, here / "torch_layers.onnx", **options)
+    with torch.no_grad():
+        logits = layers(images)
+    (here / "recorded_torch_layers.json").write_text(
         json.dumps({"images": flat(images), "logits": flat(logits)}) + "\n")
 
 

@@ -31,18 +31,34 @@ layers = [ {type = "average_pool", kernel = 2, padding = 1}, {type = "flatten"},
            {type = "linear", out = "classes"} ]
 )";
 
+const char* kLayers = R"(
+input = [2, 16, 16]
+[[block]]
+name = "a"
+layers = [ {type = "convolution", out = 6, kernel = 3, padding = 1}, {type = "silu"},
+           {type = "max_pool", kernel = 3, stride = 2, ceil_mode = true} ]
+[[block]]
+name = "b"
+layers = [ {type = "convolution", out = 8, kernel = 3}, {type = "leaky_relu", slope = 0.1},
+           {type = "average_pool", kernel = 3, stride = 2, padding = 1, count_include_pad = false} ]
+[[block]]
+name = "c"
+layers = [ {type = "average_pool", kernel = 2, ceil_mode = true}, {type = "flatten"}, {type = "linear", out = "classes"} ]
+)";
+
 class TorchFile : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TorchFile, GivesThePyTorchLogits) {
   if (!onnx_graph::has_onnx()) GTEST_SKIP() << "this plait is built without libonnx";
   const std::filesystem::path here = std::filesystem::path(PLAIT_SOURCE_DIR) / "tests" / "onnx";
   const std::string file = (here / GetParam()).string();
-  const ModelSpec model = parse_model(kNetwork, "network.toml", {}, 5);
+  const bool layers = std::string(GetParam()) == "torch_layers.onnx";
+  const ModelSpec model = parse_model(layers ? kLayers : kNetwork, "network.toml", {}, 5);
   const MatchedWeights weights =
       match_weights(model, layers_of(onnx_graph::read_onnx(file), file), file);
   EXPECT_EQ(weights.folded, std::string(GetParam()) == "torch_folded.onnx" ? 4 : 0);
-  const nlohmann::json recorded =
-      nlohmann::json::parse(std::ifstream(here / "recorded_torch.json"));
+  const nlohmann::json recorded = nlohmann::json::parse(
+      std::ifstream(here / (layers ? "recorded_torch_layers.json" : "recorded_torch.json")));
   Tensor images(Shape{3, 2, 16, 16});
   const auto pixels = recorded["images"].get<std::vector<float>>();
   ASSERT_EQ(pixels.size(), images.floats().size());
@@ -53,7 +69,9 @@ TEST_P(TorchFile, GivesThePyTorchLogits) {
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(logits[i], wanted[i], 2e-6) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, TorchFile, ::testing::Values("torch_folded.onnx", "torch_whole.onnx"));
+INSTANTIATE_TEST_SUITE_P(Of, TorchFile,
+                         ::testing::Values("torch_folded.onnx", "torch_whole.onnx",
+                                           "torch_layers.onnx"));
 
 }  // namespace
 }  // namespace plait

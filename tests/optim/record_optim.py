@@ -85,6 +85,12 @@ def losses():
     case = loss_case("mse", 0.0, torch.nn.functional.mse_loss, logits, one_hot)
     case["targets"] = floats(labels)
     yield case
+    weights = torch.tensor([1.0, 2.5, 0.25, 0.0, 4.0, 1.0, 0.6])
+    for smoothing in (0.0, 0.1, 0.5):
+        case = loss_case("cross_entropy", smoothing,
+                         lambda x, y, s=smoothing: cross(x, y, weights, label_smoothing=s), logits, labels)
+        case["weights"] = floats(weights)
+        yield case
 
 
 def clip_case(max_norm):

@@ -87,10 +87,11 @@ TEST(Recorded, Schedules) {
 }
 
 TEST(Recorded, Losses) {
-  ASSERT_EQ(recorded()["losses"].size(), 5u);
+  ASSERT_EQ(recorded()["losses"].size(), 8u);
   for (const json& one : recorded()["losses"]) {
     const LossSpec spec{.kind = one["kind"].get<std::string>(),
-                        .label_smoothing = one["smoothing"].get<double>()};
+                        .label_smoothing = one["smoothing"].get<double>(),
+                        .class_weights = one.value("weights", Floats{})};
     SCOPED_TRACE(spec.kind + " " + std::to_string(spec.label_smoothing));
     check_loss(spec);
     const Floats logits = one["logits"].get<Floats>();
@@ -99,8 +100,14 @@ TEST(Recorded, Losses) {
         .logits = logits, .targets = targets, .classes = one["classes"].get<std::int64_t>()};
     Floats diff(logits.size());
     const LossResult result = compute_loss(spec, batch, diff);
-    const double samples = static_cast<double>(logits.size()) / static_cast<double>(batch.classes);
-    EXPECT_NEAR(result.sum / samples, one["mean"].get<double>(), 1e-6 * one["mean"].get<double>());
+    double weight = static_cast<double>(targets.size());
+    if (targets.size() == logits.size()) weight /= static_cast<double>(batch.classes);
+    if (!spec.class_weights.empty()) {
+      weight = 0;
+      for (const float label : targets)
+        weight += spec.class_weights[static_cast<std::size_t>(label)];
+    }
+    EXPECT_NEAR(result.sum / weight, one["mean"].get<double>(), 1e-6 * one["mean"].get<double>());
     expect_close(diff, one["gradient"], 2e-6, 2e-8);
     EXPECT_EQ(compute_loss(spec, batch).sum, result.sum);
     EXPECT_EQ(compute_loss(spec, batch).correct, result.correct);

@@ -25,7 +25,7 @@ TEST(Show, DataParallel) {
                   .memory_per_worker = 8'000'000'000};
   EXPECT_EQ(show(plan),
             R"(data: tiny on 2 workers
-  machine    2 nodes with 1 worker each; between nodes 1Gbit/s,100us; 8.00 GB per worker
+  machine    2 nodes with 1 worker each; between nodes 1Gbit/s,100us; 7.5 GiB per worker
   network    4 blocks, 256 B of parameters, 660 MAC per sample
   batch      8 samples
   group 0    workers 0-1
@@ -33,7 +33,7 @@ TEST(Show, DataParallel) {
   bucket 1   gradient of conv1, 64 B
   bucket 2   state of bn, 32 B
 
-workers 0-1, each its half of the batch; about 4.13 kB of memory each
+workers 0-1, each its half of the batch; about 4.0 KiB of memory each
   load
   forward of conv1 .. fc (4 blocks)
   loss
@@ -60,7 +60,7 @@ TEST(Show, AnAsynchronousPipeline) {
   depth      a minibatch takes 3 steps, one begins with every step
   staleness  2 for conv1, 0 for pool .. fc (3 blocks)
 
-worker 0; about 16.6 kB of memory
+worker 0; about 16.2 KiB of memory
   load
   forward of conv1 .. pool (2 blocks), weights 2 updates old
   send of tensor 2 to worker 1
@@ -68,7 +68,7 @@ worker 0; about 16.6 kB of memory
   backward_data, backward_weights of pool .. conv1 (2 blocks), offset 2, weights 2 updates old
   update of conv1, offset 2
 
-worker 1; about 4.26 kB of memory
+worker 1; about 4.2 KiB of memory
   load, offset 1
   receive of tensor 2 from worker 0, offset 1
   forward of bn .. fc (2 blocks), offset 1

@@ -56,6 +56,16 @@ TEST(Breakdown, LeavesOutStepsThatOneWorkerHasNot) {
   EXPECT_NEAR(found.workers[1].span, 9e-3, kTiny);
 }
 
+/// At the end of an epoch an asynchronous pipeline runs empty, and fills again after evaluation:
+/// the same steps are played twice.
+TEST(Breakdown, WhatPassesBetweenTwoPlaysOfAStepIsNotPartOfIt) {
+  Trace trace = two_workers_trace(1);
+  const double end = trace.workers[0].events().back().end;
+  trace.workers[0].add({.task = 0, .step = 0, .begin = end + 100, .end = end + 100.001, .play = 1});
+  const Breakdown found = break_down(two_workers(), trace);
+  EXPECT_NEAR(found.workers[0].span, 5e-3 + 1e-3, kTiny);
+}
+
 TEST(Breakdown, OfNothingIsEmpty) {
   Trace nothing;
   nothing.workers.resize(2);
@@ -79,7 +89,7 @@ TEST(Breakdown, PutsPiecesAndRepetitionsToTheirBlock) {
 }
 
 Breakdown computing(const std::vector<double>& seconds) {
-  Breakdown found{.steps = 1};
+  Breakdown found{.steps = 10};
   for (const double one : seconds) found.workers.push_back({.forward = one});
   return found;
 }
@@ -105,6 +115,22 @@ TEST(Straggler, IsNobodyWhereOtherThingsTakeTheTime) {
   EXPECT_TRUE(find_straggler(found, {}));
   found.workers[0].span = 20;
   EXPECT_FALSE(find_straggler(found, {}));
+}
+
+TEST(Straggler, NeedsTenSteps) {
+  Breakdown found = computing({1, 1, 9});
+  EXPECT_TRUE(find_straggler(found, {}));
+  found.steps = 9;
+  EXPECT_FALSE(find_straggler(found, {}));
+}
+
+TEST(Straggler, IsNobodyWhoWasSlowInOneStep) {
+  Breakdown found = computing({1, 1, 9});
+  found.compute_by_step.assign(3, std::vector<double>(10, 1.0));
+  found.compute_by_step[2][4] = 81;
+  EXPECT_FALSE(find_straggler(found, {}));
+  found.compute_by_step[2].assign(10, 9.0);
+  EXPECT_TRUE(find_straggler(found, {}));
 }
 
 TEST(Straggler, IsNobodyWhoIsALittleSlower) {

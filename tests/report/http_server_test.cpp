@@ -93,6 +93,11 @@ TEST_F(Server, RefusesTheRest) {
   EXPECT_THAT(ask("GET http://x/ HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(ask("rubbish\r\n\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(ask("GET / FTP\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(
+      ask("HEAD / HTTP/1.1\r\n\r\n"),
+      AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Content-Length: 5\r\n"), EndsWith("\r\n\r\n")));
+  EXPECT_THAT(ask("HEAD /none HTTP/1.1\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 404"), EndsWith("\r\n\r\n")));
   EXPECT_THAT(ask("\r\n\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(ask("GET /throws HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 503"));
   expect_alive();
@@ -150,6 +155,14 @@ TEST(ServerEnd, IsAtOnceWhateverClientsAreDoing) {
   ASSERT_TRUE(waits.connected());
   server.reset();
   EXPECT_FALSE(Client(port).connected());
+}
+
+TEST(ParseRequest, HeadIsGetWithoutABody) {
+  const HttpRequest request = parse_request("HEAD /a HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(request.refused, 0);
+  EXPECT_EQ(request.path, "/a");
+  EXPECT_TRUE(request.head_only);
+  EXPECT_FALSE(parse_request("GET /a HTTP/1.1\r\n\r\n").head_only);
 }
 
 TEST(ParseRequest, TakesPathAndHost) {

@@ -21,7 +21,7 @@ using ::testing::Not;
 
 Json good_record() {
   const Plan plan = two_workers();
-  const Trace trace = two_workers_trace(3);
+  const Trace trace = two_workers_trace(16);
   const Prediction prediction{
       .source = "analytic", .step_seconds = 0.01, .utilisation = 0.5, .trace = trace};
   RecordParts parts{.plan = plan, .prediction = prediction};

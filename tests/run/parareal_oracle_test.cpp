@@ -5,6 +5,7 @@
 #include "run/plain_parareal.hpp"
 #include "run/solo_worker.hpp"
 #include "run/training.hpp"
+#include "strategy/random_models.hpp"
 
 namespace plait {
 namespace {
@@ -34,41 +35,68 @@ ModelSpec model_of(const std::string& name) {
   return make_model(name, gray ? Shape{1, 28, 28} : Shape{3, 32, 32}, 10);
 }
 
-/// Several steps of the engine and of the plain loop, from the same random weights.
-void expect_oracle(const Torn& one) {
-  constexpr std::int64_t kBatch = 4;
-  SCOPED_TRACE(testing::PrintToString(one));
-  const ModelSpec model = model_of(one.model);
-  const Network network = make_network(model);
+constexpr std::int64_t kBatch = 4;
+
+SoloWorker engine_of(const std::string& strategy, const Network& network, const TearRequest& tear) {
   const Machine alone;
-  SoloWorker engine(make_plan("parareal", {.network = network,
-                                           .machine = alone,
-                                           .batch = kBatch,
-                                           .tear = {.pieces = one.pieces, .coarse = one.coarse}}),
-                    {.optimizer = {.kind = "sgd", .momentum = 0.9}});
+  return SoloWorker(
+      make_plan(strategy, {.network = network, .machine = alone, .batch = kBatch, .tear = tear}),
+      {.optimizer = {.kind = "sgd", .momentum = 0.9}});
+}
+
+struct Steps {
+  std::vector<NamedTensor> begin;
+  std::vector<NamedTensor> end;
+};
+
+/// Several steps of the engine and of the plain loop, from the same random weights.
+Steps expect_formulas(const ModelSpec& model, const Torn& one) {
+  const Network network = make_network(model);
+  SoloWorker engine = engine_of("parareal", network, {.pieces = one.pieces, .coarse = one.coarse});
   std::vector<std::string> names;
   for (const NamedTensor& weight : engine.parameters().export_weights()) {
     names.push_back(weight.name);
   }
   const auto tearing = tearing_of(TornChain(network), names);
-  ASSERT_TRUE(tearing);
-  ASSERT_EQ(tearing->pieces(), one.pieces);
+  EXPECT_TRUE(tearing);
+  EXPECT_EQ(tearing->pieces(), one.pieces);
   PlainParareal plain(model, *tearing, kBatch);
   const std::vector<NamedTensor> begin = random_weights(engine.plan().network);
   engine.parameters().import_weights(begin, "test");
   plain.set_weights(begin);
-  ASSERT_THAT(differing(begin, plain.weights()), IsEmpty());
+  EXPECT_THAT(differing(begin, plain.weights()), IsEmpty());
   for (std::uint64_t step = 0; step < 4; ++step) {
     const Batch batch = random_batch(model.input, kBatch, step);
     const double loss = engine.step(batch, 0.01).sum;
     EXPECT_EQ(loss, plain.step(batch, 0.01)) << "step " << step;
-    ASSERT_TRUE(std::isfinite(loss));
+    EXPECT_TRUE(std::isfinite(loss));
   }
-  const std::vector<NamedTensor> end = engine.parameters().export_weights();
+  std::vector<NamedTensor> end = engine.parameters().export_weights();
   EXPECT_EQ(end.size(), plain.weights().size());
   EXPECT_THAT(differing(end, plain.weights()), IsEmpty());
+  return {begin, std::move(end)};
+}
+
+void expect_oracle(const Torn& one) {
+  SCOPED_TRACE(testing::PrintToString(one));
+  const Steps steps = expect_formulas(model_of(one.model), one);
   // everything has learned, the coarse parts too
-  EXPECT_EQ(differing(begin, end).size(), begin.size());
+  EXPECT_EQ(differing(steps.begin, steps.end).size(), steps.begin.size());
+}
+
+/// As many sweeps as pieces train the serial network.
+void expect_serial_twin(const ModelSpec& model, int pieces) {
+  const Network network = make_network(model);
+  SoloWorker torn = engine_of("parareal", network, {.pieces = pieces, .sweeps = pieces});
+  SoloWorker serial = engine_of("serial", network, {});
+  torn.parameters().import_weights(random_weights(torn.plan().network), "test");
+  serial.parameters().import_weights(random_weights(network), "test");
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    const Batch batch = random_batch(model.input, kBatch, step);
+    EXPECT_EQ(torn.step(batch, 0.01).sum, serial.step(batch, 0.01).sum) << "step " << step;
+  }
+  EXPECT_THAT(differing(serial.parameters().export_weights(), torn.parameters().export_weights()),
+              IsEmpty());
 }
 
 TEST(PararealOracle, TheEngineHasTheBitsOfTheFormulas) {
@@ -88,6 +116,25 @@ TEST(PararealOracle, OfManyPiecesToo) {
   expect_oracle({"mlp:32-32-32-32-32-32", 6});
   expect_oracle({"mlp:32-32-32-32-32-32", 6, CoarseKind::identity});
   expect_oracle({"resnet20", 6});
+}
+
+// Coarse parts of all kinds of shapes: windows that overlap, images that grow, odd sizes.
+TEST(PararealOracle, OfRandomNetworksToo) {
+  RandomModels models(1);
+  int torn = 0;
+  for (int i = 0; i < 60; ++i) {
+    const ModelSpec model = models.next();
+    const int head = TornChain(make_network(model)).head();
+    SCOPED_TRACE(fmt::format("network {}", i));
+    for (const int pieces : {2, 3}) {
+      if (head < pieces) continue;
+      ++torn;
+      expect_formulas(model, {.model = model.name, .pieces = pieces});
+      expect_formulas(model, {.model = model.name, .pieces = pieces, .coarse = CoarseKind::conv});
+      expect_serial_twin(model, pieces);
+    }
+  }
+  EXPECT_GE(torn, 80);
 }
 
 class PararealBits : public TrainTest {

@@ -75,6 +75,19 @@ TEST_F(PipelineOracle, OneWorkerIsPlainSgd) {
   }
 }
 
+TEST_F(PipelineOracle, ClippedMicrobatchesArePlainSgd) {
+  for (const char* model : {"lenet", "vgg11", "resnet20"}) {
+    TrainConfig config = config_of({.strategy = "serial", .model = model, .workers = 1});
+    if (std::string_view(model) == "lenet") config.data = "glyphs";
+    config.clip_norm = 0.1;
+    for (const int microbatches : {1, 2, 4}) {
+      config.microbatches = microbatches;
+      EXPECT_EQ(run(config).weights_hash, PlainSgd(config, {}).run())
+          << model << ", " << microbatches << " microbatches";
+    }
+  }
+}
+
 class EveryPipeline : public PipelineOracle, public testing::WithParamInterface<Case> {};
 
 TEST_P(EveryPipeline, HasTheBitsOfPlainSgd) {

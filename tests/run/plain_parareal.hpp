@@ -125,21 +125,17 @@ class PlainParareal {
     const auto shape = [&](int b) -> const Shape& { return shapes[static_cast<std::size_t>(b)]; };
     pieces_.resize(count);
     const Network whole = make_network(model);
-    for (std::size_t j = 1; j < count; ++j) {  // they decide how the interfaces lie
-      const int first = tearing.first[j];
-      pieces_[j].enter.emplace(enter_block(enter_name(spec(first).name), model.input, shape(first),
-                                           TornChain(whole).is_rectified(first)),
-                               image, false);
-    }
     for (std::size_t j = 0; j < count; ++j) {
       Piece& piece = pieces_[j];
       const int first = tearing.first[j];
       const int end = j + 1 < count ? tearing.first[j + 1] : tearing.head;
       std::optional<Layout> behind;
-      if (j + 1 < count) {
-        behind = pieces_[j + 1].enter->desc().layout;
-      } else if (tearing.coarse == CoarseKind::identity) {
-        behind = piece.enter->desc().layout;
+      if (j > 0) {  // what is joined lies as the model's own blocks leave it
+        const Layout before = pieces_[j - 1].u.desc().layout;
+        piece.enter.emplace(enter_block(enter_name(spec(first).name), model.input, shape(first),
+                                        TornChain(whole).is_rectified(first)),
+                            image, false, before);
+        if (tearing.coarse == CoarseKind::identity) behind = before;
       }
       for (int b = first; b < end; ++b) {
         const TensorDesc& src = b > first ? piece.body.back()->desc()

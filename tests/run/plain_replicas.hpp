@@ -30,6 +30,7 @@ class PlainReplicas {
         setup_(make_setup(config)),
         stream_(setup_.data.train,
                 {.batch = config.batch, .seed = config.seed, .drop_last = false}),
+        weights_(class_weights(config, *setup_.data.train)),
         optimizer_(make_optimizer(optimizer_spec(config))),
         chain_(setup_.model, {.batch = config.batch / (nodes_ * places_), .threads = 1}) {
     for (int node = 0; node < nodes_; ++node) {
@@ -65,6 +66,7 @@ class PlainReplicas {
       double loss = 0;
       for (std::int64_t m = 0; m < per_epoch; ++m, ++t) {
         const Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
+        weigh(batch);
         for (int node = 0; node < nodes_; ++node) {
           loss += step(node, batch, t, learning_rate(schedule, t));
         }
@@ -133,26 +135,47 @@ class PlainReplicas {
       const std::vector<std::span<const float>> all(gradient.begin(), gradient.end());
       clipped = static_cast<float>(clip_factor(nodes_ * gradient_norm(all), config_.clip_norm));
     }
+    const double of_node = node_weights_[static_cast<std::size_t>(node)];
     for (std::size_t i = 0; i < store.size(); ++i) {
       BlockMemory& memory = store.block(i);
       std::ranges::copy(state[i], memory.state.floats().begin());
       if (memory.weights.floats().empty()) continue;
-      UpdateArgs now{.weights = memory.weights.floats(),
-                     .result = memory.weights.floats(),
-                     .gradient = gradient[i],
-                     .state = {},
-                     .learning_rate = rate,
-                     .weight_decay = config_.weight_decay,
-                     .gradient_scale = clipped * static_cast<float>(nodes_),
-                     .step = t + 1,
-                     .threads = 1};
-      for (int s = 0; s < optimizer_->state_count(); ++s) {
-        now.state[static_cast<std::size_t>(s)] =
-            memory.optimizer[static_cast<std::size_t>(s)].floats();
+      for (const BlockParameter& parameter : chain_.block(i).parameters()) {
+        if (!parameter.spec.trainable) continue;
+        const auto part = [&](auto values) {
+          return values.subspan(static_cast<std::size_t>(parameter.offset),
+                                static_cast<std::size_t>(parameter.physical_size));
+        };
+        const bool spared = config_.decay == "matrices" && parameter.spec.shape.rank() < 2;
+        UpdateArgs now{.weights = part(memory.weights.floats()),
+                       .result = part(memory.weights.floats()),
+                       .gradient = part(std::span(gradient[i])),
+                       .state = {},
+                       .learning_rate = rate,
+                       .weight_decay = spared ? 0 : config_.weight_decay,
+                       .gradient_scale = clipped * static_cast<float>(weight_ / of_node),
+                       .step = t + 1,
+                       .threads = 1};
+        for (std::size_t s = 0; s < static_cast<std::size_t>(optimizer_->state_count()); ++s) {
+          now.state[s] = part(memory.optimizer[s].floats());
+        }
+        optimizer_->update(now);
       }
-      optimizer_->update(now);
     }
     return loss;
+  }
+
+  /// What the samples of the minibatch weigh in the loss, all and by node.
+  void weigh(const Batch& batch) {
+    weight_ = 0;
+    node_weights_.assign(static_cast<std::size_t>(nodes_), 0);
+    const auto labels = batch.targets.floats();
+    for (std::size_t n = 0; n < labels.size(); ++n) {
+      const double weight =
+          weights_.of_class.empty() ? 1 : weights_.of_class[static_cast<std::size_t>(labels[n])];
+      weight_ += weight;
+      node_weights_[n * static_cast<std::size_t>(nodes_) / labels.size()] += weight;
+    }
   }
 
   static void add(Values& sum, std::span<const float> values, float scale) {
@@ -188,11 +211,13 @@ class PlainReplicas {
           .randomness = {}};
     };
     for (std::size_t i = 0; i < store.size(); ++i) chain_.block(i).forward(args(i));
-    const LossResult loss = compute_loss(loss_spec(config_),
+    LossSpec spec = loss_spec(config_);
+    spec.class_weights = weights_.of_class;
+    const LossResult loss = compute_loss(spec,
                                          {.logits = dst_.back().floats(),
                                           .targets = part(batch.targets),
                                           .classes = chain_.dst_desc().shape[1],
-                                          .scale = 1.0 / static_cast<double>(config_.batch)},
+                                          .scale = 1.0 / weight_},
                                          diff.floats());
     for (std::size_t i = store.size(); i-- > 0;) {
       chain_.block(i).backward_data(args(i));
@@ -277,6 +302,9 @@ class PlainReplicas {
   int places_;
   Setup setup_;
   BatchStream stream_;
+  ClassWeights weights_;
+  double weight_ = 0;
+  std::vector<double> node_weights_;
   std::unique_ptr<Optimizer> optimizer_;
   Chain chain_;
   std::vector<std::unique_ptr<ParameterStore>> stores_;  ///< by node

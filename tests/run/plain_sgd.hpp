@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "data/batch.hpp"
+#include "optim/clip.hpp"
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
+#include "run/class_weights.hpp"
 #include "run/parameters.hpp"
 #include "run/setup.hpp"
 
@@ -29,30 +32,22 @@ struct PlainSgdOptions {
 
 class PlainSgd {
  public:
-  /// Every minibatch must have config.batch samples, and microbatches divide them.
+  /// Every minibatch must have config.batch samples.
   PlainSgd(const TrainConfig& config, PlainSgdOptions options)
       : config_(config),
         options_(std::move(options)),
         setup_(make_setup(config)),
-        stream_(setup_.data.train,
-                {.batch = config.batch, .seed = config.seed, .drop_last = false}),
+        stream_(setup_.data.train, {.batch = config.batch,
+                                    .seed = config.seed,
+                                    .shuffle = config.shuffle,
+                                    .drop_last = config.drop_last}),
+        weights_(class_weights(config, *setup_.data.train)),
         optimizer_(make_optimizer(optimizer_spec(config))),
-        chain_(setup_.model, {.batch = config.batch / config.microbatches,
-                              .threads = static_cast<int>(config.threads)}),
-        store_(chain_, config.seed, optimizer_->state_count()),
-        blocks_(chain_.size()) {
-    options_.delay.resize(chain_.size(), 0);
-    options_.sums.resize(chain_.size(), 1);
-    std::size_t scratch = 64;
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const Block& block = chain_.block(i);
-      blocks_[i].dst = Tensor(block.dst_desc());
-      blocks_[i].diff_src = Tensor(block.src_desc());
-      blocks_[i].saved = bytes(block.saved_bytes());
-      blocks_[i].pending = bytes(block.pending_bytes());
-      scratch = std::max(scratch, block.scratch_bytes());
-    }
-    scratch_ = bytes(scratch);
+        home_(sized((config.batch + config.microbatches - 1) / config.microbatches)),
+        store_(home_.chain, config.seed, optimizer_->state_count()),
+        sums_(home_.chain.size()) {
+    options_.delay.resize(sums_.size(), 0);
+    options_.sums.resize(sums_.size(), 1);
   }
 
   /// The hash of the weights after all epochs.
@@ -61,13 +56,21 @@ class PlainSgd {
     const ScheduleSpec schedule = schedule_spec(config_, per_epoch, per_epoch * config_.epochs);
     std::int64_t update = 0;
     for (std::int64_t epoch = 0; epoch < config_.epochs; ++epoch) {
-      versions_.assign(blocks_.size(), {});
+      versions_.assign(sums_.size(), {});
+      const std::vector<std::uint32_t> order = stream_.order(static_cast<std::uint64_t>(epoch));
       for (std::int64_t m = 0; m < per_epoch; ++m, ++update) {
-        for (std::size_t i = 0; i < blocks_.size(); ++i) keep_version(i);
+        for (std::size_t i = 0; i < sums_.size(); ++i) keep_version(i);
+        minibatch_weight_ = static_cast<double>(config_.batch);
+        if (!weights_.of_class.empty()) minibatch_weight_ = 0;
+        for (std::int64_t n = m * config_.batch; n < (m + 1) * config_.batch; ++n) {
+          if (weights_.of_class.empty()) break;
+          minibatch_weight_ += weights_.of_sample[order[static_cast<std::size_t>(n)]];
+        }
         const Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
         for (int k = 0; k < config_.microbatches; ++k) microbatch(batch, m, k);
-        for (std::size_t i = 0; i < blocks_.size(); ++i) {
-          step(i, update, learning_rate(schedule, update));
+        const float clipped = clip();
+        for (std::size_t i = 0; i < sums_.size(); ++i) {
+          step(i, update, {learning_rate(schedule, update), clipped});
         }
       }
     }
@@ -80,8 +83,53 @@ class PlainSgd {
     Tensor diff_src;
     std::shared_ptr<std::byte> saved;
     std::shared_ptr<std::byte> pending;
-    std::vector<std::vector<float>> sums;
   };
+  /// The network for one number of samples, with the memory it computes in.
+  struct Sized {
+    Sized(const ModelSpec& model, const ChainOptions& options) : chain(model, options) {
+      std::size_t most = 64;
+      for (std::size_t i = 0; i < chain.size(); ++i) {
+        const Block& block = chain.block(i);
+        blocks.push_back({Tensor(block.dst_desc()), Tensor(block.src_desc()),
+                          bytes(block.saved_bytes()), bytes(block.pending_bytes())});
+        most = std::max(most, block.scratch_bytes());
+        weights.emplace_back(Shape{block.weights_size()});
+        gradient.emplace_back(Shape{block.weights_size()});
+        state.emplace_back(Shape{block.state_size()});
+      }
+      scratch = bytes(most);
+    }
+    Chain chain;
+    std::vector<BlockState> blocks;
+    std::vector<Tensor> weights, gradient, state;  ///< in the layouts of this number of samples
+    std::shared_ptr<std::byte> scratch;
+  };
+
+  Sized& sized(std::int64_t samples) {
+    auto& found = sizes_[samples];
+    if (!found) {
+      found = std::make_unique<Sized>(
+          setup_.model,
+          ChainOptions{.batch = samples, .threads = static_cast<int>(config_.threads)});
+    }
+    return *found;
+  }
+
+  /// Trainable parameters, or running statistics, of a block in another number's layouts.
+  struct Array {
+    const Block& block;
+    float* values;
+  };
+  static void convert(const Array& from, const Array& to, bool trainable) {
+    for (std::size_t p = 0; p < from.block.parameters().size(); ++p) {
+      const BlockParameter& here = from.block.parameters()[p];
+      const BlockParameter& there = to.block.parameters()[p];
+      if (here.spec.trainable != trainable) continue;
+      Tensor plain(here.spec.shape);
+      from.block.unpack_parameter(here, from.values + here.offset, plain.floats().data());
+      to.block.pack_parameter(there, plain.floats().data(), to.values + there.offset);
+    }
+  }
 
   static std::shared_ptr<std::byte> bytes(std::size_t size) {
     auto memory = allocate_bytes(size + 64);
@@ -126,47 +174,73 @@ class PlainSgd {
     return versions_[i][static_cast<std::size_t>(std::max<std::int64_t>(0, number))];
   }
 
-  BlockArgs args(std::size_t i, std::int64_t minibatch, const float* images, const float* diff) {
-    BlockState& of = blocks_[i];
-    return {.src = i == 0 ? images : blocks_[i - 1].dst.floats().data(),
+  BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch, const float* images,
+                 const float* diff) {
+    BlockState& of = size.blocks[i];
+    const float* weights = weights_of(i, minibatch, diff != nullptr);
+    float* state = store_.block(i).state.floats().data();
+    if (&size != &home_) {
+      const Block& home = home_.chain.block(i);
+      const Block& block = size.chain.block(i);
+      convert({home, const_cast<float*>(weights)}, {block, size.weights[i].floats().data()}, true);
+      convert({home, state}, {block, size.state[i].floats().data()}, false);
+      weights = size.weights[i].floats().data();
+      state = size.state[i].floats().data();
+    }
+    return {.src = i == 0 ? images : size.blocks[i - 1].dst.floats().data(),
             .dst = of.dst.floats().data(),
-            .diff_dst = i + 1 == blocks_.size() ? diff : blocks_[i + 1].diff_src.floats().data(),
+            .diff_dst =
+                i + 1 == size.blocks.size() ? diff : size.blocks[i + 1].diff_src.floats().data(),
             .diff_src = i == 0 ? nullptr : of.diff_src.floats().data(),
-            .weights = weights_of(i, minibatch, diff != nullptr),
-            .diff_weights = store_.block(i).gradient.floats().data(),
-            .state = store_.block(i).state.floats().data(),
+            .weights = weights,
+            .diff_weights =
+                (&size == &home_ ? store_.block(i).gradient : size.gradient[i]).floats().data(),
+            .state = state,
             .saved = of.saved.get(),
             .pending = of.pending.get(),
-            .scratch = scratch_.get(),
+            .scratch = size.scratch.get(),
             .training = true,
             .randomness = {}};
   }
 
   void microbatch(const Batch& batch, std::int64_t minibatch, int k) {
-    const std::int64_t samples = config_.batch / config_.microbatches;
+    const std::int64_t first = config_.batch * k / config_.microbatches;
+    const std::int64_t samples = config_.batch * (k + 1) / config_.microbatches - first;
+    Sized& size = sized(samples);
+    Chain& chain = size.chain;
     const auto part = [&](const Tensor& of) {
       const auto each = of.floats().size() / static_cast<std::size_t>(batch.size());
-      return of.floats().subspan(static_cast<std::size_t>(k * samples) * each,
+      return of.floats().subspan(static_cast<std::size_t>(first) * each,
                                  static_cast<std::size_t>(samples) * each);
     };
-    Tensor images(chain_.src_desc());
+    Tensor images(chain.src_desc());
     std::ranges::copy(part(batch.images), images.floats().begin());
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      BlockArgs now = args(i, minibatch, images.floats().data(), nullptr);
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      BlockArgs now = args(size, i, minibatch, images.floats().data(), nullptr);
+      float* state = now.state;
       if (k > 0) now.state = nullptr;
-      chain_.block(i).forward(now);
+      chain.block(i).forward(now);
+      if (k > 0 || &size == &home_) continue;
+      convert({chain.block(i), state},
+              {home_.chain.block(i), store_.block(i).state.floats().data()}, false);
     }
-    Tensor diff(chain_.dst_desc());
-    compute_loss(loss_spec(config_),
-                 {.logits = blocks_.back().dst.floats(),
+    Tensor diff(chain.dst_desc());
+    LossSpec loss = loss_spec(config_);
+    loss.class_weights = weights_.of_class;
+    compute_loss(loss,
+                 {.logits = size.blocks.back().dst.floats(),
                   .targets = part(batch.targets),
-                  .classes = chain_.dst_desc().shape[1],
-                  .scale = 1.0 / static_cast<double>(config_.batch)},
+                  .classes = chain.dst_desc().shape[1],
+                  .scale = 1.0 / minibatch_weight_},
                  diff.floats());
-    for (std::size_t i = blocks_.size(); i-- > 0;) {
-      const BlockArgs now = args(i, minibatch, images.floats().data(), diff.floats().data());
-      chain_.block(i).backward_data(now);
-      chain_.block(i).backward_weights(now);
+    for (std::size_t i = sums_.size(); i-- > 0;) {
+      const BlockArgs now = args(size, i, minibatch, images.floats().data(), diff.floats().data());
+      chain.block(i).backward_data(now);
+      chain.block(i).backward_weights(now);
+      if (&size != &home_) {
+        convert({chain.block(i), now.diff_weights},
+                {home_.chain.block(i), store_.block(i).gradient.floats().data()}, true);
+      }
       add_gradient(i, k);
     }
   }
@@ -174,7 +248,7 @@ class PlainSgd {
   void add_gradient(std::size_t i, int k) {
     const auto gradient = store_.block(i).gradient.floats();
     const int n = options_.sums[i];
-    std::vector<std::vector<float>>& sums = blocks_[i].sums;
+    std::vector<std::vector<float>>& sums = sums_[i];
     if (k < n) {
       if (k == 0) sums.clear();
       sums.emplace_back(gradient.begin(), gradient.end());
@@ -184,40 +258,78 @@ class PlainSgd {
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += gradient[j];
   }
 
-  void step(std::size_t i, std::int64_t update, double rate) {
-    BlockMemory& memory = store_.block(i);
-    if (memory.weights.floats().empty()) return;
-    const std::vector<std::vector<float>>& sums = blocks_[i].sums;
+  std::vector<float> gradient_of(std::size_t i) const {
+    const std::vector<std::vector<float>>& sums = sums_[i];
     std::vector<float> gradient = sums.front();
     for (std::size_t s = 1; s < sums.size(); ++s) {
       for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] += sums[s][j];
     }
-    UpdateArgs now{.weights = memory.weights.floats(),
-                   .result = memory.weights.floats(),
-                   .gradient = gradient,
-                   .state = {},
-                   .learning_rate = rate * std::pow(1.0 + options_.delay[i], -config_.stale_lr),
-                   .weight_decay = config_.weight_decay,
-                   .gradient_scale = 1,
-                   .step = update + 1,
-                   .threads = 1};
-    for (int s = 0; s < optimizer_->state_count(); ++s) {
-      now.state[static_cast<std::size_t>(s)] =
-          memory.optimizer[static_cast<std::size_t>(s)].floats();
+    return gradient;
+  }
+
+  /// The factor of all gradients whose norm, over parameters alone, is too large.
+  float clip() const {
+    if (config_.clip_norm == 0) return 1;
+    double squares = 0;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (home_.chain.block(i).weights_size() == 0) continue;
+      const std::vector<float> gradient = gradient_of(i);
+      for (const BlockParameter& parameter : home_.chain.block(i).parameters()) {
+        if (!parameter.spec.trainable) continue;
+        Tensor plain(parameter.spec.shape);
+        home_.chain.block(i).unpack_parameter(parameter, gradient.data() + parameter.offset,
+                                              plain.floats().data());
+        for (const float x : plain.floats()) squares += static_cast<double>(x) * x;
+      }
     }
-    optimizer_->update(now);
+    return static_cast<float>(clip_factor(std::sqrt(squares), config_.clip_norm));
+  }
+
+  struct Rate {
+    double learning = 0;
+    float clipped = 1;
+  };
+  void step(std::size_t i, std::int64_t update, Rate rate) {
+    BlockMemory& memory = store_.block(i);
+    if (memory.weights.floats().empty()) return;
+    const std::vector<float> gradient = gradient_of(i);
+    for (const BlockParameter& parameter : home_.chain.block(i).parameters()) {
+      if (!parameter.spec.trainable) continue;
+      const auto part = [&](auto values) {
+        return values.subspan(static_cast<std::size_t>(parameter.offset),
+                              static_cast<std::size_t>(parameter.physical_size));
+      };
+      const bool spared = config_.decay == "matrices" && parameter.spec.pattern == nullptr &&
+                          parameter.spec.shape.rank() < 2;
+      UpdateArgs now{
+          .weights = part(memory.weights.floats()),
+          .result = part(memory.weights.floats()),
+          .gradient = part(std::span<const float>(gradient)),
+          .state = {},
+          .learning_rate = rate.learning * std::pow(1.0 + options_.delay[i], -config_.stale_lr),
+          .weight_decay = spared ? 0 : config_.weight_decay,
+          .gradient_scale = rate.clipped,
+          .step = update + 1,
+          .threads = 1};
+      for (std::size_t s = 0; s < static_cast<std::size_t>(optimizer_->state_count()); ++s) {
+        now.state[s] = part(memory.optimizer[s].floats());
+      }
+      optimizer_->update(now);
+    }
   }
 
   TrainConfig config_;
   PlainSgdOptions options_;
   Setup setup_;
   BatchStream stream_;
+  ClassWeights weights_;
+  double minibatch_weight_ = 0;  ///< of all samples of the minibatch under way
   std::unique_ptr<Optimizer> optimizer_;
-  Chain chain_;
+  std::map<std::int64_t, std::unique_ptr<Sized>> sizes_;  ///< by samples of a microbatch
+  Sized& home_;                                           ///< of the largest microbatch
   ParameterStore store_;
-  std::vector<BlockState> blocks_;
-  std::vector<std::vector<Tensor>> versions_;  ///< per block, of this epoch
-  std::shared_ptr<std::byte> scratch_;
+  std::vector<std::vector<std::vector<float>>> sums_;  ///< per block, of gradients
+  std::vector<std::vector<Tensor>> versions_;          ///< per block, of this epoch
   Tensor predicted_;
 };
 

@@ -1,5 +1,5 @@
 // daso, local_sgd and diloco: the distributed run has the bits of the plain algorithm.
-#include "plan/memory.hpp"
+#include "plan/worker_memory.hpp"
 #include "run/plain_replicas.hpp"
 
 namespace plait {
@@ -28,6 +28,8 @@ TrainConfig config_for(const std::string& strategy, Shape2 shape) {
   config.weight_decay = 1e-4;
   config.run_dir = "none";
   config.pin = "none";
+  config.outer_lr = 0.7;
+  config.outer_momentum = 0.9;
   return config;
 }
 
@@ -114,8 +116,8 @@ TEST(Daso, PlansForeseeTheMemoryOfExchanges) {
       const TrainResult result = run(config);
       for (int worker = 0; worker < 4; ++worker) {
         const auto measured = static_cast<double>(result.memory[static_cast<std::size_t>(worker)]);
-        EXPECT_NEAR(static_cast<double>(estimate_memory(result.plan, worker)), measured,
-                    0.1 * measured)
+        const WorkerMemory foreseen = MemoryForecast(result.plan).of(worker);
+        EXPECT_NEAR(static_cast<double>(foreseen.held()), measured, 0.1 * measured)
             << strategy << " " << wire << " " << worker;
       }
     }

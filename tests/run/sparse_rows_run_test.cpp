@@ -105,7 +105,7 @@ class SparseRowsRun : public TrainTest {
 };
 
 TEST_F(SparseRowsRun, WorkersTrainTheNetworkOfOne) {
-  for (const char* activation : {"relu", "tanh", "clip", "gelu"}) {
+  for (const char* activation : {"relu", "tanh", "clip", "gelu", "leaky_relu", "silu"}) {
     const std::string model = write_sparse_model(folder_, activation);
     const TrainConfig whole = sparse(model, 1);
     const TrainResult alone = run(whole);

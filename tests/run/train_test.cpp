@@ -68,6 +68,37 @@ TEST_F(TrainTest, AdamResumesToo) {
   EXPECT_EQ(run(config).weights_hash, whole.weights_hash);
 }
 
+TEST_F(TrainTest, ClippedMicrobatchesAddUpToTheWholeMinibatch) {
+  TrainConfig config = small();
+  config.model = "lenet";
+  config.train_limit = 192;
+  config.test_limit = 64;
+  config.epochs = 4;
+  config.clip_norm = 0.1;
+  config.threads = 1;
+  const double whole = run(config).train_loss;
+  for (const int microbatches : {2, 4, 8}) {
+    config.microbatches = microbatches;
+    EXPECT_NEAR(run(config).train_loss, whole, 1e-6) << microbatches;
+  }
+}
+
+TEST_F(TrainTest, ClippedMicrobatchesResumeToo) {
+  TrainConfig config = small();
+  config.model = "lenet";
+  config.train_limit = 96;
+  config.test_limit = 32;
+  config.clip_norm = 0.1;
+  config.microbatches = 2;
+  const TrainResult whole = run(config);
+  config.run_dir = (folder_ / "clip").string();
+  config.steps = 4;
+  run(config);
+  config.steps = 0;
+  config.resume = true;
+  EXPECT_EQ(run(config).weights_hash, whole.weights_hash);
+}
+
 TEST_F(TrainTest, NonFiniteLossNamesBlockAndStepAndKeepsTheCheckpoint) {
   TrainConfig config = small();
   config.run_dir = (folder_ / "nan").string();

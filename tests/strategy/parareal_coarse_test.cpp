@@ -17,7 +17,7 @@ std::ostream& operator<<(std::ostream& out, const Pair& pair) {
   return out << pair.src.to_string() << " -> " << pair.dst.to_string();
 }
 
-/// No growth anywhere: all kinds but the identity have a way.
+/// All kinds but the identity have a way.
 const std::vector<Pair>& possible() {
   static const std::vector<Pair> pairs{
       {{16, 32, 32}, {16, 32, 32}},   // within a stage
@@ -42,15 +42,20 @@ const std::vector<Pair>& possible() {
       {{1}, {1}},                     //
       {{3, 32, 32}, {512}},           // image to flat
       {{50, 4, 4}, {800}},            //
+      {{1, 28, 28}, {20, 24, 24}},    // windows without padding
+      {{1, 28, 28}, {20, 12, 12}},    //
+      {{3, 19, 13}, {5, 11, 9}},      // no stride leads there
+      {{3, 16, 16}, {3, 16, 17}},     // images that padding makes larger
+      {{3, 16, 16}, {8, 17, 8}},      //
+      {{8, 1, 1}, {8, 2, 2}},         //
+      {{3, 16, 16}, {3, 32, 32}},     //
   };
   return pairs;
 }
 
-/// Tensors that would have to grow, or to become images again.
+/// Tensors that would have to grow too much, or to become images again.
 const std::vector<Pair>& impossible() {
-  static const std::vector<Pair> pairs{{{3, 16, 16}, {3, 32, 32}}, {{3, 16, 16}, {3, 16, 17}},
-                                       {{3, 16, 16}, {3, 17, 8}},  {{8, 1, 1}, {8, 2, 2}},
-                                       {{784}, {1, 28, 28}},       {{1, 28, 28}, {20, 24, 24}}};
+  static const std::vector<Pair> pairs{{{3, 16, 16}, {3, 33, 16}}, {{784}, {1, 28, 28}}};
   return pairs;
 }
 
@@ -121,7 +126,7 @@ TEST(PararealCoarse, AConvIsOneLayerWithWeightsAndABlockSeveral) {
   }
 }
 
-TEST(PararealCoarse, NothingGrows) {
+TEST(PararealCoarse, NothingGrowsTooMuch) {
   for (const Pair& pair : impossible()) {
     for (const CoarseKind kind : coarse_kinds()) {
       EXPECT_FALSE(coarse_fits(kind, pair.src, pair.dst)) << name_of(kind) << " " << pair;

@@ -211,13 +211,13 @@ TEST(PararealRefusals, AreOneLineWithAValueThatWorks) {
   EXPECT_THAT(ask(8, {.pieces = 3, .replicas = 2}), HasSubstr("--workers 8"));
   EXPECT_THAT(ask(5, {.pieces = 2, .replicas = 2}),
               AllOf(HasSubstr("--replicas 2"), HasSubstr("--workers 4")));
-  EXPECT_THAT(ask(1, {.pieces = 2, .replicas = 2}), HasSubstr("--workers 2"));
+  EXPECT_THAT(ask(1, {.pieces = 2, .replicas = 2}), HasSubstr("--replicas 1"));
   EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 3}), HasSubstr("--sweeps 3"));
   EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 0}), HasSubstr("--sweeps 0"));
   EXPECT_THAT(ask(2, {.pieces = 2}, 16, 1, true), HasSubstr("--clip-norm"));
   EXPECT_THAT(ask(2, {.pieces = 2}, 3, 4), AllOf(HasSubstr("--batch 3"), HasSubstr("at least 4")));
   EXPECT_THAT(ask(4, {.pieces = 2, .replicas = 2}, 5, 3), HasSubstr("at least 6"));
-  EXPECT_THAT(ask(2, {.pieces = 7}), HasSubstr("use at most 6"));
+  EXPECT_THAT(ask(2, {.pieces = 7}), HasSubstr("use --pieces 6"));
   EXPECT_THAT(ask(7, {.pieces = kBestPieces, .replicas = 3}), HasSubstr("--pieces auto"));
 }
 

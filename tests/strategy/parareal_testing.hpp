@@ -57,8 +57,7 @@ inline Network flat_network(const std::vector<std::int64_t>& widths) {
   return make_network(model);
 }
 
-/// 16x16 images, then 6x6, then 8x8 twice: the border of 6x6 must not begin a piece that ends at
-/// one of 8x8.
+/// 16x16 images, then 6x6, then 8x8 twice.
 inline Network growing_network() {
   ModelSpec model{.name = "growing", .input = {3, 16, 16}, .blocks = {}};
   const auto add = [&](const char* name, const ConvolutionSpec& conv) {

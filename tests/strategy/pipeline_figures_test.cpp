@@ -83,11 +83,11 @@ TEST_P(PublishedFigures, StraightPipelinesReachThem) {
   EXPECT_NEAR(zb_h2, GetParam().zb_h2, 0.02 * GetParam().zb_h2);
 }
 
-/// Up to the time that older weights are not worth.
+/// Up to the 2 % that are given up for newer weights.
 TEST_P(PublishedFigures, LayerPipeIsNeverSlowerThanReplicas) {
   for (const int workers : {2, 5, 8, 13}) {
-    EXPECT_GE(gain(workers, true), 1 - 3e-3) << workers << " workers of one node";
-    EXPECT_GE(gain(workers, false), 1 - 3e-3) << workers << " nodes";
+    EXPECT_GE(gain(workers, true), 1 - 2.2e-2) << workers << " workers of one node";
+    EXPECT_GE(gain(workers, false), 1 - 2.2e-2) << workers << " nodes";
   }
 }
 

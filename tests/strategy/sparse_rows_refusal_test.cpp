@@ -37,6 +37,12 @@ TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
   EXPECT_EQ(with_last({linear, relu}), "no UserError");
 }
 
+TEST(SparseRowsRefusals, DenseLayersOfMillionsOfWeights) {
+  EXPECT_THAT(refused(network_of("mlp:3000-3000"), 2, {}),
+              AllOf(HasSubstr("the 3,000 x 3,000 weights of block 'fc2' are dense"),
+                    HasSubstr("plait prune"), HasSubstr("layerpipe")));
+}
+
 TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
   ModelSpec model = mixed();
   BlockSpec& block = model.blocks[3];

@@ -123,5 +123,53 @@ TEST(Launcher, IsKnownByItsEnvironment) {
   unsetenv("PMIX_RANK");
 }
 
+/// The environment of a launcher, for as long as the object lives.
+class Environment {
+ public:
+  explicit Environment(std::vector<std::pair<const char*, const char*>> variables)
+      : variables_(std::move(variables)) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_SIZE",
+                             "PMI_RANK", "SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"}) {
+      unsetenv(name);
+    }
+    for (const auto& [name, value] : variables_) setenv(name, value, 1);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() {
+    for (const auto& [name, value] : variables_) unsetenv(name);
+  }
+
+ private:
+  std::vector<std::pair<const char*, const char*>> variables_;
+};
+
+int unconnected(const std::vector<std::pair<const char*, const char*>>& variables) {
+  const Environment environment(variables);
+  return unconnected_tasks();
+}
+
+TEST(Launcher, TasksOfAPlainSrunAreFound) {
+  EXPECT_EQ(unconnected({}), 0);
+  EXPECT_EQ(unconnected({{"SLURM_STEP_NUM_TASKS", "2"}}), 2);
+  EXPECT_EQ(unconnected({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_NTASKS", "2"}}), 0);
+  EXPECT_EQ(unconnected({{"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "3"}}), 3);
+  EXPECT_EQ(unconnected({{"SLURM_NTASKS", "2"}}), 0) << "a batch script itself";
+  EXPECT_EQ(unconnected({{"SLURM_STEP_NUM_TASKS", "2"}, {"PMIX_RANK", "0"}}), 0);
+  EXPECT_EQ(unconnected({{"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "2"}}), 0);
+  EXPECT_EQ(unconnected({{"SLURM_STEP_NUM_TASKS", "2"}, {"PMI_RANK", "0"}}), 0);
+}
+
+TEST(Launcher, MpirunIsToldFromSrun) {
+  const auto by_mpirun = [](const std::vector<std::pair<const char*, const char*>>& variables) {
+    const Environment environment(variables);
+    return launched_by_mpirun();
+  };
+  EXPECT_FALSE(by_mpirun({}));
+  EXPECT_TRUE(by_mpirun({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "381288449"}}));
+  EXPECT_FALSE(by_mpirun({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "slurm.pmix.4.0"}}));
+  EXPECT_FALSE(by_mpirun({{"PMIX_RANK", "0"}, {"PMIX_NAMESPACE", "slurm.pmix.4.0"}}));
+}
+
 }  // namespace
 }  // namespace plait

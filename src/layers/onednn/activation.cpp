@@ -25,9 +25,18 @@ Algorithms algorithms_of(ActivationKind kind) {
     case ActivationKind::sigmoid:
       return {algorithm::eltwise_logistic, algorithm::eltwise_logistic_use_dst_for_bwd};
     case ActivationKind::gelu: return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
+    case ActivationKind::leaky_relu:
+      return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd};
+    case ActivationKind::silu: return {algorithm::eltwise_swish, algorithm::eltwise_swish};
     case ActivationKind::clip: break;  // simd/clip
   }
   return {};
+}
+
+/// oneDNN's leaky ReLU is its ReLU with alpha as the slope; its swish is x sigmoid(alpha x).
+float alpha_of(const ActivationSpec& spec) {
+  if (spec.kind == ActivationKind::leaky_relu) return static_cast<float>(spec.slope);
+  return spec.kind == ActivationKind::silu ? 1.0F : 0.0F;
 }
 
 class Activation final : public Layer {
@@ -35,17 +44,18 @@ class Activation final : public Layer {
   explicit Activation(const LayerRequest& request)
       : desc_(request.srcs[0]),
         kind_(std::get<ActivationSpec>(request.spec).kind),
-        by_dst_(kind_ != ActivationKind::gelu),
+        by_dst_(kind_ != ActivationKind::gelu && kind_ != ActivationKind::silu),
         threads_(request.threads) {
     const Algorithms algorithms = algorithms_of(kind_);
+    const float alpha = alpha_of(std::get<ActivationSpec>(request.spec));
     // oneDNN knows no panels; elementwise they are a row of numbers.
     const Md md =
         desc_.layout == Layout::panels ? plain_md({desc_.physical_elements()}) : to_md(desc_);
     const auto forward_kind = dnnl::prop_kind::forward_training;
     // The pair must name one algorithm; use_dst variants compute the same forward.
-    const Forward::primitive_desc forward({forward_kind, algorithms.backward, md, 0.0F, 0.0F},
+    const Forward::primitive_desc forward({forward_kind, algorithms.backward, md, alpha, 0.0F},
                                           user_scratch(), cpu());
-    const Backward::primitive_desc backward({algorithms.backward, md, md, 0.0F, 0.0F},
+    const Backward::primitive_desc backward({algorithms.backward, md, md, alpha, 0.0F},
                                             user_scratch(), cpu(), forward);
     forward_ = Kernel(Forward(forward), forward.scratchpad_desc());
     forward_.input(DNNL_ARG_SRC, md, md);

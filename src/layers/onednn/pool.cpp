@@ -1,6 +1,13 @@
-// Max, average and global average pooling.
+// Max, average and global average pooling. oneDNN adds the elements of a window one after the other
+// in fp32: large windows are averaged by kernels of our own. Both divide by the whole kernel; where
+// ceil_mode lets the last row or column of windows reach beyond the padding, which PyTorch does not
+// count, these are multiplied by kernel / window.
+#include <algorithm>
+#include <optional>
+
 #include "layers/onednn/kernel.hpp"
 #include "layers/onednn/layers.hpp"
+#include "layers/simd/average_windows.hpp"
 #include "model/shapes.hpp"
 
 namespace plait::onednn {
@@ -25,9 +32,21 @@ std::int64_t padding_behind(std::int64_t src, std::int64_t dst, std::int64_t ker
   return (dst - 1) * stride + kernel - src - padding;
 }
 
+/// kernel / (what of the last window lies before the padding's end); 1 where it fits.
+double beyond_padding(std::int64_t behind, std::int64_t padding, std::int64_t kernel) {
+  if (behind <= padding) return 1;
+  return static_cast<double>(kernel) / static_cast<double>(kernel - (behind - padding));
+}
+
+algorithm algorithm_of(const PoolSpec& pool) {
+  if (pool.kind == PoolKind::max) return algorithm::pooling_max;
+  const bool counts = pool.count_include_pad || pool.padding == Extent2{0, 0};
+  return counts ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
+}
+
 class Pool final : public Layer {
  public:
-  explicit Pool(const LayerRequest& request) {
+  explicit Pool(const LayerRequest& request) : threads_(request.threads) {
     const PoolSpec pool = as_pool(request);
     const Shape sample = request.srcs[0].shape.without_front();
     const Shape dst_sample = layer_shape(request.spec, {&sample, 1}, request.name);
@@ -39,8 +58,11 @@ class Pool final : public Layer {
     const Dims before{pool.padding.height, pool.padding.width};
     const Dims behind{padding_behind(sample[1], dst_sample[1], kernel[0], stride[0], before[0]),
                       padding_behind(sample[2], dst_sample[2], kernel[1], stride[1], before[1])};
-    const auto algo = pool.kind == PoolKind::max ? algorithm::pooling_max
-                                                 : algorithm::pooling_avg_include_padding;
+    const algorithm algo = algorithm_of(pool);
+    if (algo == algorithm::pooling_avg_include_padding) {
+      last_row_ = beyond_padding(behind[0], before[0], kernel[0]);
+      last_column_ = beyond_padding(behind[1], before[1], kernel[1]);
+    }
     const Forward::primitive_desc forward(
         {dnnl::prop_kind::forward_training, algo, src, dst, stride, kernel, before, behind},
         user_scratch(), cpu());
@@ -58,29 +80,71 @@ class Pool final : public Layer {
     forward_.output(DNNL_ARG_DST, dst, dst);
     backward_.input(DNNL_ARG_DIFF_DST, dst, dst);
     backward_.output(DNNL_ARG_DIFF_SRC, src, src);
+    if (algo == algorithm::pooling_avg_include_padding &&
+        kernel[0] * kernel[1] > simd::kSmallWindow) {
+      large_ = simd::average_pass(pool, request.srcs[0], dst_desc_);
+    }
   }
 
   const TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {}; }
   std::size_t saved_bytes() const override { return workspace_bytes_; }
   std::size_t scratch_bytes(Pass pass) const override {
-    return pass == Pass::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
+    if (pass == Pass::forward) return forward_.scratch_bytes();
+    return backward_.scratch_bytes() + scaled_bytes();
   }
   void forward(const LayerArgs& args) override {
-    forward_.run(
-        {{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}, {DNNL_ARG_WORKSPACE, args.saved}},
-        args.scratch);
+    if (large_) {
+      simd::average_windows(*large_, args.src[0], args.dst, threads_);
+    } else {
+      forward_.run(
+          {{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}, {DNNL_ARG_WORKSPACE, args.saved}},
+          args.scratch);
+    }
+    if (scales()) scale(args.dst);
   }
   void backward_data(const LayerArgs& args) override {
-    backward_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
+    const float* diff_dst = args.diff_dst;
+    if (scales()) {
+      auto* scaled = reinterpret_cast<float*>(args.scratch);
+      std::copy_n(diff_dst, dst_desc_.physical_elements(), scaled);
+      scale(scaled);
+      diff_dst = scaled;
+    }
+    backward_.run({{DNNL_ARG_DIFF_DST, diff_dst},
                    {DNNL_ARG_DIFF_SRC, args.diff_src},
                    {DNNL_ARG_WORKSPACE, args.saved}},
-                  args.scratch);
+                  args.scratch + scaled_bytes());
   }
 
  private:
+  bool scales() const { return last_row_ != 1 || last_column_ != 1; }
+  std::size_t scaled_bytes() const { return scales() ? (dst_desc_.bytes() + 63) / 64 * 64 : 0; }
+  /// The windows of the last row and column of every image.
+  void scale(float* values) const {
+    const std::int64_t height = dst_desc_.shape[2];
+    const std::int64_t width = dst_desc_.shape[3];
+    const std::int64_t block = channel_block(dst_desc_.layout);
+    const std::int64_t planes = dst_desc_.physical_elements() / (height * width * block);
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
+      for (std::int64_t y = 0; y < height; ++y) {
+        for (std::int64_t x = 0; x < width; ++x, values += block) {
+          const double by = (y + 1 == height ? last_row_ : 1) * (x + 1 == width ? last_column_ : 1);
+          if (by == 1) continue;
+          for (std::int64_t c = 0; c < block; ++c) {
+            values[c] = static_cast<float>(by * values[c]);
+          }
+        }
+      }
+    }
+  }
+
+  int threads_;
   TensorDesc dst_desc_;
+  std::optional<simd::AveragePass> large_;
   std::size_t workspace_bytes_ = 0;
+  double last_row_ = 1;  ///< factors of average pooling
+  double last_column_ = 1;
   Kernel forward_, backward_;
 };
 

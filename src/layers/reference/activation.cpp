@@ -1,6 +1,6 @@
-// Elementwise activations. relu, tanh, sigmoid and clip find their derivative from dst, gelu from
-// src:
+// Elementwise activations. gelu and silu find their derivative from src, all others from dst:
 //   gelu(x) = x P(x),  gelu'(x) = P(x) + x p(x),  P(x) = (1 + erf(x / sqrt 2)) / 2,  p = P'.
+//   silu(x) = x s(x),  silu'(x) = s(x) (1 + x (1 - s(x))),  s(x) = 1 / (1 + exp(-x)).
 #include <cmath>
 #include <numbers>
 
@@ -16,19 +16,21 @@ double normal_density(double x) {
   return std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
 class Activation final : public PlainLayer {
  public:
   explicit Activation(const LayerRequest& request)
       : PlainLayer(request),
         kind_(std::get<ActivationSpec>(request.spec).kind),
-        ceiling_(static_cast<float>(std::get<ActivationSpec>(request.spec).ceiling)) {}
+        ceiling_(static_cast<float>(std::get<ActivationSpec>(request.spec).ceiling)),
+        slope_(static_cast<float>(std::get<ActivationSpec>(request.spec).slope)) {}
 
   LayerTraits traits() const override {
-    const bool from_src = kind_ == ActivationKind::gelu;
-    return {.data_reads_src = from_src,
-            .data_reads_dst = !from_src,
+    return {.data_reads_src = from_src(),
+            .data_reads_dst = !from_src(),
             .diff_in_place = true,
-            .forward_in_place = !from_src};
+            .forward_in_place = !from_src()};
   }
 
   void forward(const LayerArgs& args) override {
@@ -38,25 +40,29 @@ class Activation final : public PlainLayer {
   }
 
   void backward_data(const LayerArgs& args) override {
-    const float* from = kind_ == ActivationKind::gelu ? args.src[0] : args.dst;
+    const float* from = from_src() ? args.src[0] : args.dst;
     for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
       args.diff_src[i] = static_cast<float>(args.diff_dst[i] * derivative(from[i]));
     }
   }
 
  private:
+  bool from_src() const { return kind_ == ActivationKind::gelu || kind_ == ActivationKind::silu; }
+
   double value(double x) const {
     switch (kind_) {
       case ActivationKind::relu: return x < 0 ? 0 : x;  // a NaN stays one
       case ActivationKind::tanh: return std::tanh(x);
-      case ActivationKind::sigmoid: return 1.0 / (1.0 + std::exp(-x));
+      case ActivationKind::sigmoid: return sigmoid(x);
       case ActivationKind::gelu: return x * normal_cdf(x);
       case ActivationKind::clip: return x < 0 ? 0 : x > ceiling_ ? ceiling_ : x;
+      case ActivationKind::leaky_relu: return x > 0 ? x : slope_ * x;
+      case ActivationKind::silu: return x * sigmoid(x);
     }
     return x;
   }
 
-  /// Of src for gelu, else of dst; relu's at 0 is 0.
+  /// Of src for gelu and silu, else of dst; relu's at 0 is 0, leaky_relu's is its slope.
   double derivative(double from) const {
     switch (kind_) {
       case ActivationKind::relu: return from > 0 ? 1 : 0;
@@ -64,12 +70,15 @@ class Activation final : public PlainLayer {
       case ActivationKind::sigmoid: return from * (1.0 - from);
       case ActivationKind::gelu: return normal_cdf(from) + from * normal_density(from);
       case ActivationKind::clip: return from > 0 && from < ceiling_ ? 1 : 0;
+      case ActivationKind::leaky_relu: return from > 0 ? 1 : slope_;
+      case ActivationKind::silu: return sigmoid(from) * (1.0 + from * (1.0 - sigmoid(from)));
     }
     return 1;
   }
 
   ActivationKind kind_;
   double ceiling_;
+  double slope_;
 };
 
 }  // namespace

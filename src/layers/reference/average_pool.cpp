@@ -1,5 +1,5 @@
-// Average pooling: the sum under the window divided by the kernel's size, padding counted as zeros.
-// The global average pool is the same with a window as large as the image.
+// Average pooling: the sum under the window divided by its size (pool_divisor), padding counted as
+// zeros. The global average pool is the same with a window as large as the image.
 #include "layers/reference/plain_layer.hpp"
 #include "layers/reference/pool_window.hpp"
 
@@ -18,21 +18,21 @@ class AveragePool final : public PlainLayer {
     std::vector<double> sum(static_cast<std::size_t>(dst_.shape.elements()));
     for_each_pair([&](std::size_t src, std::size_t dst) { sum[dst] += args.src[0][src]; });
     for (std::size_t i = 0; i < sum.size(); ++i) {
-      args.dst[i] = static_cast<float>(sum[i] / window_size());
+      args.dst[i] = static_cast<float>(sum[i] / divisor(i));
     }
   }
 
   void backward_data(const LayerArgs& args) override {
     std::vector<double> sum(static_cast<std::size_t>(src_.shape.elements()));
-    for_each_pair([&](std::size_t src, std::size_t dst) { sum[src] += args.diff_dst[dst]; });
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      args.diff_src[i] = static_cast<float>(sum[i] / window_size());
-    }
+    for_each_pair(
+        [&](std::size_t src, std::size_t dst) { sum[src] += args.diff_dst[dst] / divisor(dst); });
+    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src[i] = static_cast<float>(sum[i]);
   }
 
  private:
-  double window_size() const {
-    return static_cast<double>(spec_.kernel.height * spec_.kernel.width);
+  double divisor(std::size_t dst) const {
+    const auto place = static_cast<std::int64_t>(dst) % (dst_.shape[2] * dst_.shape[3]);
+    return pool_divisor(spec_, src_.shape, place / dst_.shape[3], place % dst_.shape[3]);
   }
 
   /// Every (source pixel, window that covers it), as offsets into the plain tensors.

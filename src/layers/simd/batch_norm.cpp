@@ -4,6 +4,8 @@
 // after foreach_target, by Highway's rule
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "layers/simd/batch_norm.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -12,6 +14,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 8>;
 using Vec = hn::Vec<Tag>;
+
+/// Pixels whose sums are taken in fp32; those of a larger plane are added up in double.
+constexpr std::int64_t kRun = 1024;
 
 /// One vector's worth of channels of one plane: where its pixels begin and its channels' index.
 struct Strand {
@@ -46,23 +51,26 @@ void sums(const BatchNormPass& pass) {
   for_each_strand(pass, [&](Strand strand) {
     const Vec center = hn::LoadU(d, pass.center + strand.channel);
     const float* x = pass.x + strand.offset;
-    Vec a0 = hn::Zero(d), a1 = a0, b0 = a0, b1 = a0, a2 = a0, a3 = a0, b2 = a0, b3 = a0;
-    std::int64_t i = 0;
-    for (; i + 4 <= pass.shape.pixels; i += 4, x += 4 * step) {
-      const Vec v0 = hn::Sub(hn::LoadU(d, x), center);
-      const Vec v1 = hn::Sub(hn::LoadU(d, x + step), center);
-      const Vec v2 = hn::Sub(hn::LoadU(d, x + 2 * step), center);
-      const Vec v3 = hn::Sub(hn::LoadU(d, x + 3 * step), center);
-      a0 = hn::Add(a0, v0), a1 = hn::Add(a1, v1), a2 = hn::Add(a2, v2), a3 = hn::Add(a3, v3);
-      b0 = hn::MulAdd(v0, v0, b0), b1 = hn::MulAdd(v1, v1, b1);
-      b2 = hn::MulAdd(v2, v2, b2), b3 = hn::MulAdd(v3, v3, b3);
+    for (std::int64_t first = 0; first < pass.shape.pixels; first += kRun) {
+      const std::int64_t pixels = std::min(kRun, pass.shape.pixels - first);
+      Vec a0 = hn::Zero(d), a1 = a0, b0 = a0, b1 = a0, a2 = a0, a3 = a0, b2 = a0, b3 = a0;
+      std::int64_t i = 0;
+      for (; i + 4 <= pixels; i += 4, x += 4 * step) {
+        const Vec v0 = hn::Sub(hn::LoadU(d, x), center);
+        const Vec v1 = hn::Sub(hn::LoadU(d, x + step), center);
+        const Vec v2 = hn::Sub(hn::LoadU(d, x + 2 * step), center);
+        const Vec v3 = hn::Sub(hn::LoadU(d, x + 3 * step), center);
+        a0 = hn::Add(a0, v0), a1 = hn::Add(a1, v1), a2 = hn::Add(a2, v2), a3 = hn::Add(a3, v3);
+        b0 = hn::MulAdd(v0, v0, b0), b1 = hn::MulAdd(v1, v1, b1);
+        b2 = hn::MulAdd(v2, v2, b2), b3 = hn::MulAdd(v3, v3, b3);
+      }
+      for (; i < pixels; ++i, x += step) {
+        const Vec v = hn::Sub(hn::LoadU(d, x), center);
+        a0 = hn::Add(a0, v), b0 = hn::MulAdd(v, v, b0);
+      }
+      accumulate(pass.sum_a + strand.channel, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)));
+      accumulate(pass.sum_b + strand.channel, hn::Add(hn::Add(b0, b1), hn::Add(b2, b3)));
     }
-    for (; i < pass.shape.pixels; ++i, x += step) {
-      const Vec v = hn::Sub(hn::LoadU(d, x), center);
-      a0 = hn::Add(a0, v), b0 = hn::MulAdd(v, v, b0);
-    }
-    accumulate(pass.sum_a + strand.channel, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)));
-    accumulate(pass.sum_b + strand.channel, hn::Add(hn::Add(b0, b1), hn::Add(b2, b3)));
   });
 }
 
@@ -102,23 +110,26 @@ void diff_sums(const BatchNormPass& pass) {
     const Vec shift = hn::LoadU(d, pass.shift + strand.channel);
     const float* x = pass.x + strand.offset;
     const float* diff_y = pass.diff_y + strand.offset;
-    Vec a0 = hn::Zero(d), a1 = a0, b0 = a0, b1 = a0;
-    std::int64_t i = 0;
-    for (; i + 2 <= pass.shape.pixels; i += 2, x += 2 * step, diff_y += 2 * step) {
-      const Vec x0 = hn::LoadU(d, x);
-      const Vec x1 = hn::LoadU(d, x + step);
-      const Vec g0 = gate<relu>(x0, hn::LoadU(d, diff_y), scale, shift);
-      const Vec g1 = gate<relu>(x1, hn::LoadU(d, diff_y + step), scale, shift);
-      a0 = hn::Add(a0, g0), a1 = hn::Add(a1, g1);
-      b0 = hn::MulAdd(g0, hn::Sub(x0, center), b0), b1 = hn::MulAdd(g1, hn::Sub(x1, center), b1);
+    for (std::int64_t first = 0; first < pass.shape.pixels; first += kRun) {
+      const std::int64_t pixels = std::min(kRun, pass.shape.pixels - first);
+      Vec a0 = hn::Zero(d), a1 = a0, b0 = a0, b1 = a0;
+      std::int64_t i = 0;
+      for (; i + 2 <= pixels; i += 2, x += 2 * step, diff_y += 2 * step) {
+        const Vec x0 = hn::LoadU(d, x);
+        const Vec x1 = hn::LoadU(d, x + step);
+        const Vec g0 = gate<relu>(x0, hn::LoadU(d, diff_y), scale, shift);
+        const Vec g1 = gate<relu>(x1, hn::LoadU(d, diff_y + step), scale, shift);
+        a0 = hn::Add(a0, g0), a1 = hn::Add(a1, g1);
+        b0 = hn::MulAdd(g0, hn::Sub(x0, center), b0), b1 = hn::MulAdd(g1, hn::Sub(x1, center), b1);
+      }
+      for (; i < pixels; ++i, x += step, diff_y += step) {
+        const Vec v = hn::LoadU(d, x);
+        const Vec g = gate<relu>(v, hn::LoadU(d, diff_y), scale, shift);
+        a0 = hn::Add(a0, g), b0 = hn::MulAdd(g, hn::Sub(v, center), b0);
+      }
+      accumulate(pass.sum_a + strand.channel, hn::Add(a0, a1));
+      accumulate(pass.sum_b + strand.channel, hn::Add(b0, b1));
     }
-    for (; i < pass.shape.pixels; ++i, x += step, diff_y += step) {
-      const Vec v = hn::LoadU(d, x);
-      const Vec g = gate<relu>(v, hn::LoadU(d, diff_y), scale, shift);
-      a0 = hn::Add(a0, g), b0 = hn::MulAdd(g, hn::Sub(v, center), b0);
-    }
-    accumulate(pass.sum_a + strand.channel, hn::Add(a0, a1));
-    accumulate(pass.sum_b + strand.channel, hn::Add(b0, b1));
   });
 }
 

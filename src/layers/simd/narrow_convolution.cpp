@@ -26,6 +26,7 @@ struct NarrowPart {
 };
 
 /// One kernel row against one image: sums[kw] += sum over pixels of diff_dst(oh, ow) src(ih, iw).
+/// Each image is added up by itself first: one long sum would lose digits.
 template <int kernel_width>
 HWY_INLINE void kernel_row(const NarrowShape& shape, const float* src, const float* diff_dst,
                            std::int64_t kh, float* sums) {
@@ -40,7 +41,7 @@ HWY_INLINE void kernel_row(const NarrowShape& shape, const float* src, const flo
       room < 0 ? first : std::clamp(room / stride + 1, first, shape.dst_width);
   Vec even[kernel_width];
   Vec odd[kernel_width];
-  for (int k = 0; k < kernel_width; ++k) even[k] = hn::LoadU(d, sums + 8 * k), odd[k] = hn::Zero(d);
+  for (int k = 0; k < kernel_width; ++k) even[k] = hn::Zero(d), odd[k] = hn::Zero(d);
   for (std::int64_t oh = 0; oh < shape.dst_height; ++oh) {
     const std::int64_t ih = oh * c.stride.height + kh * c.dilation.height - c.padding.height;
     if (ih < 0 || ih >= shape.src_height) continue;
@@ -67,7 +68,24 @@ HWY_INLINE void kernel_row(const NarrowShape& shape, const float* src, const flo
     }
     for (; ow < shape.dst_width; ++ow) edge(ow);
   }
-  for (int k = 0; k < kernel_width; ++k) hn::StoreU(hn::Add(even[k], odd[k]), d, sums + 8 * k);
+  for (int k = 0; k < kernel_width; ++k) {
+    const Vec image = hn::Add(even[k], odd[k]);
+    hn::StoreU(hn::Add(hn::LoadU(d, sums + 8 * k), image), d, sums + 8 * k);
+  }
+}
+
+/// sums += all pixels of one image, added up row by row.
+HWY_INLINE void add_pixels(const NarrowShape& shape, const float* diff_dst, float* sums) {
+  const Tag d;
+  Vec image = hn::Zero(d);
+  for (std::int64_t oh = 0; oh < shape.dst_height; ++oh) {
+    Vec row = hn::Zero(d);
+    for (std::int64_t ow = 0; ow < shape.dst_width; ++ow, diff_dst += 8) {
+      row = hn::Add(row, hn::LoadU(d, diff_dst));
+    }
+    image = hn::Add(image, row);
+  }
+  hn::StoreU(hn::Add(hn::LoadU(d, sums), image), d, sums);
 }
 
 template <int kernel_width>
@@ -90,10 +108,7 @@ void part_of_width(const NarrowPart& part) {
           kernel_row<kernel_width>(shape, src, diff_dst + lane, r % shape.convolution.kernel.height,
                                    part.sums + (ob * rows + r) * kernel_width * 8 + lane);
         }
-        Vec sum = hn::LoadU(d, bias + 8 * ob + lane);
-        for (std::int64_t i = lane; i < plane; i += 8)
-          sum = hn::Add(sum, hn::LoadU(d, diff_dst + i));
-        hn::StoreU(sum, d, bias + 8 * ob + lane);
+        add_pixels(shape, diff_dst + lane, bias + 8 * ob + lane);
       }
     }
   }

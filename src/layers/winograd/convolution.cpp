@@ -41,6 +41,28 @@ Tiling checked(Tiling tiling, const ConvolutionShape& shape) {
   return tiling;
 }
 
+// Whether a tap ever meets a pixel of the image, along one axis, and not only padding.
+bool meets_image(int tap, int src, int dst, int padding) {
+  return std::max(0, padding - tap) < std::min(dst, src + padding - tap);
+}
+
+// Taps that only ever meet padding have no gradient. The transforms leave rounding errors there,
+// which Adam would turn into steps of full length.
+void clear_unused_taps(const ConvolutionShape& shape, float* diff_weights) {
+  const int kernel = shape.kernel;
+  const std::ptrdiff_t taps = std::ptrdiff_t{kernel} * kernel;
+  float* const end = diff_weights + weights_size(shape);
+  for (int tap = 0; tap < kernel * kernel; ++tap) {
+    if (meets_image(tap / kernel, shape.height, shape.dst_height(), shape.padding) &&
+        meets_image(tap % kernel, shape.width, shape.dst_width(), shape.padding)) {
+      continue;
+    }
+    for (float* block = diff_weights; block != end; block += taps * 64) {
+      std::fill_n(block + std::ptrdiff_t{tap} * 64, 64, 0.0f);
+    }
+  }
+}
+
 }  // namespace
 
 Convolution::Convolution(const ConvolutionShape& shape, int threads)
@@ -81,6 +103,7 @@ void Convolution::backward_data(const float* diff_dst, const float* weights, flo
 void Convolution::backward_weights(const float* src, const float* diff_dst, float* diff_weights,
                                    float* diff_bias_or_null, void* scratch) const {
   run_weights(backward_weights_, src, diff_dst, diff_weights, diff_bias_or_null, scratch);
+  clear_unused_taps(shape_, diff_weights);
 }
 
 }  // namespace plait::winograd

@@ -17,11 +17,15 @@ HWY_BEFORE_NAMESPACE();
 namespace plait::winograd {
 namespace HWY_NAMESPACE {
 
+// Tiles whose gradients are added up before they join the sum of all: one long sum in fp32 would
+// lose digits.
+constexpr int kSummedTiles = 64;
+
 template <class T>
 void diff_dst_to_planes(const Grid& grid, const float* diff_dst, const TileSpan& span,
                         float* planes, std::ptrdiff_t plane, float* bias_sum) {
   TileWalk<T::kDst> walk(grid, span, grid.dst);
-  Lanes total = set(0.0f);
+  Lanes total = set(0.0f), some = set(0.0f);
   for (int t = span.first; t < span.last; ++t, walk.next(), planes += 8) {
     Lanes rows[T::kDst][T::kPoints];
     Lanes sum = set(0.0f);
@@ -39,11 +43,15 @@ void diff_dst_to_planes(const Grid& grid, const float* diff_dst, const TileSpan&
         for (int j = 0; j < T::kPoints; ++j) rows[i][j] = set(0.0f);
       }
     }
-    total = total + sum;
+    some = some + sum;
+    if ((t - span.first) % kSummedTiles == kSummedTiles - 1) {
+      total = total + some;
+      some = set(0.0f);
+    }
     finish_columns(
         rows, [](const Lanes* in, Lanes* out) HWY_ATTR { T::diff_dst(in, out); }, planes, plane);
   }
-  if (bias_sum != nullptr) store(load(bias_sum) + total, bias_sum);
+  if (bias_sum != nullptr) store(load(bias_sum) + (total + some), bias_sum);
 }
 
 template <class T>

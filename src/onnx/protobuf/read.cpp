@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/in_file.hpp"
 #include "checkpoint/shown.hpp"
 #include "onnx/file.hpp"
 
@@ -153,6 +154,7 @@ Graph parse_onnx(std::span<const std::byte> bytes, const std::string& source) {
 }
 
 Graph read_onnx(const std::filesystem::path& path) {
+  check_input_file(path);
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);

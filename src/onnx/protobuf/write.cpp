@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "checkpoint/atomic_file.hpp"
+#include "base/out_file.hpp"
 #include "onnx/file.hpp"
 
 namespace plait::onnx_graph {
@@ -116,10 +116,7 @@ std::string print_onnx(const Graph& graph) {
 }
 
 void write_onnx(const std::filesystem::path& path, const Graph& graph) {
-  const std::string text = print_onnx(graph);
-  AtomicFile file(path, text.size());
-  file.sink().write(text);
-  file.commit();
+  write_out_file(path, print_onnx(graph));
 }
 
 }  // namespace plait::onnx_graph

@@ -35,6 +35,10 @@ const workersTable = (run) => {
   if (!shown) return null;
   const beside = measured && measured.breakdown ? predicted.breakdown : null;
   const longest = (found) => largest(found.workers.map((worker) => worker.span)) || 1;
+  // The whole run's shares, as the terminal has them; while it runs, of the steps shown.
+  const shares = (run.record.result && run.record.result.shares) || [];
+  const busy = (worker, i) => shown === predicted.breakdown ? computeOf(worker) / longest(shown)
+    : shares[i] && Number.isFinite(shares[i].busy) ? shares[i].busy : computeOf(worker) / (worker.span || 1);
   const between = (worker) => Math.max(0, worker.span - computeOf(worker) - worker.communication - worker.waiting);
   return el("div", {class: "scroll tall", tabindex: shown.workers.length > 10 ? 0 : null}, el("table", {id: "workers"},
     head(["worker"], [beside ? "share of a step; below it in thin, as predicted" : "share of a step, as predicted"],
@@ -44,7 +48,7 @@ const workersTable = (run) => {
       el("td", {class: "bars"}, stack(workerParts(worker), longest(shown)),
         beside && stack(workerParts(beside.workers[i]), longest(beside), "thin")),
       number(time(computeOf(worker))), number(time(worker.communication)), number(time(worker.waiting)),
-      number(time(between(worker))), number(percent(computeOf(worker) / longest(shown), 0)),
+      number(time(between(worker))), number(percent(busy(worker, i), 0)),
       beside && number(percent(computeOf(beside.workers[i]) / longest(beside), 0)))))));
 };
 

@@ -29,7 +29,7 @@ const residualsSection = (runs) => {
   if (used.length === 0) return null;
   for (const run of used) {
     for (const name of new Set(run.epochs.flatMap((epoch) => Object.keys(epoch.residuals || {})))) {
-      series.push({name: runs.length > 1 ? `${run.name}, ${name}` : name, colour: `run-${(runs.length > 1 ? runs.indexOf(run) : series.length) % 8}`,
+      series.push({name: runs.length > 1 ? `${run.name}, ${name}` : name, colour: runColour(runs.length > 1 ? runs.indexOf(run) : series.length),
         points: run.epochs.filter((epoch) => epoch.residuals && isNumber(epoch.residuals[name])).map((epoch) => [epoch.epoch, epoch.residuals[name]])});
     }
   }

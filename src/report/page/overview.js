@@ -15,6 +15,16 @@ const sentPerStep = (run) => {
   return found ? found.bytes.flat().reduce((all, value) => all + value, 0) : null;
 };
 const stalenessOf = (run) => run.record ? Math.max(0, ...run.record.plan.blocks.map((block) => block.staleness)) : null;
+// A file by its name and folder, whatever the path to it.
+const modelText = (run) => /[/\\]/.test(run.settings.model) ? run.settings.model.split(/[/\\]/).slice(-2).join("/") : run.settings.model;
+const titleOf = (run) => `${modelText(run)} on ${run.settings.data}`;
+const runColours = 12;
+const runColour = (i) => `run-${i % runColours}`;
+// Images per second over those of the first run that trains the same network.
+const speedup = (runs) => (run) => {
+  const same = runs.filter((one) => one.settings.model === run.settings.model && figure(one, "images_per_second") > 0);
+  return same.length > 1 && same.includes(run) ? figure(run, "images_per_second") / figure(same[0], "images_per_second") : null;
+};
 const strategyText = (run) => `${run.settings.strategy}, ${plural(workersOf(run), "worker")}`;
 
 const settingsText = (run) => {
@@ -66,8 +76,8 @@ const progressOf = (run) => {
 
 const header = (runs, run) => runs.length > 1
   ? el("header", {}, el("h1", {}, `${runs.length} runs compared`),
-      el("p", {class: "subtitle"}, [...new Set(runs.map((one) => `${one.settings.model} on ${one.settings.data}`))].join(", ")))
-  : el("header", {}, el("h1", {}, `${run.settings.model} on ${run.settings.data}`),
+      el("p", {class: "subtitle"}, [...new Set(runs.map(titleOf))].join(", ")))
+  : el("header", {}, el("h1", {}, titleOf(run)),
       el("p", {class: "subtitle"}, settingsText(run)),
       el("p", {class: "subtitle"}, run.name),
       !resultOf(run) && !run.progress && el("p", {class: "subtitle", id: "unfinished"}, "This run has not come to its end. " +
@@ -80,6 +90,7 @@ const compareSection = (runs, chosen, choose) => {
     ["test accuracy", (run) => figure(run, "test_accuracy"), (value) => percent(value, 2), Math.max],
     ["test loss", (run) => figure(run, "test_loss"), (value) => digits(value, 4), Math.min],
     ["images/s", (run) => figure(run, "images_per_second"), (value) => digits(value), Math.max],
+    ["speedup", speedup(runs), (value) => value.toFixed(2) + "x", null],
     ["utilisation", (run) => figure(run, "utilisation"), (value) => percent(value, 0), Math.max],
     ["median step", (run) => figure(run, "step_seconds"), time, null],
     ["sent per step", sentPerStep, (value) => value > 0 ? bytes(value) : "0", null],
@@ -91,12 +102,12 @@ const compareSection = (runs, chosen, choose) => {
     const values = runs.map(value).filter((one) => one !== null);
     return better && new Set(values).size > 1 ? better(...values) : null;
   });
-  return section("compare", "Comparison", el("p", {}, "The best of a column in bold. Choose a run to see its details below."),
+  return section("compare", "Comparison", el("p", {}, "The best of a column in bold; speedup: over the first run that trains the same network. Choose a run to see its details below."),
     el("div", {class: "scroll"}, el("table", {id: "comparison"},
       el("thead", {}, el("tr", {}, el("th", {class: "first"}, "run"), el("th", {}, "strategy"), el("th", {class: "n"}, "workers"),
         columns.map(([name], i) => el("th", {class: i + 1 === columns.length ? "n last" : "n"}, name)))),
       el("tbody", {}, runs.map((run, i) => el("tr", {class: i === chosen ? "chosen" : "pick"},
-        el("td", {class: "name"}, el("span", {class: "swatch", style: {background: `var(--run-${i % 8})`, marginRight: "8px"}}),
+        el("td", {class: "name"}, el("span", {class: "swatch", style: {background: `var(--${runColour(i)})`, marginRight: "8px"}}),
           el("a", {href: "#time", onclick: () => choose(i)}, run.name)),
         el("td", {}, run.settings.strategy), el("td", {class: "n"}, String(workersOf(run))),
         columns.map(([, value, text], column) => {
@@ -111,19 +122,25 @@ const detailsHead = (runs, run) => runs.length < 2 ? null
 
 const pointsOf = (run, key) => run.epochs.filter((epoch) => isNumber(epoch[key])).map((epoch) => [epoch.epoch, epoch[key]]);
 
+// Two losses of many runs in one picture would be too many lines.
+const runsInOneChart = 4;
+
 const curvesSection = (runs) => {
   if (runs.every((run) => run.epochs.length === 0)) return null;
   const several = runs.length > 1;
-  const colour = (i) => `run-${i % 8}`;
+  const apart = runs.length > runsInOneChart;
   const lines = (key, name, broken) => runs.map((run, i) => ({
-    name: several ? `${run.name}, ${name}` : name, group: several && run.name, colour: several || !broken ? colour(i) : "run-1", broken: several && broken, points: pointsOf(run, key)}));
-  const loss = lineChart([...lines("train_loss", "train loss", false), ...lines("test_loss", "test loss", true)],
-    {title: "Loss", zero: true, values: several && "train, test", format: (value, mark) => mark ? digits(value, value >= 1 ? 2 : 1 + (value < 0.1)) : digits(value, 4)});
+    name: several ? `${run.name}, ${name}` : name, group: several && run.name, colour: several || !broken ? runColour(i) : "run-1", broken: several && broken, points: pointsOf(run, key)}));
+  const losses = (title, series, values) => lineChart(series,
+    {title, zero: true, values, format: (value, mark) => mark ? digits(value, value >= 1 ? 2 : 1 + (value < 0.1)) : digits(value, 4)});
+  const loss = apart
+    ? [losses("Train loss", lines("train_loss", "train loss", false)), losses("Test loss", lines("test_loss", "test loss", false))]
+    : losses("Loss", [...lines("train_loss", "train loss", false), ...lines("test_loss", "test loss", true)], several && "train, test");
   const accuracy = lineChart(lines("test_accuracy", "test accuracy", false),
     {title: "Test accuracy", top: 1, format: (value, mark) => mark ? +(100 * value).toFixed(2) + " %" : percent(value, 2)});
   const names = several
-    ? [...runs.map((run, i) => el("li", {}, el("span", {class: "swatch", style: {background: `var(--${colour(i)})`}}), run.name)),
-       el("li", {}, el("span", {class: "dash"}), "train loss, accuracy"), el("li", {}, el("span", {class: "dash broken"}), "test loss")]
+    ? [...runs.map((run, i) => el("li", {}, el("span", {class: "swatch", style: {background: `var(--${runColour(i)})`}}), run.name)),
+       ...(apart ? [] : [el("li", {}, el("span", {class: "dash"}), "train loss, accuracy"), el("li", {}, el("span", {class: "dash broken"}), "test loss")])]
     : [el("li", {}, el("span", {class: "swatch", style: {background: "var(--run-0)"}}), "train loss, test accuracy"),
        el("li", {}, el("span", {class: "swatch", style: {background: "var(--run-1)"}}), "test loss")];
   return section("curves", "Curves", el("ul", {class: "legend"}, names), el("div", {class: "charts"}, loss, accuracy), epochsTable(runs));

@@ -38,8 +38,8 @@ const timelineSection = (run) => {
 };
 
 const costsText = (source) => source === "analytic"
-  ? "costs counted from operations and bytes, not measured (plait profile measures them; give its file to --profile)"
-  : `costs measured: ${source}`;
+  ? "costs counted from operations and bytes, not measured (--cost measured measures them)"
+  : source === "measured" ? "costs measured on this machine" : `costs measured: ${source}`;
 
 const timelineLead = (record) => {
   const planned = record.predicted.step_seconds;

@@ -26,52 +26,78 @@ std::optional<std::int64_t> stride_for(std::int64_t from, std::int64_t to) {
   return std::nullopt;
 }
 
-/// How an image of height x width becomes one of another size: first averaged, then strided.
-struct Shrinking {
-  Extent2 average{1, 1};
-  Extent2 stride{1, 1};
-};
-
-struct ShrinkingSide {
-  std::int64_t average = 1;
+/// How a side of an image becomes one of another size: averaged, then strided or grown.
+struct Side {
+  std::int64_t kernel = 1;  ///< of the average
+  std::int64_t step = 1;    ///< of the average
   std::int64_t stride = 1;
+  std::int64_t growth = 0;
 };
 
-std::optional<ShrinkingSide> shrink(std::int64_t from, std::int64_t to) {
+Side resize(std::int64_t from, std::int64_t to) {
+  if (to > from) return {.growth = to - from};
   const auto whole = stride_for(from, to);
-  if (!whole || *whole <= 2) return whole ? std::optional(ShrinkingSide{1, *whole}) : std::nullopt;
+  if (!whole) {  // the widest step that leaves no pixel out, in windows that overlap
+    const std::int64_t step = from / to;
+    return {.kernel = from - (to - 1) * step, .step = step};
+  }
+  if (*whole <= 2) return {.stride = *whole};
   // A wide stride would leave pixels out: most of it is averaged.
   for (const std::int64_t rest : {2, 1}) {
     for (std::int64_t average = from / to; average > 1; --average) {
       if (from % average == 0 && stride_for(from / average, to) == rest) {
-        return ShrinkingSide{average, rest};
+        return {.kernel = average, .step = average, .stride = rest};
       }
     }
   }
-  return ShrinkingSide{1, *whole};
+  return {.stride = *whole};
 }
 
-std::optional<Shrinking> shrink(const Shape& src, const Shape& dst) {
+struct Resizing {
+  Side height;
+  Side width;
+
+  Extent2 stride() const { return {height.stride, width.stride}; }
+  Extent2 growth() const { return {height.growth, width.growth}; }
+  bool averages() const { return height.kernel > 1 || width.kernel > 1; }
+  bool keeps() const { return stride() == Extent2{1, 1} && growth() == Extent2{0, 0}; }
+};
+
+/// Nothing where an image would have to come out of a flat tensor, or to grow too much: the
+/// networks of this program grow by padding only.
+std::optional<Resizing> resize(const Shape& src, const Shape& dst) {
+  constexpr std::int64_t kMostGrowth = 16;
   if (src.rank() != 3 || dst.rank() != 3) return std::nullopt;
-  const auto height = shrink(src[1], dst[1]);
-  const auto width = shrink(src[2], dst[2]);
-  if (!height || !width) return std::nullopt;
-  return Shrinking{{height->average, width->average}, {height->stride, width->stride}};
+  const Resizing by{resize(src[1], dst[1]), resize(src[2], dst[2])};
+  if (std::max(by.height.growth, by.width.growth) > kMostGrowth) return std::nullopt;
+  return by;
 }
 
 /// Index of the node that feeds what follows.
-int append_average(BlockSpec& block, const Shrinking& by) {
-  if (by.average == Extent2{1, 1}) return kBlockInput;
-  return block.then(
-      "pool", PoolSpec{.kind = PoolKind::average, .kernel = by.average, .stride = by.average});
+int append_average(BlockSpec& block, const Resizing& by) {
+  if (!by.averages()) return kBlockInput;
+  return block.then("pool", PoolSpec{.kind = PoolKind::average,
+                                     .kernel = {by.height.kernel, by.width.kernel},
+                                     .stride = {by.height.step, by.width.step}});
 }
 
-ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, Extent2 stride) {
+/// Keeps the size.
+ConvolutionSpec window(std::int64_t channels, std::int64_t kernel) {
   return {.out_channels = channels,
           .kernel = {kernel, kernel},
-          .stride = stride,
           .padding = {kernel / 2, kernel / 2},
           .bias = false};
+}
+
+/// The same, resized: with g pixels more of a kernel and of padding on all sides, the image has g
+/// more.
+ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, const Resizing& by) {
+  ConvolutionSpec conv = window(channels, kernel);
+  const Extent2 growth = by.growth();
+  conv.stride = by.stride();
+  conv.kernel = {kernel + growth.height, kernel + growth.width};
+  conv.padding = {kernel / 2 + growth.height, kernel / 2 + growth.width};
+  return conv;
 }
 
 /// A convolution and a BatchNorm behind it that maps 0 to 0, however large the residuals are.
@@ -89,22 +115,22 @@ LayerSpec relu() { return ActivationSpec{ActivationKind::relu}; }
 BlockSpec image_block(const std::string& name, CoarseKind kind, const Shape& src,
                       const Shape& dst) {
   BlockSpec block{.name = name, .nodes = {}};
-  const auto by = shrink(src, dst);
+  const auto by = resize(src, dst);
   if (!by) return block;
   const int from = append_average(block, *by);
   if (kind == CoarseKind::conv) {
-    append(block, {"conv", window(dst[0], 3, by->stride)}, from);
+    append(block, {"conv", window(dst[0], 3, *by)}, from);
     return block;
   }
   const std::int64_t inner = std::max(kNarrowest, dst[0] / 4);
-  append(block, {"conv1", window(inner, 1, {1, 1})}, from);
+  append(block, {"conv1", window(inner, 1)}, from);
   const int narrow = block.then("relu1", relu());
-  append(block, {"conv2", window(inner, 3, by->stride)}, narrow);
+  append(block, {"conv2", window(inner, 3, *by)}, narrow);
   const int wide = block.then("relu2", relu());
-  const int branch = append(block, {"conv3", window(dst[0], 1, {1, 1})}, wide);
+  const int branch = append(block, {"conv3", window(dst[0], 1)}, wide);
   int skip = from;
-  if (src[0] != dst[0] || by->stride != Extent2{1, 1}) {
-    skip = append(block, {"shortcut", window(dst[0], 1, by->stride)}, from);
+  if (src[0] != dst[0] || !by->keeps()) {
+    skip = append(block, {"shortcut", window(dst[0], 1, *by)}, from);
   }
   block.join("add", AddSpec{}, {branch, skip});
   return block;
@@ -155,9 +181,9 @@ BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& 
   if (dst.rank() == 1) {
     if (image.rank() != 1) block.then("flatten", FlattenSpec{});
     block.then("linear", LinearSpec{.out_features = dst[0]});
-  } else if (const auto by = shrink(image, dst)) {
+  } else if (const auto by = resize(image, dst)) {
     append_average(block, *by);
-    block.then("conv", window(dst[0], 3, by->stride));
+    block.then("conv", window(dst[0], 3, *by));
     block.then("bn", BatchNormSpec{});
   }
   if (rectified && !block.nodes.empty()) block.then("relu", relu());

@@ -21,8 +21,9 @@ std::string_view name_of(CoarseKind kind);
 CoarseKind coarse_kind(const std::string& text);
 
 /// From the image to a tensor of this shape: a 3x3 convolution and BatchNorm, after averaging where
-/// the image is more than twice as large; a linear layer for flat ones; then ReLU if the tensor is
-/// `rectified`. Without nodes: there is no such way.
+/// the image is more than twice as large or no stride leads to the size; a larger kernel with more
+/// padding where the tensor is larger than the image; a linear layer for flat ones; then ReLU if
+/// the tensor is `rectified`. Without nodes: there is no such way.
 BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst,
                       bool rectified = false);
 

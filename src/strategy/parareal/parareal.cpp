@@ -6,12 +6,18 @@
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
 #include "simulate/simulate.hpp"
+#include "strategy/parareal/advice.hpp"
 #include "strategy/parareal/programs.hpp"
 #include "strategy/steps.hpp"
 
 namespace plait {
 
 namespace {
+
+/// Why numbers do not fit together; make_parareal_plan() adds which ones do.
+struct Refusal {
+  std::string reason;
+};
 
 /// Numbers that fit together.
 struct Shares {
@@ -20,19 +26,17 @@ struct Shares {
   int workers = 1;  ///< of each replica
 };
 
-Shares shares_of(const PlanRequest& request, int pieces, int replicas) {
-  const int workers = request.machine.workers();
-  if (workers % replicas != 0) {
-    user_error("--replicas {} do not share {} worker(s) evenly; use --workers {}", replicas,
-               workers, std::max(1, workers / replicas) * replicas);
+Shares shares_of(const TearNumbers& asked) {
+  if (asked.workers % asked.replicas != 0) {
+    throw Refusal{fmt::format("--replicas {} do not share {} worker(s) evenly", asked.replicas,
+                              asked.workers)};
   }
-  const Shares shares{.pieces = pieces, .replicas = replicas, .workers = workers / replicas};
-  if (shares.workers > pieces) {
-    user_error(
-        "--workers {} are more than {} piece(s) x {} replica(s) can use: add --replicas {} or "
-        "--pieces {}",
-        request.machine.workers(), pieces, shares.replicas,
-        std::max(1, request.machine.workers() / pieces), shares.workers);
+  const Shares shares{.pieces = asked.pieces,
+                      .replicas = asked.replicas,
+                      .workers = asked.workers / asked.replicas};
+  if (shares.workers > shares.pieces) {
+    throw Refusal{fmt::format("--workers {} are more than {} piece(s) x {} replica(s) can use",
+                              asked.workers, asked.pieces, asked.replicas)};
   }
   return shares;
 }
@@ -53,14 +57,25 @@ void check_samples(const PlanRequest& request, const Shares& shares) {
       request.batch, shares.replicas, request.microbatches, parts);
 }
 
-void check_sweeps(const PlanRequest& request, int pieces) {
-  const int sweeps = request.tear.sweeps;
-  if (sweeps < 1) user_error("--sweeps {}: there is at least 1", sweeps);
-  if (sweeps <= pieces) return;
-  user_error(
+void check_sweeps(const TearNumbers& asked) {
+  if (asked.sweeps < 1) user_error("--sweeps {}: there is at least 1", asked.sweeps);
+  if (asked.sweeps <= asked.pieces) return;
+  throw Refusal{fmt::format(
       "--sweeps {} are more than {} pieces: after {} sweeps the torn network is the serial one "
       "already",
-      sweeps, pieces, pieces);
+      asked.sweeps, asked.pieces, asked.pieces)};
+}
+
+/// What asks for so many pieces.
+std::string origin(const TearNumbers& asked) {
+  const int per_replica = asked.workers / asked.replicas;
+  if (asked.pieces > 2 && asked.pieces == asked.sweeps && asked.sweeps > per_replica) {
+    return fmt::format("--sweeps {} need as many pieces", asked.sweeps);
+  }
+  if (asked.pieces > 2 && asked.pieces == per_replica) {
+    return fmt::format("--pieces {} (one per worker)", asked.pieces);
+  }
+  return fmt::format("--pieces {}", asked.pieces);
 }
 
 /// Pieces in order on the workers, as many on each as on any other or one more.
@@ -79,19 +94,20 @@ class Planner {
     if (request.cost == nullptr) counted_ = make_analytic_cost(request.network);
   }
 
-  Plan plan(int pieces, int replicas) const {
-    const Shares shares = shares_of(request_, pieces, replicas);
+  TearNumbers asked(int pieces, int replicas) const {
+    return {.workers = request_.machine.workers(),
+            .pieces = pieces,
+            .replicas = replicas,
+            .sweeps = request_.tear.sweeps};
+  }
+
+  /// Throws Refusal, or UserError for what other numbers would not mend.
+  Plan plan(const TearNumbers& asked) const {
+    const Shares shares = shares_of(asked);
     check_samples(request_, shares);
-    check_sweeps(request_, pieces);
-    const std::int64_t parts = std::int64_t{shares.replicas} * request_.microbatches;
+    check_sweeps(asked);
     const Tearing tearing =
-        !request_.tear.cuts.empty()
-            ? given_tearing()
-            : tear(chain_, cost(),
-                   {.pieces = pieces,
-                    .coarse = request_.tear.coarse,
-                    .samples = std::max<std::int64_t>(1, request_.batch / parts),
-                    .overlapped = request_.microbatches > 1});
+        !request_.tear.cuts.empty() ? given_tearing() : torn(asked, request_.tear.coarse);
     TornNetwork torn = tear_network(chain_, tearing, request_.tear.sweeps);
     Plan plan = empty_plan("parareal", request_);
     plan.network = torn.network;
@@ -114,7 +130,8 @@ class Planner {
       if (request_.tear.replicas > 0 && replicas != request_.tear.replicas) continue;
       if (workers % replicas != 0 || (workers / replicas < 2 && replicas > 1)) continue;
       try {
-        Plan candidate = plan(std::max({2, workers / replicas, request_.tear.sweeps}), replicas);
+        Plan candidate =
+            plan(asked(std::max({2, workers / replicas, request_.tear.sweeps}), replicas));
         const double seconds =
             simulate(candidate, cost(),
                      {.minibatches = steady_minibatches(candidate), .keep_events = false})
@@ -124,14 +141,60 @@ class Planner {
         fewest = seconds;
       } catch (const UserError& error) {
         if (reason.empty()) reason = error.what();
+      } catch (const Refusal& refusal) {
+        if (reason.empty()) reason = refusal.reason;
       }
     }
     if (best) return std::move(*best);
     if (reason.empty()) reason = "there is no way to share them by pieces and replicas";
-    user_error("--pieces auto finds no tearing for {} worker(s): {}", workers, reason);
+    user_error("--pieces auto finds no tearing for {} worker(s): {}; {}", workers, reason,
+               advice(asked(std::max(2, workers), std::max(1, request_.tear.replicas))));
+  }
+
+  /// Numbers near these that work.
+  std::string advice(const TearNumbers& asked) const {
+    const CoarseKind kind = request_.tear.coarse;
+    if (kind == CoarseKind::identity && works(asked, CoarseKind::block))
+      return "use --coarse block";
+    return tear_advice(asked, most_pieces(chain_, kind),
+                       [&](const TearNumbers& way) { return works(way, kind); });
   }
 
  private:
+  TearOptions options(const TearNumbers& asked, CoarseKind kind) const {
+    const std::int64_t parts = std::int64_t{asked.replicas} * request_.microbatches;
+    return {.pieces = asked.pieces,
+            .coarse = kind,
+            .samples = std::max<std::int64_t>(1, request_.batch / parts),
+            .overlapped = request_.microbatches > 1,
+            .wanted = origin(asked)};
+  }
+  Tearing torn(const TearNumbers& asked, CoarseKind kind) const {
+    const TearOptions how = options(asked, kind);
+    try {
+      return tear(chain_, cost(), how);
+    } catch (const UserError&) {
+      const auto reason = why_not_torn(chain_, cost(), how);
+      if (!reason) throw;
+      throw Refusal{*reason};
+    }
+  }
+  /// With as many workers, whatever the machine has.
+  bool works(const TearNumbers& way, CoarseKind kind) const {
+    const int nodes = request_.machine.nodes;
+    if (way.workers % nodes != 0 || way.workers < 1) return false;
+    try {
+      const Shares shares = shares_of(way);
+      check_samples(request_, shares);
+      check_sweeps(way);
+      torn(way, kind);
+    } catch (const UserError&) {
+      return false;
+    } catch (const Refusal&) {
+      return false;
+    }
+    return true;
+  }
   Tearing given_tearing() const {
     Tearing tearing{.first = {0}, .head = chain_.head(), .coarse = request_.tear.coarse};
     tearing.first.insert(tearing.first.end(), request_.tear.cuts.begin(), request_.tear.cuts.end());
@@ -150,13 +213,17 @@ Plan make_parareal_plan(const PlanRequest& request) {
   const Planner planner(request);
   if (request.tear.pieces == kBestPieces) return planner.best();
   const int replicas = std::max(1, request.tear.replicas);
-  if (!request.tear.cuts.empty()) {
-    return planner.plan(static_cast<int>(request.tear.cuts.size()) + 1, replicas);
+  int pieces = request.tear.pieces;
+  if (pieces <= 0) {
+    pieces = std::max({2, request.machine.workers() / replicas, request.tear.sweeps});
   }
-  const int pieces = request.tear.pieces > 0
-                         ? request.tear.pieces
-                         : std::max({2, request.machine.workers() / replicas, request.tear.sweeps});
-  return planner.plan(pieces, replicas);
+  if (!request.tear.cuts.empty()) pieces = static_cast<int>(request.tear.cuts.size()) + 1;
+  const TearNumbers asked = planner.asked(pieces, replicas);
+  try {
+    return planner.plan(asked);
+  } catch (const Refusal& refusal) {
+    user_error("{}; {}", refusal.reason, planner.advice(asked));
+  }
 }
 
 }  // namespace plait

@@ -100,12 +100,58 @@ bool has_set(const std::vector<std::string>& names, int set) {
       names, [&](const std::string& name) { return name.find(mark) != std::string::npos; });
 }
 
-/// The most pieces, fewer than asked for, that are possible; 1: none.
-int most_pieces(const TornChain& chain, const CostModel& cost, TearOptions options) {
-  while (--options.pieces > 1) {
-    if (!Balance(chain, cost, options).best().first.empty()) return options.pieces;
+/// "'conv2' (16x14x14), 'fc1' (120)": where one tensor crosses.
+std::string crossings(const TornChain& chain, const std::vector<int>& blocks) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> names;
+  for (const int b : blocks) {
+    if (names.size() == kMost) break;
+    names.push_back(fmt::format(
+        "'{}' ({})", chain.network().blocks[static_cast<std::size_t>(b)].name, chain.shape(b)));
   }
-  return 1;
+  const bool more = blocks.size() > kMost;
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     more ? fmt::format(" and {} more", blocks.size() - kMost) : "");
+}
+
+/// Blocks before the head that one tensor leads to, without those that a piece may begin with.
+std::vector<int> without_places(const TornChain& chain) {
+  std::vector<int> without;
+  const std::vector<int> places = chain.places();
+  for (int b = 1; b < chain.head(); ++b) {
+    if (!std::ranges::binary_search(places, b)) without.push_back(b);
+  }
+  return without;
+}
+
+std::string wanted(const TearOptions& options) {
+  return options.wanted.empty() ? fmt::format("--pieces {}", options.pieces) : options.wanted;
+}
+
+std::string too_few_places(const TornChain& chain, const TearOptions& options) {
+  const Network& network = chain.network();
+  const std::vector<int> places = chain.places();
+  const std::string& head = network.blocks[static_cast<std::size_t>(chain.head())].name;
+  if (chain.head() < 2) {
+    const std::string there =
+        chain.head() == 0 ? "is none" : fmt::format("is '{}' only", network.blocks.front().name);
+    return fmt::format(
+        "{}: {} cannot be torn, since every piece needs a block before the head, which begins with "
+        "'{}', and there {}",
+        wanted(options), network.name, head, there);
+  }
+  std::string text = fmt::format("{}, but {} can be torn into {} at most", wanted(options),
+                                 network.name, places.size() + 1);
+  if (!places.empty()) {
+    text += fmt::format(": before its head '{}' a piece can begin with {}", head,
+                        crossings(chain, places));
+  }
+  if (const std::vector<int> without = without_places(chain); !without.empty()) {
+    text += fmt::format(
+        "{}no coarse part leads from the input ({}) to the tensor(s) that cross before {}",
+        places.empty() ? ": " : "; ", network.input, crossings(chain, without));
+  }
+  return text;
 }
 
 }  // namespace
@@ -165,30 +211,48 @@ std::string coarse_name(const std::string& first_block) {
   return first_block + std::string(kCoarse);
 }
 
+int most_pieces(const TornChain& chain, CoarseKind kind) {
+  std::vector<int> starts{0};
+  for (const int place : chain.places()) starts.push_back(place);
+  const auto fits = [&](int first, int last) {
+    return first == 0 || coarse_fits(kind, chain.shape(first), chain.shape(last));
+  };
+  std::vector<int> most(starts.size(), 0);  // of pieces from this start to the head; 0: none
+  for (std::size_t i = starts.size(); i-- > 0;) {
+    if (fits(starts[i], chain.head())) most[i] = 1;
+    for (std::size_t j = i + 1; j < starts.size(); ++j) {
+      if (most[j] >= most[i] && most[j] > 0 && fits(starts[i], starts[j])) most[i] = most[j] + 1;
+    }
+  }
+  return std::max(1, most.front());
+}
+
+std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel& cost,
+                                        const TearOptions& options) {
+  if (options.pieces > static_cast<int>(chain.places().size()) + 1) {
+    return too_few_places(chain, options);
+  }
+  if (!Balance(chain, cost, options).best().first.empty()) return std::nullopt;
+  return fmt::format(
+      "{}, but --coarse {} does not fit {} in {} pieces: {}", wanted(options),
+      name_of(options.coarse), chain.network().name, options.pieces,
+      options.coarse == CoarseKind::identity
+          ? "the tensors before and behind every piece but the first must have one shape"
+          : "a tensor would have to grow too much");
+}
+
 Tearing tear(const TornChain& chain, const CostModel& cost, const TearOptions& options) {
   if (options.pieces < 1) user_error("--pieces {}: there is at least 1", options.pieces);
-  const auto places = static_cast<int>(chain.places().size());
-  if (options.pieces > places + 1) {
-    user_error(
-        "--pieces {} are more than {} can be torn into: it has {} place(s) where one tensor "
-        "crosses before the head, so use at most {}",
-        options.pieces, chain.network().name, places, places + 1);
+  if (options.pieces <= static_cast<int>(chain.places().size()) + 1) {
+    Tearing tearing = Balance(chain, cost, options).best();
+    if (!tearing.first.empty()) return tearing;
   }
-  Tearing tearing = Balance(chain, cost, options).best();
-  if (tearing.first.empty()) {
-    const int most = most_pieces(chain, cost, options);
-    const bool other_kind = options.coarse == CoarseKind::identity;
-    std::vector<std::string> ways;
-    if (other_kind) ways.emplace_back("--coarse block");
-    if (most > 1) ways.push_back(fmt::format("--pieces {}", most));
-    user_error("--coarse {} does not fit {} in {} pieces: {}{}{}", name_of(options.coarse),
-               chain.network().name, options.pieces,
-               other_kind
-                   ? "the tensors before and behind every piece but the first must have one shape"
-                   : "a tensor would have to grow",
-               ways.empty() ? "" : "; use ", fmt::join(ways, " or "));
-  }
-  return tearing;
+  const int most = most_pieces(chain, options.coarse);
+  std::vector<std::string> ways;
+  if (most > 1) ways.push_back(fmt::format("--pieces {}", most));
+  if (options.coarse == CoarseKind::identity) ways.emplace_back("--coarse block");
+  user_error("{}{}{}", *why_not_torn(chain, cost, options), ways.empty() ? "" : "; use ",
+             fmt::join(ways, " or "));
 }
 
 std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std::string>& names) {

@@ -56,7 +56,16 @@ struct TearOptions {
   /// The head and the coarse parts are computed while other samples are in the pieces, and so
   /// count like them; else everybody waits for them anyway.
   bool overlapped = false;
+  std::string wanted{};  ///< what asks for the pieces, for messages; empty: --pieces N
 };
+
+/// Why there is no tearing into so many pieces, where tensors cross, without advice; nothing where
+/// there is one.
+std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel& cost,
+                                        const TearOptions& options);
+
+/// The most pieces that are possible; 1: it cannot be torn.
+int most_pieces(const TornChain& chain, CoarseKind kind);
 
 /// The tearing whose slowest piece is the fastest. UserError where there are not enough places, or
 /// the coarse kind fits nowhere.

@@ -1,11 +1,14 @@
 #include "strategy/pipeline/candidates.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
-#include "plan/memory.hpp"
 #include "plan/versions.hpp"
+#include "plan/worker_memory.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/pipeline/freeze.hpp"
+#include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/tighten.hpp"
 
 namespace plait::pipeline {
@@ -19,15 +22,27 @@ int minibatches_to_play(const PlanRequest& request) {
   return 4 * (2 + deep);
 }
 
+void note_staleness(Made& made) {
+  const std::vector<int> delays = staleness(made.plan);
+  made.delay = std::ranges::max(delays);
+  made.delays = std::accumulate(delays.begin(), delays.end(), std::int64_t{0});
+}
+
 }  // namespace
 
 Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Candidate& candidate) {
   const Placement placement = place(candidate.stages, request.network.size(), request.microbatches);
-  const JobGraph graph = make_jobs(request, placement, {.fused = recipe.fused});
+  JobGraph graph = make_jobs(request, placement, {.fused = recipe.fused});
+  if (recipe.asynchronous) {
+    const std::vector<int> everywhere(request.network.blocks.size(), staleness_bound(request));
+    hold_staleness(graph, request.network,
+                   candidate.staleness.empty() ? everywhere : candidate.staleness);
+  }
   const SelfTimed played =
       play(graph, {.urgency = recipe.urgency,
                    .in_flight = candidate.in_flight,
                    .open = candidate.open,
+                   .whole_forwards = candidate.whole_forwards,
                    .minibatches = recipe.asynchronous ? minibatches_to_play(request) : 1,
                    .sample = candidate.sample});
   Made made{
@@ -37,10 +52,9 @@ Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Cand
       .seconds = 0};
   made.plan.old_weights = request.pipeline.weights;
   if (recipe.asynchronous) set_least_delays(made.plan);
-  for (int worker = 0; worker < made.plan.workers(); ++worker) {
-    made.memory = std::max(made.memory, estimate_memory(made.plan, worker));
-  }
-  made.delay = std::ranges::max(staleness(made.plan));
+  // As if for one kind of machine: processes that plan together must choose alike.
+  made.memory = std::ranges::max(estimate_memories(made.plan, {.images = Layout::blocked16}));
+  note_staleness(made);
   made.seconds = simulate(made.plan, *request.cost,
                           {.minibatches = steady_minibatches(made.plan), .keep_events = false})
                      .step_seconds;
@@ -48,27 +62,37 @@ Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Cand
 }
 
 void Choice::offer(Made made) {
+  if (made.delay > rule_.staleness) return;
   least_ = least_ == 0 ? made.memory : std::min(least_, made.memory);
-  if (cap_ > 0 && made.memory > cap_) return;
-  if (!near_.empty() && made.seconds > kNearly * fastest_) return;
-  fastest_ = near_.empty() ? made.seconds : std::min(fastest_, made.seconds);
+  if (rule_.memory > 0 && made.memory > rule_.memory) return;
+  if (!near_.empty() && made.seconds > rule_.nearly * fastest_) return;
   near_.push_back(std::move(made));
-  std::erase_if(near_, [&](const Made& one) { return one.seconds > kNearly * fastest_; });
+  keep_near();
 }
+
+void Choice::keep_near() {
+  fastest_ = std::ranges::min_element(near_, {}, &Made::seconds)->seconds;
+  std::erase_if(near_, [&](const Made& one) { return one.seconds > rule_.nearly * fastest_; });
+}
+
 Made Choice::take(const CostModel& cost) {
   constexpr std::size_t kTightened = 12;
-  const auto rank = [](const Made& made) { return std::pair(made.delay, made.memory); };
-  std::ranges::stable_sort(near_, {}, rank);
+  const auto age = [](const Made& made) { return std::pair(made.delay, made.delays); };
+  std::ranges::stable_sort(
+      near_, {}, [](const Made& made) { return std::tuple(made.delay, made.delays, made.memory); });
   if (near_.front().plan.depth() > 0) {
     near_.resize(std::min(near_.size(), kTightened));
     for (Made& made : near_) {
       made.seconds = tighten(made.plan, cost);
-      made.delay = std::ranges::max(staleness(made.plan));
+      note_staleness(made);
     }
-    fastest_ = std::ranges::min_element(near_, {}, &Made::seconds)->seconds;
-    std::erase_if(near_, [&](const Made& one) { return one.seconds > kNearly * fastest_; });
+    keep_near();
   }
-  return std::move(*std::ranges::min_element(near_, {}, rank));
+  const auto least = age(*std::ranges::min_element(near_, {}, age));
+  std::erase_if(near_, [&](const Made& one) { return age(one) != least; });
+  fastest_ = std::ranges::min_element(near_, {}, &Made::seconds)->seconds;
+  std::erase_if(near_, [&](const Made& one) { return one.seconds > kAsFast * fastest_; });
+  return std::move(*std::ranges::min_element(near_, {}, &Made::memory));
 }
 
 }  // namespace plait::pipeline

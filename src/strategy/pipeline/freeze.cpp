@@ -46,7 +46,8 @@ class Freezer {
 
   /// There is one array for a block's gradient: its first microbatch must not begin before the
   /// update of the minibatch before. Nobody but the update waits for gradients, so they may come
-  /// later than they were played.
+  /// later than they were played. So may forwards that wait for an update (staleness_bound.hpp):
+  /// a play need not repeat itself with every minibatch, but the loop does.
   void keep_gradients_apart() {
     if (!options_.asynchronous) return;
     bool moved = true;
@@ -55,7 +56,7 @@ class Freezer {
       for (std::size_t j = 0; j < graph_.jobs.size(); ++j) {
         for (const Job::After& after : graph_.jobs[j].after) {
           const double least =
-              start_[static_cast<std::size_t>(after.job)] - (after.previous ? played_.period : 0.0);
+              start_[static_cast<std::size_t>(after.job)] - after.earlier * played_.period;
           if (start_[j] >= least) continue;
           start_[j] = least;
           moved = true;

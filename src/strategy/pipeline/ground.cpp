@@ -1,7 +1,5 @@
 #include "strategy/pipeline/ground.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
 
@@ -29,17 +27,11 @@ void check_clip(const PlanRequest& request) {
       request.machine.workers() == 1 ? "serial" : "data_parallel");
 }
 
+/// They need not divide the batch: some then have one sample more than others.
 void check_microbatches(const PlanRequest& request) {
-  const std::int64_t batch = request.batch;
-  const std::int64_t parts = request.microbatches;
-  if (batch % parts == 0) return;
-  std::int64_t below = std::min(parts, batch);
-  while (batch % below != 0) --below;
-  std::int64_t above = parts;
-  while (above <= batch && batch % above != 0) ++above;
-  const bool nearer_above = above <= batch && above - parts < parts - below;
-  user_error("--microbatches {} do not divide --batch {}: the nearest number that does is {}",
-             parts, batch, nearer_above ? above : below);
+  if (request.microbatches <= request.batch) return;
+  user_error("--microbatches {} are more than the {} samples of --batch: use at most {}",
+             request.microbatches, request.batch, request.batch);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace plait::pipeline {
 
 /// The request with costs (counted where none were given). UserError where the network is no chain,
-/// where gradients are clipped over several workers, or where microbatches do not divide the batch.
+/// where gradients are clipped over several workers, or where there are more microbatches than
+/// samples.
 class Ground {
  public:
   explicit Ground(const PlanRequest& given);

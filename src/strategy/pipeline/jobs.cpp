@@ -173,7 +173,7 @@ class Builder {
   void add_update(int b, int worker, int after) {
     const int update = add({.kind = TaskKind::update, .block = b}, worker, graph_.microbatches - 1);
     job(update).after.push_back({.job = after});
-    job(first_gradient_.at({b, worker})).after.push_back({.job = update, .previous = true});
+    job(first_gradient_.at({b, worker})).after.push_back({.job = update, .earlier = 1});
     update_[{b, worker}] = update;
   }
 

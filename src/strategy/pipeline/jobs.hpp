@@ -15,8 +15,8 @@ struct Job {
 
   struct After {
     int job = 0;
-    double seconds = 0;     ///< of the message
-    bool previous = false;  ///< of the minibatch before
+    double seconds = 0;  ///< of the message
+    int earlier = 0;     ///< how many minibatches before this one; 0: of the same
   };
   std::vector<After> after{};
 };

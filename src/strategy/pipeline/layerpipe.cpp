@@ -5,6 +5,7 @@
 #include "strategy/pipeline/candidates.hpp"
 #include "strategy/pipeline/ground.hpp"
 #include "strategy/pipeline/pipelines.hpp"
+#include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/straight.hpp"
 #include "strategy/pipeline/task_line.hpp"
 
@@ -12,6 +13,7 @@ namespace plait {
 
 namespace {
 
+using pipeline::Candidate;
 using pipeline::Choice;
 using pipeline::Cutting;
 using pipeline::Ground;
@@ -22,13 +24,20 @@ using pipeline::Urgency;
 
 constexpr int kUnlimited = 1 << 20;
 
-/// limit(w) for every worker, at least 1 and at most all microbatches.
+/// Most microbatches in flight: all of an update, or of as many updates as weights may be old.
+int most_in_flight(const PlanRequest& request) {
+  if (!request.pipeline.asynchronous) return request.microbatches;
+  const std::int64_t most =
+      (std::int64_t{1} + pipeline::staleness_bound(request)) * request.microbatches;
+  return static_cast<int>(std::min<std::int64_t>(most, kUnlimited));
+}
+
+/// limit(w) for every worker, at least 1.
 template <class Limit>
-std::vector<int> limits(const PlanRequest& request, bool asynchronous, const Limit& limit) {
+std::vector<int> limits(const PlanRequest& request, const Limit& limit) {
   std::vector<int> result;
   for (int w = 0; w < request.machine.workers(); ++w) {
-    const int most = asynchronous ? kUnlimited : request.microbatches;
-    result.push_back(std::clamp(static_cast<int>(limit(w)), 1, most));
+    result.push_back(std::clamp(static_cast<int>(limit(w)), 1, most_in_flight(request)));
   }
   return result;
 }
@@ -63,17 +72,30 @@ std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request) {
 
 /// Limits of microbatches in flight, the thriftiest first.
 std::vector<std::vector<int>> layerpipe_limits(const PlanRequest& request) {
-  const bool asynchronous = request.pipeline.asynchronous;
   if (request.pipeline.in_flight > 0) {
-    return {limits(request, asynchronous, [&](int) { return request.pipeline.in_flight; })};
+    return {limits(request, [&](int) { return request.pipeline.in_flight; })};
   }
   std::vector<std::vector<int>> tried;
+  const auto add = [&](std::vector<int> one) {
+    const bool known = std::ranges::find(tried, one) != tried.end();
+    if (!known || !request.pipeline.asynchronous) tried.push_back(std::move(one));
+  };
   for (const double factor : {0.5, 1.0, 1.5, 2.0, 3.0}) {
-    tried.push_back(limits(request, asynchronous, [&](int worker) {
+    add(limits(request, [&](int worker) {
       return std::ceil(factor * (request.machine.workers() - worker)) + (factor > 1 ? 1 : 0);
     }));
   }
-  if (!asynchronous) tried.push_back(limits(request, false, [](int) { return kUnlimited; }));
+  if (!request.pipeline.asynchronous) add(limits(request, [](int) { return kUnlimited; }));
+  return tried;
+}
+
+/// Bounds of staleness, the tightest first.
+std::vector<std::vector<int>> layerpipe_bounds(const PlanRequest& request,
+                                               const std::vector<Stage>& stages) {
+  if (!request.pipeline.asynchronous) return {{}};
+  std::vector<std::vector<int>> tried{pipeline::staleness_by_stage(request, stages)};
+  std::vector<int> everywhere(tried.front().size(), pipeline::staleness_bound(request));
+  if (everywhere != tried.front()) tried.push_back(std::move(everywhere));
   return tried;
 }
 
@@ -86,6 +108,25 @@ std::vector<Urgency> layerpipe_urgencies(const PlanRequest& request) {
 /// Plays that repeat only over several minibatches freeze differently from each of them.
 int samples_to_try(const PlanRequest& request) {
   return request.pipeline.asynchronous && request.microbatches <= 4 ? 3 : 1;
+}
+
+/// The candidate, played in all ways.
+void offer_plays(const PlanRequest& request, Recipe recipe, Candidate candidate, Choice& choice) {
+  for (const Urgency urgency : layerpipe_urgencies(request)) {
+    recipe.urgency = urgency;
+    for (int sample = 0; sample < samples_to_try(request); ++sample) {
+      candidate.sample = sample;
+      choice.offer(pipeline::make_candidate(request, recipe, candidate));
+    }
+  }
+}
+
+Choice::Rule choice_rule(const PlanRequest& request) {
+  Choice::Rule rule{.memory = request.machine.memory_per_worker};
+  if (!request.pipeline.asynchronous) return rule;
+  rule.staleness = pipeline::staleness_bound(request);
+  rule.nearly = Choice::kNearlyAsFast;
+  return rule;
 }
 
 /// What the pipelines with a fused backward come to: LayerPipe is never slower.
@@ -118,16 +159,13 @@ void offer_fused(const PlanRequest& request, Recipe recipe, Choice& choice) {
 Plan make_layerpipe_plan(const PlanRequest& given) {
   const Ground ground(given);
   const PlanRequest& request = ground.request();
-  Recipe recipe{.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
-  Choice choice(request.machine.memory_per_worker);
+  const Recipe recipe{.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
+  Choice choice(choice_rule(request));
   for (const std::vector<Stage>& stages : layerpipe_stages(request)) {
-    for (const std::vector<int>& in_flight : layerpipe_limits(request)) {
-      for (const Urgency urgency : layerpipe_urgencies(request)) {
-        recipe.urgency = urgency;
-        for (int sample = 0; sample < samples_to_try(request); ++sample) {
-          choice.offer(pipeline::make_candidate(
-              request, recipe, {.stages = stages, .in_flight = in_flight, .sample = sample}));
-        }
+    for (const std::vector<int>& bound : layerpipe_bounds(request, stages)) {
+      for (const std::vector<int>& in_flight : layerpipe_limits(request)) {
+        offer_plays(request, recipe, {.stages = stages, .in_flight = in_flight, .staleness = bound},
+                    choice);
       }
     }
   }

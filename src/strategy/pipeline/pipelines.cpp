@@ -53,8 +53,7 @@ Plan make_pipedream_2bw_plan(const PlanRequest& request) {
   Plan plan = straight(request, {.name = "pipedream-2bw", .asynchronous = true, .fused = true},
                        one_forward_one_backward);
   if (const int delay = std::ranges::max(staleness(plan)); delay > 1) {
-    std::int64_t enough = request.machine.workers();
-    while (enough < request.batch && request.batch % enough != 0) ++enough;
+    const std::int64_t enough = request.machine.workers();
     user_error(
         "--strategy pipedream-2bw keeps two versions of the weights, but with --microbatches {} on "
         "{} workers weights are {} updates old: use {}",

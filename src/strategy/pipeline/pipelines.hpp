@@ -9,8 +9,8 @@ namespace plait {
 /// Cuts anywhere in the line F1 D1 G1 F2 ..., backward_data by microbatches; pieces from border to
 /// border may have several workers. Of some cuts and limits of microbatches in flight the fastest
 /// that fits into the machine's memory is taken. Synchronous or not as the request says.
-/// UserError where there are more workers than pieces, where microbatches do not divide the batch,
-/// or where nothing fits into memory; each names the nearest value that works.
+/// UserError where there are more workers than pieces, where there are more microbatches than
+/// samples, or where nothing fits into memory; each names the nearest value that works.
 Plan make_layerpipe_plan(const PlanRequest& given);
 
 /// All forwards, then all backwards; one update.

@@ -39,6 +39,7 @@ class Player {
         Left& left = left_of(job.worker, job.microbatch);
         ++left.all;
         if (job.task.kind != TaskKind::backward_weights) ++left.open;
+        if (job.task.kind == TaskKind::forward) ++left.forwards;
       }
       if (job.task.kind == TaskKind::forward) {
         workers_[static_cast<std::size_t>(job.worker)].forwards += options.minibatches;
@@ -49,7 +50,7 @@ class Player {
       }
       for (const Job::After& after : graph.jobs[j].after) {
         users_[static_cast<std::size_t>(after.job)].push_back(
-            {static_cast<int>(j), after.seconds, after.previous});
+            {static_cast<int>(j), after.seconds, after.earlier});
       }
     }
     spread_counts();
@@ -58,8 +59,9 @@ class Player {
   SelfTimed run() {
     for (std::size_t i = 0; i < waits_.size(); ++i) {
       const Job& job = graph_.jobs[i % count_];
-      waits_[i] = static_cast<int>(std::ranges::count_if(
-          job.after, [&](const Job::After& after) { return !after.previous || i >= count_; }));
+      waits_[i] = static_cast<int>(std::ranges::count_if(job.after, [&](const Job::After& after) {
+        return static_cast<std::size_t>(after.earlier) <= i / count_;
+      }));
       if (waits_[i] == 0) arrive_.emplace(0.0, i);
     }
     while (!arrive_.empty() || !end_.empty() || take_any_turn()) {
@@ -86,18 +88,20 @@ class Player {
   struct User {
     int job;
     double seconds;
-    bool previous;
+    int earlier;
   };
   /// Jobs of a microbatch on a worker.
   struct Left {
     int all = 0;
     int open = 0;  ///< without backward_weights
+    int forwards = 0;
   };
   struct Worker {
     std::set<Entry> ready;
     std::set<std::int64_t> begun;  ///< microbatches, over all minibatches
     std::set<std::int64_t> open;   ///< those of them that have more to come than backward_weights
     std::set<std::int64_t> back;   ///< those of them whose backward has begun
+    std::set<std::int64_t> half;   ///< those of them whose forward has begun and not ended
     std::size_t backwards = 0;     ///< begun
     int forwards = 0;              ///< jobs to come
     std::vector<int> own;          ///< microbatches of a minibatch that have forwards here
@@ -162,9 +166,13 @@ class Player {
         if (worker.back.erase(microbatch) == 0) ++worker.backwards;  // it had none here
       }
     }
-    if (job.task.kind == TaskKind::forward) --worker.forwards;
+    if (job.task.kind == TaskKind::forward) {
+      --worker.forwards;
+      const std::int64_t microbatch = microbatch_of(instance);
+      if (--left_of(job.worker, microbatch).forwards == 0) worker.half.erase(microbatch);
+    }
     for (const User& user : users_[instance % count_]) {
-      const std::size_t minibatch = instance / count_ + (user.previous ? 1 : 0);
+      const std::size_t minibatch = instance / count_ + static_cast<std::size_t>(user.earlier);
       if (minibatch >= minibatches()) continue;
       const std::size_t next = minibatch * count_ + static_cast<std::size_t>(user.job);
       ready_at_[next] = std::max(ready_at_[next], now_ + user.seconds);
@@ -192,9 +200,11 @@ class Player {
     dirty_.clear();
   }
 
-  /// Where replicas wait for each other's turn: somebody takes a backward before it.
+  /// Where replicas wait for each other's turn, or a forward for an update behind a backward: one
+  /// worker takes a backward out of turn.
   bool take_any_turn() {
-    if (options_.urgency != Urgency::in_turn || done_ == waits_.size()) return false;
+    const bool has_turns = options_.urgency == Urgency::in_turn || options_.whole_forwards;
+    if (!has_turns || done_ == waits_.size()) return false;
     any_turn_ = true;
     for (int worker = 0; worker < graph_.workers && end_.empty(); ++worker) {
       dirty_.insert(worker);
@@ -221,6 +231,7 @@ class Player {
       return open && worker.begun.size() < limit;
     }
     if (job.task.kind == TaskKind::backward_data && !worker.back.contains(microbatch)) {
+      if (options_.whole_forwards && !any_turn_ && !worker.half.empty()) return false;
       if (options_.urgency == Urgency::all_forwards) return worker.forwards == 0;
       if (options_.urgency == Urgency::in_turn) {
         return any_turn_ || ahead >= limit || worker.admitted == to_admit(worker);
@@ -236,6 +247,7 @@ class Player {
     }
     if (!counts(job)) return;
     if (worker.begun.insert(microbatch).second) worker.open.insert(microbatch);
+    if (job.task.kind == TaskKind::forward) worker.half.insert(microbatch);
     if (job.task.kind == TaskKind::backward_data && worker.back.insert(microbatch).second) {
       ++worker.backwards;
     }

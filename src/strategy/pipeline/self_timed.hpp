@@ -20,6 +20,9 @@ struct SelfTimedOptions {
   std::vector<int> in_flight{};
   /// The same, but backward_weights may still be to come; empty: no limit.
   std::vector<int> open{};
+  /// No backward begins while a microbatch's forward is not done on all blocks of the worker. Else
+  /// a gradient that is early in the play is waited for in the middle of a forward when it is late.
+  bool whole_forwards = false;
   int minibatches = 1;  ///< that follow each other without a barrier
   int sample = 0;       ///< the how many-th of the steady state is given
 };

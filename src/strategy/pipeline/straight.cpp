@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strategy/pipeline/ground.hpp"
+#include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/task_line.hpp"
 
 namespace plait::pipeline {
@@ -46,8 +47,14 @@ int one_forward_one_backward(int workers, int replicas) {
 Made make_straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
                    const StageLimit& open) {
   const int workers = request.machine.workers();
-  Choice choice(0);
-  for (const std::vector<Stage>& stages : straight_stages(request, recipe.replicate)) {
+  Choice choice({.staleness = recipe.asynchronous ? staleness_bound(request) : 0});
+  std::vector<std::vector<Stage>> tried = straight_stages(request, recipe.replicate);
+  if (recipe.replicate && workers <= request.network.size()) {  // replicas may not pay
+    for (std::vector<Stage>& stages : straight_stages(request, false)) {
+      tried.push_back(std::move(stages));
+    }
+  }
+  for (const std::vector<Stage>& stages : tried) {
     Candidate candidate{.stages = stages, .in_flight = stage_limits(stages, workers, in_flight)};
     if (open) candidate.open = stage_limits(stages, workers, open);
     choice.offer(make_candidate(request, recipe, candidate));
@@ -56,6 +63,10 @@ Made make_straight(const PlanRequest& request, const Recipe& recipe, const Stage
     Recipe other = recipe;
     other.urgency = Urgency::fused;  // sometimes a backward that is there should be taken
     choice.offer(make_candidate(request, other, candidate));
+    candidate.whole_forwards = true;
+    choice.offer(make_candidate(request, recipe, candidate));
+    choice.offer(make_candidate(request, other, candidate));
+    candidate.whole_forwards = false;
     if (!recipe.replicate) continue;
     for (int& limit : candidate.in_flight) ++limit;  // replicas of one microbatch wait for messages
     choice.offer(make_candidate(request, recipe, candidate));

@@ -31,14 +31,20 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
   const Network& network = request.network;
   const std::int64_t samples = std::max<std::int64_t>(1, request.batch / microbatches_);
   const double slower = request.cost->contention(request.machine.workers_per_node);
+  // Where microbatches do not divide the batch, `larger` of them have one sample more.
+  const auto larger = static_cast<double>(request.batch % microbatches_);
+  const double all = slower * (microbatches_ - larger);
+  const double more = slower * larger;
   for (int b = 0; b < network.size(); ++b) {
     const BlockSeconds one = request.cost->block(b, samples);
-    const double all = slower * microbatches_;
-    loads_.push_back({.forward = all * one.forward,
-                      .backward_data = all * one.backward_data,
-                      .backward_weights = all * one.backward_weights + slower * one.update});
+    const BlockSeconds two = larger > 0 ? request.cost->block(b, samples + 1) : BlockSeconds{};
+    loads_.push_back({.forward = all * one.forward + more * two.forward,
+                      .backward_data = all * one.backward_data + more * two.backward_data,
+                      .backward_weights = all * one.backward_weights + more * two.backward_weights +
+                                          slower * one.update});
   }
-  loads_.back().backward_data += slower * microbatches_ * request.cost->loss(samples);
+  loads_.back().backward_data += all * request.cost->loss(samples);
+  if (larger > 0) loads_.back().backward_data += more * request.cost->loss(samples + 1);
 
   const int room = std::max(1, kMostCuts / network.size() - 2);
   const int pieces = std::min(microbatches_, room);

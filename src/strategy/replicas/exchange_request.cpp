@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace plait {
 
@@ -31,6 +32,30 @@ std::string ExchangeMode::name() const {
                       : fmt::format("blocking, every {} steps", every);
   }
   return fmt::format("every {} step(s), merged {} later", every, wait);
+}
+
+OuterSettings outer_settings(const ExchangeRequest& request) {
+  constexpr double kRate = 0.7;
+  constexpr double kMostGain = 7;
+  constexpr double kSafeSteps = 32;
+  constexpr double kPower = 0.7;
+  const auto rounded = [](double x) { return std::round(100 * x) / 100; };
+  const bool open_rate = request.outer_rate == kChosenRate;
+  OuterSettings chosen{.rate = open_rate ? kRate : request.outer_rate,
+                       .momentum = request.outer_momentum};
+  if (request.outer_momentum == kChosenMomentum) {
+    const double gain =
+        std::clamp(std::pow(request.local_steps / kSafeSteps, kPower), 1.0, kMostGain);
+    double most = 1 - chosen.rate / gain;
+    if (request.total_steps > 0) {
+      const double exchanges =
+          std::ceil(static_cast<double>(request.total_steps) / request.local_steps);
+      most = std::min(most, 1 - 2 / exchanges);
+    }
+    chosen.momentum = rounded(std::max(0.0, most));
+  }
+  if (open_rate) chosen.rate = rounded(std::max(kRate, 1 - chosen.momentum));
+  return chosen;
 }
 
 std::vector<ExchangeMode> daso_modes(const ExchangeRequest& request) {

@@ -9,17 +9,34 @@
 
 namespace plait {
 
+constexpr double kChosenRate = 0;       ///< ExchangeRequest::outer_rate: by outer_settings()
+constexpr double kChosenMomentum = -1;  ///< ExchangeRequest::outer_momentum: the same
+
 struct ExchangeRequest {
   int every = 4;  ///< daso: B, steps from one exchange to the next, to begin with
   int wait = 1;   ///< daso: W, steps until it is merged
   int most = 8;   ///< daso: the largest B
   MergeKind merge = MergeKind::corrected;
-  int local_steps = 8;  ///< local_sgd, diloco: H
-  double outer_rate = 0.7;
-  double outer_momentum = 0.9;
+  int local_steps = 8;              ///< local_sgd, diloco: H
+  double outer_rate = kChosenRate;  ///< diloco
+  double outer_momentum = kChosenMomentum;
+  std::int64_t total_steps = 0;         ///< of the run, for what is chosen; 0: not known
   bool half = false;                    ///< weights travel as bf16
   std::string inner = "data_parallel";  ///< the strategy inside a node
 };
+
+/// DiLoCo's outer optimizer: Nesterov's SGD along the averaged change of the weights.
+struct OuterSettings {
+  double rate = 0.7;
+  double momentum = 0.3;
+};
+
+/// Those of the request, and what it leaves open chosen by the local steps and the length of the
+/// run. rate / (1 - momentum) multiplies the learning rate inside: 1 up to 32 local steps, where
+/// more than that diverges like a learning rate that is too large; (local steps / 32)^0.7 above, up
+/// to 7 (0.7 and 0.9 of the publication, which has 500 local steps). Few exchanges have no time to
+/// build up momentum.
+OuterSettings outer_settings(const ExchangeRequest& request);
 
 /// A way of exchanging, as a mode of the plan.
 struct ExchangeMode {

@@ -27,6 +27,16 @@ PlanRequest in_one_node(const PlanRequest& request, const Machine& node) {
           .partition = request.partition};
 }
 
+/// The workers of a plan for one node are those that --workers-per-node names.
+std::string of_one_node(std::string message) {
+  const std::string flag = "--workers ";
+  for (std::size_t at = message.find(flag); at != std::string::npos;
+       at = message.find(flag, at + flag.size())) {
+    message.replace(at, flag.size(), "--workers-per-node ");
+  }
+  return message;
+}
+
 bool moves_weights(const Task& task) {
   return (task.kind == TaskKind::send || task.kind == TaskKind::receive) &&
          task.role == Role::weights;
@@ -47,7 +57,7 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
     try {
       return make_plan(inner, in_one_node(request, node));
     } catch (const UserError& error) {
-      user_error("--inner {} inside a node: {}", inner, error.what());
+      user_error("--inner {} inside a node: {}", inner, of_one_node(error.what()));
     }
   }();
   const std::vector<int> late = staleness(plan);

@@ -129,10 +129,12 @@ class Writer {
     }
     const ExchangeRequest& exchange = request_.exchange;
     for (const ExchangeMode& mode : modes_) {
-      const Merge merge{.kind = mode.merge,
-                        .steps = mode.wait,
-                        .rate = exchange.outer_rate,
-                        .momentum = exchange.outer_momentum};
+      Merge merge{.kind = mode.merge, .steps = mode.wait};
+      if (mode.merge == MergeKind::outer) {
+        const OuterSettings outer = outer_settings(exchange);
+        merge.rate = outer.rate;
+        merge.momentum = outer.momentum;
+      }
       const Bucket like{.payload = Payload::weights, .merge = merge, .half = exchange.half};
       if (mode.wait == 0 && !shared) {
         all.streams.push_back(add_stream(held, like, static_cast<int>(all.modes.size())));

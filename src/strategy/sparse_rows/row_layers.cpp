@@ -1,11 +1,29 @@
 #include "strategy/sparse_rows/row_layers.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "model/shapes.hpp"
 
 namespace plait::sparse_rows {
 
 namespace {
+
+/// Of the dense layers together. Rows are cut element by element, as those of sparse layers: more
+/// would take minutes and gigabytes to partition, and cut at the borders of layers it is faster.
+constexpr std::int64_t kMostDenseElements = 8'000'000;
+
+void check_dense_elements(const NetworkBlock& block, const LinearSpec& linear, std::int64_t columns,
+                          std::int64_t& elements) {
+  if (linear.out_features > (kMostDenseElements - elements) / columns) {
+    user_error(
+        "--strategy sparse_rows is for sparse layers; the {} x {} weights of block '{}' are dense, "
+        "and dense layers may have {} in all: make them sparse with plait prune, or use layerpipe "
+        "or data_parallel",
+        with_commas(linear.out_features), with_commas(columns), block.name,
+        with_commas(kMostDenseElements));
+  }
+  elements += linear.out_features * columns;
+}
 
 std::shared_ptr<const SparsePattern> all_elements(std::int64_t rows, std::int64_t columns) {
   SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
@@ -31,7 +49,8 @@ bool is_linear(const Node& node) {
          std::holds_alternative<SparseLinearSpec>(node.layer);
 }
 
-RowLayer read(const NetworkBlock& block, int index, const Shape& src) {
+/// `dense` counts the elements of dense layers so far.
+RowLayer read(const NetworkBlock& block, int index, const Shape& src, std::int64_t& dense) {
   RowLayer layer{
       .block = index, .linear = {}, .pattern = {}, .weight_spec = {}, .bias_spec = {}, .name = {}};
   std::size_t at = 0;
@@ -61,8 +80,9 @@ RowLayer read(const NetworkBlock& block, int index, const Shape& src) {
   if (const auto* sparse = std::get_if<SparseLinearSpec>(&layer.linear.layer)) {
     layer.pattern = sparse->pattern;
   } else {
-    layer.pattern =
-        all_elements(std::get<LinearSpec>(layer.linear.layer).out_features, flat.elements());
+    const auto& linear = std::get<LinearSpec>(layer.linear.layer);
+    check_dense_elements(block, linear, flat.elements(), dense);
+    layer.pattern = all_elements(linear.out_features, flat.elements());
   }
   layer.name =
       layer.linear.name.empty() ? block.name : fmt::format("{}.{}", block.name, layer.linear.name);
@@ -73,12 +93,13 @@ RowLayer read(const NetworkBlock& block, int index, const Shape& src) {
 
 std::vector<RowLayer> row_layers(const Network& network) {
   std::vector<RowLayer> layers;
+  std::int64_t dense = 0;
   Shape src = network.input;
   for (int b = 0; b < network.size(); ++b) {
     const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     if (block.spec.nodes.empty() || block.src != b || block.dst != b + 1) refuse(block);
     if (b > 0 && src.rank() != 1) refuse(block);
-    layers.push_back(read(block, b, src));
+    layers.push_back(read(block, b, src, dense));
     src = node_shapes(block.spec, src).back();
   }
   return layers;

@@ -25,7 +25,8 @@ struct RowLayer {
   std::int64_t rows() const { return pattern->rows; }
 };
 
-/// UserError that names the first block which is something else.
+/// UserError that names the first block which is something else, or whose dense weights are too
+/// many to be cut by rows.
 std::vector<RowLayer> row_layers(const Network& network);
 
 }  // namespace plait::sparse_rows

@@ -1,0 +1,86 @@
+// The costs that plans are made with: counted, of a profile, or measured on this machine (from the
+// cache, or now). Who plans with measured costs has the blocks that a strategy adds measured too.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cost/analytic.hpp"
+#include "cost/profile_file.hpp"
+#include "plan/plan.hpp"
+#include "run/config.hpp"
+
+namespace plait {
+
+/// UserError on an unknown word of --cost, or on flags that exclude each other.
+void check_cost_settings(const TrainConfig& config);
+/// Of --peak-gflops and its neighbours.
+AnalyticRates rates_of(const TrainConfig& config);
+
+/// What is measured: a network as a worker of a plan sees it.
+struct CostSubject {
+  Network network;
+  std::string model;  ///< as the user names it
+  std::int64_t batch = 64;
+  std::int64_t microbatches = 1;
+  int threads = 1;
+};
+
+enum class Freshness { cached, now };  ///< measured costs: from the cache where it has them, or not
+
+class Costs {
+ public:
+  static Costs counted(const Network& network, const AnalyticRates& rates);
+  /// `name`: as in make_measured_cost.
+  static Costs profiled(const ProfileFile& profile, const Network& network,
+                        const std::string& name = "");
+  /// Of a network of which only costs are known.
+  static Costs published(const Network& network, std::unique_ptr<CostModel> model);
+  /// Says what it does on stderr unless `quiet`. Counted where the memory does not suffice.
+  static Costs measured(const CostSubject& subject, Freshness freshness, bool quiet);
+
+  const CostModel& model() const { return *model_; }
+  /// All that has been measured; null where costs are counted or published.
+  const ProfileFile* profile() const { return profile_ ? &*profile_ : nullptr; }
+  /// For people: "measured on this machine just now, 1 thread per worker".
+  const std::string& text() const { return text_; }
+  /// Why measured costs could not be kept; "" where they are.
+  const std::string& cache_problem() const { return problem_; }
+
+  /// The plan that `make` gives with these costs. Where they are measured here and the plan has
+  /// blocks of its own, these are measured and the plan is made again, until it has no others:
+  /// whatever was planned before, equal requests have equal plans.
+  Plan plan(const std::function<Plan(const CostModel&)>& make);
+  /// From now on plan() measures nothing, and plans with what the last one was made with.
+  void freeze();
+
+ private:
+  Costs() = default;
+  /// One network, cached.
+  ProfileFile measure(const Network& network, const std::string& name, bool whole);
+  ProfileFile measure_now(const Network& network, const std::string& shown, bool whole) const;
+  /// Adds the blocks of `torn` that `known` lacks.
+  void measure_added(const Network& torn, ProfileFile& known);
+  void keep_all(const ProfileFile& known);
+
+  Network network_;
+  std::unique_ptr<CostModel> model_;
+  std::optional<ProfileFile> profile_;
+  std::string name_;  ///< source() of the model
+  std::string text_;
+  std::string problem_;
+  std::optional<CostSubject> subject_;                  ///< of costs measured here
+  std::optional<ProfileFile> base_;                     ///< without added blocks
+  ProfileFile last_{};                                  ///< with those of the last plan
+  std::map<std::string, ProfileFile> measured_here_{};  ///< by file of the cache
+  std::string machine_;
+  std::vector<std::int64_t> batches_{};  ///< that are measured
+  Freshness freshness_ = Freshness::cached;
+  bool measured_now_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace plait

@@ -1,0 +1,270 @@
+#include "model/block_sizes.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace plait {
+
+namespace {
+
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// One layer call. Tensor 0 is the block's src, tensor i + 1 the result of node i; conversions make
+/// further ones.
+struct CountedStep {
+  LayerSpec spec;
+  std::vector<int> srcs;
+  int dst = 0;
+  bool residual = false;  ///< an add is fused into this convolution; srcs[1] is the skip
+  std::optional<Layout> convert_to{};
+  LayerSizes sizes{};
+
+  bool adds() const { return std::holds_alternative<AddSpec>(spec) && !convert_to; }
+  bool trains() const { return sizes.weights > 0; }
+};
+
+/// BatchNorm + ReLU and convolution + add are one step where the first has no other reader.
+std::vector<CountedStep> fused_steps(const BlockSpec& block) {
+  std::vector<int> readers(block.nodes.size(), 0);
+  for (const Node& node : block.nodes) {
+    for (const int input : node.inputs) {
+      if (input >= 0) ++readers[static_cast<std::size_t>(input)];
+    }
+  }
+  std::vector<bool> absorbed(block.nodes.size(), false);
+  std::vector<CountedStep> steps;
+  for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+    if (absorbed[i]) continue;
+    const Node& node = block.nodes[i];
+    CountedStep step{.spec = node.layer, .srcs = {}, .dst = static_cast<int>(i) + 1};
+    for (const int input : node.inputs) step.srcs.push_back(input + 1);
+    const auto reads = [&](const Node& next) {
+      return std::ranges::find(next.inputs, static_cast<int>(i)) != next.inputs.end();
+    };
+    const auto next = std::ranges::find_if(block.nodes, reads);
+    if (readers[i] == 1) {
+      const auto at = static_cast<std::size_t>(next - block.nodes.begin());
+      const auto* activation = std::get_if<ActivationSpec>(&next->layer);
+      const bool relu = activation != nullptr && activation->kind == ActivationKind::relu;
+      bool fuses = std::holds_alternative<BatchNormSpec>(node.layer) && relu;
+      if (std::holds_alternative<ConvolutionSpec>(node.layer) &&
+          std::holds_alternative<AddSpec>(next->layer)) {
+        const bool first = next->inputs[0] == static_cast<int>(i);
+        const int skip = next->inputs[first ? 1 : 0];
+        fuses = step.residual = skip < static_cast<int>(i);
+        if (fuses) step.srcs.push_back(skip + 1);
+      }
+      if (fuses) {
+        step.dst = static_cast<int>(at) + 1;
+        absorbed[at] = true;
+      }
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+/// Where a gradient lies: nowhere yet, the block's own two, or `pending` buffer number >= 0.
+constexpr int kNowhere = -3;
+constexpr int kDiffDst = -2;
+constexpr int kDiffSrc = -1;
+
+class BlockCounter {
+ public:
+  BlockCounter(const BlockSpec& block, const TensorDesc& src, const BlockSizeOptions& options)
+      : options_(options), steps_(fused_steps(block)), descs_(block.nodes.size() + 1) {
+    descs_[0] = src;
+  }
+
+  BlockSizes run() {
+    size_layers();
+    find_gradients();
+    count_tensors();
+    count_gradients();
+    for (const CountedStep& step : steps_) {
+      sizes_.weights += step.sizes.weights;
+      sizes_.state += step.sizes.state;
+      // backward_data leaves the gradient of BatchNorm's parameters in `pending`.
+      if (runs_data(step) && !step.sizes.weights_reads_src) {
+        sizes_.pending_bytes += aligned(step.sizes.weights * 4);
+      }
+      sizes_.scratch_bytes = std::max(sizes_.scratch_bytes, step.sizes.scratch_bytes);
+    }
+    sizes_.scratch_bytes += transient_bytes_;
+    return std::move(sizes_);
+  }
+
+ private:
+  TensorDesc& desc(int tensor) { return descs_[static_cast<std::size_t>(tensor)]; }
+  std::int64_t bytes_of(int tensor) const {
+    return static_cast<std::int64_t>(descs_[static_cast<std::size_t>(tensor)].bytes());
+  }
+
+  void size_layers() {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (!steps_[i].convert_to) match_layouts(i);
+      CountedStep& step = steps_[i];
+      const TensorDesc& src = desc(step.srcs[0]);
+      step.sizes = step.convert_to ? conversion_sizes(src, *step.convert_to)
+                                   : layer_sizes(step.spec, src, options_.kernels);
+      const TensorDesc dst = step.residual ? desc(step.srcs[1]) : step.sizes.dst;
+      desc(step.dst) = dst;
+      const bool last = i + 1 == steps_.size();
+      if (last && options_.dst_layout && dst.layout != *options_.dst_layout) {
+        convert_to(step.dst, *options_.dst_layout, steps_.size());
+      }
+    }
+    sizes_.dst = desc(steps_.back().dst);
+  }
+
+  /// A conversion before step `i` where it does not take the layout of what it reads; the next step
+  /// to size is then the conversion.
+  void match_layouts(std::size_t i) {
+    const LayerSpec& spec = steps_[i].spec;
+    std::vector<int>& srcs = steps_[i].srcs;
+    const bool sparse = std::holds_alternative<SparseLinearSpec>(spec);
+    for (std::size_t k = 0; k < srcs.size(); ++k) {
+      if (std::holds_alternative<ActivationSpec>(spec)) break;  // any layout will do
+      const bool panels = desc(srcs[k]).layout == Layout::panels;
+      if (panels == sparse) continue;
+      const int converted = convert_to(srcs[k], sparse ? Layout::panels : Layout::plain, i);
+      steps_[i + 1].srcs[k] = converted;
+      return;
+    }
+    if (!steps_[i].adds() || desc(srcs[0]).layout == desc(srcs[1]).layout) return;
+    const std::size_t plain = desc(srcs[0]).layout == Layout::plain ? 0 : 1;
+    const int converted = convert_to(srcs[plain], desc(srcs[1 - plain]).layout, i);
+    steps_[i + 1].srcs[plain] = converted;
+  }
+
+  int convert_to(int tensor, Layout layout, std::size_t before) {
+    const int converted = static_cast<int>(descs_.size());
+    descs_.emplace_back();
+    steps_.insert(
+        steps_.begin() + static_cast<std::ptrdiff_t>(before),
+        CountedStep{.spec = AddSpec{}, .srcs = {tensor}, .dst = converted, .convert_to = layout});
+    return converted;
+  }
+
+  /// Which tensors have a gradient.
+  void find_gradients() {
+    wants_.assign(descs_.size(), false);
+    wants_[0] = options_.wants_diff_src;
+    for (const CountedStep& step : steps_) {
+      bool wants = step.trains();
+      for (const int src : step.srcs) wants = wants || wanted(src);
+      wants_[static_cast<std::size_t>(step.dst)] = wants;
+    }
+  }
+  bool wanted(int tensor) const { return wants_[static_cast<std::size_t>(tensor)]; }
+  bool runs_data(const CountedStep& step) const {
+    return !step.adds() &&
+           (wanted(step.srcs[0]) || (step.trains() && !step.sizes.weights_reads_src));
+  }
+
+  /// Does anything in backward read tensor `t`?
+  bool kept(int t) const {
+    return std::ranges::any_of(steps_, [&](const CountedStep& step) {
+      const bool src =
+          (step.sizes.data_reads_src && runs_data(step)) || step.sizes.weights_reads_src;
+      return (step.srcs[0] == t && src) ||
+             (step.dst == t && step.sizes.data_reads_dst && runs_data(step));
+    });
+  }
+  /// Of the first `before` steps.
+  std::ptrdiff_t readers(int t, std::size_t before) const {
+    std::ptrdiff_t count = 0;
+    for (std::size_t i = 0; i < before; ++i) count += std::ranges::count(steps_[i].srcs, t);
+    return count;
+  }
+
+  void count_tensors() {
+    std::vector<bool> placed(descs_.size(), false);
+    placed[0] = true;
+    placed[static_cast<std::size_t>(steps_.back().dst)] = true;
+    for (std::size_t i = steps_.size(); i-- > 0;) {
+      const CountedStep& step = steps_[i];
+      sizes_.saved_bytes += aligned(step.sizes.saved_bytes);
+      if (!placed[static_cast<std::size_t>(step.dst)]) {
+        (kept(step.dst) ? sizes_.saved_bytes : transient_bytes_) += aligned(bytes_of(step.dst));
+      }
+      const int src = step.srcs[0];
+      const bool shares = step.sizes.forward_in_place && src != 0 &&
+                          readers(src, steps_.size()) == 1 && !kept(src) &&
+                          desc(src) == desc(step.dst);
+      if (shares) placed[static_cast<std::size_t>(src)] = true;
+    }
+    sizes_.reads_src = kept(0);
+    sizes_.reads_dst = kept(steps_.back().dst);
+  }
+
+  int take(int tensor) {
+    sizes_.pending_bytes += aligned(bytes_of(tensor));
+    return buffers_++;
+  }
+  int& gradient(int tensor) { return gradients_[static_cast<std::size_t>(tensor)]; }
+
+  /// Where step `i` writes the gradient of its src: the block's diff_src as soon as the remaining
+  /// way there is in place, else a new buffer.
+  int destination(int t, std::size_t i) {
+    int walk = t;
+    while (walk != 0) {
+      const auto producer = std::ranges::find(steps_, walk, &CountedStep::dst);
+      const bool in_place = producer->sizes.diff_in_place && runs_data(*producer) &&
+                            !producer->sizes.weights_reads_src && readers(walk, i) == 0 &&
+                            bytes_of(walk) == bytes_of(producer->srcs[0]) && !producer->residual;
+      if (!in_place) break;
+      walk = producer->srcs[0];
+      i = static_cast<std::size_t>(producer - steps_.begin());
+    }
+    const bool home = walk == 0 && wanted(0) && readers(0, i) == 0;
+    return home ? kDiffSrc : take(t);
+  }
+
+  /// Tensor `t` also gets the gradient at `place`, as it is.
+  void share(int t, int place) {
+    if (!wanted(t)) return;
+    if (gradient(t) == kNowhere) {
+      if (place >= 0) shared_.insert(place);
+      gradient(t) = place;
+    } else {
+      gradient(t) = take(t);
+    }
+  }
+
+  void count_gradients() {
+    gradients_.assign(descs_.size(), kNowhere);
+    gradient(steps_.back().dst) = kDiffDst;
+    for (std::size_t i = steps_.size(); i-- > 0;) {
+      const CountedStep& step = steps_[i];
+      const int diff_dst = gradient(step.dst);
+      const int src = step.srcs[0];
+      if (step.adds()) share(src, diff_dst);
+      if (step.adds() || step.residual) share(step.srcs[1], diff_dst);
+      if (!runs_data(step) || !wanted(src)) continue;
+      const bool in_place = step.sizes.diff_in_place && !step.sizes.weights_reads_src && src != 0 &&
+                            diff_dst >= 0 && !shared_.contains(diff_dst) &&
+                            bytes_of(src) == bytes_of(step.dst);
+      gradient(src) = diff_dst == kDiffSrc || in_place ? diff_dst : destination(src, i);
+    }
+  }
+
+  BlockSizeOptions options_;
+  std::vector<CountedStep> steps_;
+  std::vector<TensorDesc> descs_;
+  std::vector<bool> wants_;
+  std::vector<int> gradients_;
+  std::set<int> shared_;
+  int buffers_ = 0;
+  std::int64_t transient_bytes_ = 0;
+  BlockSizes sizes_;
+};
+
+}  // namespace
+
+BlockSizes block_sizes(const BlockSpec& block, const TensorDesc& src,
+                       const BlockSizeOptions& options) {
+  return BlockCounter(block, src, options).run();
+}
+
+}  // namespace plait

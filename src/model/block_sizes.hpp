@@ -1,0 +1,31 @@
+// How much memory a block of fast layers takes, counted without building it: the same fusing,
+// conversions and shared gradients as in layers/block_graph, but bytes only.
+#pragma once
+
+#include <optional>
+
+#include "model/layer_sizes.hpp"
+
+namespace plait {
+
+struct BlockSizes {
+  TensorDesc dst;
+  std::int64_t saved_bytes = 0;    ///< forward .. last backward
+  std::int64_t pending_bytes = 0;  ///< backward_data .. backward_weights
+  std::int64_t scratch_bytes = 0;  ///< inside one task
+  std::int64_t weights = 0;        ///< floats, padding included
+  std::int64_t state = 0;          ///< floats, one set
+  bool reads_src = false;          ///< backward does
+  bool reads_dst = false;
+};
+
+struct BlockSizeOptions {
+  std::optional<Layout> dst_layout{};  ///< empty: as the last layer leaves it
+  bool wants_diff_src = true;          ///< false for the first block of a chain
+  SizeOptions kernels{};
+};
+
+BlockSizes block_sizes(const BlockSpec& block, const TensorDesc& src,
+                       const BlockSizeOptions& options);
+
+}  // namespace plait

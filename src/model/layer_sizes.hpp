@@ -1,0 +1,50 @@
+// How much memory a fast layer takes: its layouts with their padding, what forward keeps, scratch
+// memory, parameters as they lie. A model of layers/ for the planner, which links no kernels;
+// tests/run/sizes_test compares it with the real ones.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/spec.hpp"
+#include "tensor/tensor.hpp"
+
+namespace plait {
+
+struct LayerSizes {
+  TensorDesc dst;
+  std::int64_t saved_bytes = 0;    ///< the layer's own, from forward to its last backward
+  std::int64_t scratch_bytes = 0;  ///< of the task that needs most
+  std::int64_t weights = 0;        ///< floats, padding included
+  std::int64_t state = 0;
+  // As LayerTraits of layers/.
+  bool data_reads_src = false;
+  bool data_reads_dst = false;
+  bool weights_reads_src = false;
+  bool adds_addend = false;
+  bool diff_in_place = false;
+  bool forward_in_place = false;
+};
+
+/// How oneDNN's kernels want images on this machine: channels in blocks of 16 with AVX-512, of 8
+/// without (or with the environment's ONEDNN_MAX_CPU_ISA below it).
+Layout image_layout();
+
+struct SizeOptions {
+  int threads = 1;  ///< of a worker
+  Layout images = image_layout();
+};
+
+/// Of a layer that reads `src`.
+LayerSizes layer_sizes(const LayerSpec& layer, const TensorDesc& src, const SizeOptions& options);
+
+/// Of a change of layout.
+LayerSizes conversion_sizes(const TensorDesc& src, Layout layout);
+
+LayerSizes convolution_sizes(const ConvolutionSpec& spec, const TensorDesc& src,
+                             const SizeOptions& options);
+
+/// Floats as parameters lie one after another.
+constexpr std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+
+}  // namespace plait

@@ -1,0 +1,119 @@
+#include "plan/network_sizes.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace plait {
+
+namespace {
+
+/// Per tensor, of those it must lie like because they are joined, the one that stands for all.
+std::vector<std::size_t> joined(const Network& network) {
+  std::vector<std::size_t> alike(network.tensors.size());
+  std::iota(alike.begin(), alike.end(), std::size_t{0});
+  const auto find = [&](int tensor) {
+    auto at = static_cast<std::size_t>(tensor);
+    while (alike[at] != at) at = alike[at];
+    return at;
+  };
+  for (const NetworkBlock& block : network.blocks) {
+    if (!block.joins()) continue;
+    for (const int tensor : {block.src, block.other}) alike[find(tensor)] = find(block.dst);
+  }
+  for (std::size_t i = 0; i < alike.size(); ++i) alike[i] = find(static_cast<int>(i));
+  return alike;
+}
+
+class SizedNetwork {
+ public:
+  SizedNetwork(const Network& network, std::int64_t samples, const SizeOptions& options)
+      : network_(network), samples_(samples), options_(options), alike_(joined(network)) {
+    sizes_.tensors.resize(network.tensors.size());
+    sizes_.tensors.front().shape = network.input.with_front(samples);
+  }
+
+  NetworkSizes run() {
+    for (const NetworkBlock& block : network_.blocks) {
+      sizes_.blocks.push_back(size(block));
+      const TensorDesc& dst = sizes_.blocks.back().dst;
+      tensor(block.dst) = dst;
+      like(block.dst) = dst;
+    }
+    return std::move(sizes_);
+  }
+
+ private:
+  TensorDesc& tensor(int index) { return sizes_.tensors[static_cast<std::size_t>(index)]; }
+  TensorDesc& like(int index) { return sizes_.tensors[alike_[static_cast<std::size_t>(index)]]; }
+
+  /// Rows of others, which only messages write, are in panels.
+  const TensorDesc& src_of(const NetworkBlock& block) {
+    TensorDesc& src = tensor(block.src);
+    if (src.shape.rank() == 0) {
+      const auto features = network_.tensors[static_cast<std::size_t>(block.src)];
+      src = {.shape = {samples_, features}, .layout = Layout::panels};
+    }
+    return src;
+  }
+
+  BlockSizes size(const NetworkBlock& block) {
+    const TensorDesc& src = src_of(block);
+    if (block.joins()) {
+      BlockSizes join;
+      join.dst = src;
+      return join;
+    }
+    if (block.repeats >= 0) return sizes_.blocks[static_cast<std::size_t>(block.repeats)];
+    BlockSizeOptions options{.wants_diff_src = block.src != 0, .kernels = options_};
+    if (block.dst == network_.logits()) options.dst_layout = Layout::plain;
+    if (like(block.dst).shape.rank() != 0) options.dst_layout = like(block.dst).layout;
+    return block_sizes(block.spec, src, options);
+  }
+
+  const Network& network_;
+  std::int64_t samples_;
+  SizeOptions options_;
+  std::vector<std::size_t> alike_;
+  NetworkSizes sizes_;
+};
+
+NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
+  constexpr std::int64_t kFloat = sizeof(float);
+  NetworkSizes sizes;
+  for (const std::int64_t elements : network.tensors) {
+    sizes.tensors.push_back({.shape = {samples, elements}});
+  }
+  for (const NetworkBlock& block : network.blocks) {
+    BlockSizes one;
+    one.dst = sizes.tensors[static_cast<std::size_t>(block.dst)];
+    one.saved_bytes = kFloat * block.inner_elements * samples;
+    one.pending_bytes = block.parameters > 0 ? one.saved_bytes : 0;
+    one.weights = block.parameters;
+    one.state = block.state / std::max(1, block.state_sets);
+    one.reads_src = true;
+    sizes.blocks.push_back(std::move(one));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+NetworkSizes network_sizes(const Network& network, std::int64_t samples,
+                           const SizeOptions& options) {
+  if (!has_layers(network)) return counted_sizes(network, samples);
+  return SizedNetwork(network, samples, options).run();
+}
+
+bool has_layers(const Network& network) {
+  return std::ranges::all_of(network.blocks, [](const NetworkBlock& block) {
+    return block.joins() || block.repeats >= 0 || !block.spec.nodes.empty();
+  });
+}
+
+const NetworkSizes& SizesBySamples::at(std::int64_t samples) {
+  const auto found = known_.find(samples);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(samples, network_sizes(network_, samples, options_)).first->second;
+}
+
+}  // namespace plait

@@ -1,0 +1,282 @@
+#include "plan/worker_memory.hpp"
+
+#include <algorithm>
+
+#include "plan/exchange_memory.hpp"
+#include "plan/value_slots.hpp"
+#include "plan/versions.hpp"
+
+namespace plait {
+
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+/// Measured: the program with its libraries before the first step, and what the kernels of one
+/// layer take in machine code and descriptions.
+constexpr std::int64_t kProgramBytes = 30 << 20;
+constexpr std::int64_t kKernelBytes = 8 << 10;
+constexpr std::int64_t kIndexBytes = 12;  ///< of one element of a sparse layer
+/// Minibatches that are ready, being loaded, and in the worker's hands.
+constexpr std::int64_t kBatches = 4;
+
+/// The most samples any forward of the plan sees: parameters lie as for these.
+std::int64_t most_samples(const Plan& plan) {
+  std::int64_t most = 1;
+  for (const Program& program : plan.programs) {
+    for (const Task& task : program.tasks) {
+      if (task.kind == TaskKind::forward) most = std::max(most, task.samples.count(plan.batch));
+    }
+  }
+  return most;
+}
+
+/// Arrays of the size of a block's weights that old versions, or doing without them, take.
+std::int64_t old_arrays(const Plan& plan, int versions, int delay) {
+  if (plan.old_weights == OldWeights::predicted) return delay > 0 && versions > 0 ? 2 : 0;
+  if (versions <= 1) return 0;
+  if (plan.old_weights == OldWeights::stash) return versions - 1;
+  return plan.old_weights == OldWeights::rebuilt ? 2 : versions;
+}
+
+/// Of a block: what the worker's tasks use (run/worker's block_needs).
+struct Use {
+  bool weights = false;
+  bool gradient = false;
+  bool optimizer = false;
+};
+
+std::vector<Use> uses_of(const Plan& plan, int worker) {
+  const bool collects = worker == 0;  // for checkpoints: all weights and optimizer arrays
+  std::vector<Use> uses(plan.network.blocks.size(), {collects, false, collects});
+  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (task.block < 0) continue;
+    Use& use = uses[static_cast<std::size_t>(plan.network.home_of(task.block))];
+    const bool updates = task.kind == TaskKind::update;
+    use.weights = true;
+    use.optimizer = use.optimizer || updates;
+    use.gradient = use.gradient || updates || task.kind == TaskKind::backward_weights;
+  }
+  return uses;
+}
+
+bool has_forward_of_all(const Plan& plan, const Program& program) {
+  std::vector<bool> has(plan.network.blocks.size(), false);
+  for (const Task& task : program.tasks) {
+    if (task.kind == TaskKind::forward) has[static_cast<std::size_t>(task.block)] = true;
+  }
+  return std::ranges::all_of(has, [](bool x) { return x; });
+}
+
+/// Tensors beside the images that are alive at one time in a forward pass.
+std::int64_t tensors_alive(const Network& network) {
+  std::vector<std::size_t> last(network.tensors.size(), 0);
+  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
+    const NetworkBlock& block = network.blocks[i];
+    last[static_cast<std::size_t>(block.src)] = i;
+    if (block.joins()) last[static_cast<std::size_t>(block.other)] = i;
+  }
+  std::vector<std::int64_t> change(network.blocks.size() + 1, 0);
+  std::vector<bool> begun(network.tensors.size(), false);
+  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
+    const auto dst = static_cast<std::size_t>(network.blocks[i].dst);
+    if (begun[dst]) continue;
+    begun[dst] = true;
+    ++change[i];
+    --change[std::max(last[dst], i) + 1];
+  }
+  std::int64_t alive = 0;
+  std::int64_t most = 0;
+  for (const std::int64_t step : change) most = std::max(most, alive += step);
+  return most;
+}
+
+/// run/workspace: equal buffers for the tensors that are alive together; and the images.
+std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes) {
+  std::int64_t tensor = 0;
+  std::int64_t saved = 0;
+  std::int64_t scratch = 0;
+  for (const BlockSizes& block : sizes.blocks) {
+    tensor = std::max(tensor, static_cast<std::int64_t>(block.dst.bytes()));
+    saved = std::max(saved, block.saved_bytes);
+    scratch = std::max(scratch, block.scratch_bytes);
+  }
+  return tensors_alive(network) * tensor + saved + scratch +
+         static_cast<std::int64_t>(sizes.tensors.front().bytes());
+}
+
+/// Machine code of a block's layers, and the indices of sparse ones.
+std::int64_t kernel_bytes(const BlockSpec& block) {
+  std::int64_t bytes = 0;
+  for (const Node& node : block.nodes) {
+    bytes += kKernelBytes;
+    const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer);
+    if (sparse != nullptr) bytes += kIndexBytes * sparse->pattern->size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+MemoryForecast::MemoryForecast(const Plan& plan, const SizeOptions& options)
+    : plan_(plan),
+      sizes_(plan.network, options),
+      home_samples_(most_samples(plan)),
+      has_layers_(plait::has_layers(plan.network)),
+      staleness_(staleness(plan)) {}
+
+std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
+  const std::int64_t samples = value.samples.count(plan_.batch);
+  if (samples == 0) return 0;
+  const auto index = static_cast<std::size_t>(value.index);
+  // Minibatches are loaded into memory of their own.
+  const bool input = value.role == Role::tensor && value.index == 0;
+  if (has_layers_ && (value.role == Role::targets || (input && loads_directly))) return 0;
+  const NetworkSizes& sizes = sizes_.at(samples);
+  const auto tensor_bytes = [&](std::size_t tensor) {
+    return static_cast<std::int64_t>(sizes.tensors[tensor].bytes());
+  };
+  switch (value.role) {
+    case Role::tensor:
+    case Role::diff: return tensor_bytes(index);
+    case Role::targets: return samples * kFloat;
+    case Role::saved: return sizes.blocks[index].saved_bytes;
+    case Role::pending: return sizes.blocks[index].pending_bytes;
+    case Role::partial: return home(index).weights * kFloat;
+    case Role::packed: {
+      if (value.index < 0) {
+        return (tensor_bytes(static_cast<std::size_t>(packed_tensor(value.index))) + 1) / 2;
+      }
+      const TensorDesc rows{
+          .shape = {samples, static_cast<std::int64_t>(plan_.row_lists.at(index / 2).size())},
+          .layout = has_layers_ ? Layout::panels : Layout::plain};
+      return static_cast<std::int64_t>(rows.bytes());
+    }
+    case Role::weights:
+    case Role::gradient:
+    case Role::state: break;
+  }
+  return 0;
+}
+
+void MemoryForecast::count_parameters(int worker, WorkerMemory& memory) {
+  const std::vector<int> versions = weight_versions(plan_, worker);
+  const std::vector<Use> uses = uses_of(plan_, worker);
+  const int outer = has_outer_optimizer(plan_) ? 1 : 0;
+  std::int64_t largest = 0;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const NetworkBlock& block = plan_.network.blocks[i];
+    if (block.repeats >= 0) continue;
+    const std::int64_t weights = home(i).weights * kFloat;
+    const std::int64_t arrays = (uses[i].weights ? 1 : 0) + (uses[i].gradient ? 1 : 0) +
+                                (uses[i].optimizer ? plan_.optimizer_states + outer : 0);
+    memory.parameters += weights * arrays;
+    if (uses[i].weights) {
+      memory.parameters += home(i).state * block.state_sets * (1 + outer) * kFloat;
+    }
+    const std::int64_t old = old_arrays(plan_, versions[i], staleness_[i]);
+    memory.versions += weights * old;
+    if (old > 0) largest = std::max(largest, weights);
+  }
+  if (has_layers_ && plan_.old_weights != OldWeights::stash) memory.versions += largest;
+}
+
+double MemoryForecast::padding() {
+  std::int64_t floats = 0;
+  for (std::size_t i = 0; i < plan_.network.blocks.size(); ++i) {
+    if (plan_.network.blocks[i].repeats < 0) floats += home(i).weights;
+  }
+  return static_cast<double>(floats) /
+         static_cast<double>(std::max<std::int64_t>(1, plan_.network.parameters()));
+}
+
+WorkerMemory MemoryForecast::of(int worker) {
+  WorkerMemory memory;
+  const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
+  const bool loads_directly = std::ranges::count(tasks, TaskKind::load, &Task::kind) <= 1;
+  std::vector<BackwardReads> reads;
+  for (const BlockSizes& block : sizes_.at(home_samples_).blocks) {
+    reads.push_back({.src = block.reads_src, .dst = block.reads_dst});
+  }
+  const std::vector<Slot> slots = planning::value_slots(
+      plan_, worker,
+      [&](const Value& value) { return static_cast<std::size_t>(bytes_of(value, loads_directly)); },
+      reads);
+  memory.values = static_cast<std::int64_t>(planning::peak_bytes(slots, tasks.size()));
+  for (const Task& task : tasks) {
+    const std::int64_t samples = task.samples.count(plan_.batch);
+    if (task.block < 0 || samples == 0) continue;
+    const BlockSizes& block = sizes_.at(samples).blocks[static_cast<std::size_t>(task.block)];
+    memory.scratch = std::max(memory.scratch, block.scratch_bytes);
+  }
+  count_parameters(worker, memory);
+  memory.exchanges = static_cast<std::int64_t>(
+      padding() * static_cast<double>(planning::exchanged_bytes(plan_, worker)));
+  memory.messages = planning::copied_bytes(plan_, worker);
+  if (has_layers_) count_around(worker, memory);
+  return memory;
+}
+
+/// What is there beside the plan's own arrays.
+void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
+  const Program& program = plan_.programs[static_cast<std::size_t>(worker)];
+  // An exchange that is merged has its values twice more: as they travel and as they are merged.
+  memory.messages += planning::reduced_bytes(plan_, worker) + memory.exchanges;
+  std::int64_t loaded = 0;
+  for (const Task& task : program.tasks) {
+    if (task.kind == TaskKind::load) loaded += task.samples.count(plan_.batch);
+  }
+  memory.batches = kBatches * loaded * (plan_.network.input.elements() + 1) * kFloat;
+  const bool all = std::ranges::all_of(
+      plan_.programs, [&](const Program& one) { return has_forward_of_all(plan_, one); });
+  if (all || worker == 0) {
+    memory.evaluation = workspace_bytes(plan_.network, sizes_.at(home_samples_));
+  }
+  if (worker == 0) {
+    memory.saving = plan_.network.parameters() * (1 + plan_.optimizer_states) * kFloat;
+  }
+  memory.kernels = kernels_of(worker);
+  memory.program = kProgramBytes;
+}
+
+std::int64_t MemoryForecast::kernels_of(int worker) {
+  std::vector<bool> seen(plan_.network.blocks.size(), false);
+  std::int64_t bytes = 0;
+  for (const Task& task : plan_.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (task.block < 0) continue;
+    const auto home = static_cast<std::size_t>(plan_.network.home_of(task.block));
+    if (seen[home]) continue;
+    seen[home] = true;
+    bytes += kernel_bytes(plan_.network.blocks[home].spec);
+  }
+  return bytes;
+}
+
+std::vector<std::int64_t> estimate_memories(const Plan& plan, const SizeOptions& options) {
+  MemoryForecast forecast(plan, options);
+  std::vector<std::int64_t> bytes;
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    bytes.push_back(forecast.of(worker).total());
+  }
+  return bytes;
+}
+
+std::int64_t process_memory(const Plan& plan, int begin, int end, int threads) {
+  MemoryForecast forecast(plan, {.threads = threads});
+  std::int64_t bytes = kProgramBytes;
+  for (int worker = begin; worker < end; ++worker) bytes += forecast.of(worker).own();
+  return bytes;
+}
+
+std::int64_t evaluation_memory(const Network& network, std::int64_t samples, int threads) {
+  const NetworkSizes sizes = network_sizes(network, samples, {.threads = threads});
+  std::int64_t bytes = kProgramBytes + workspace_bytes(network, sizes);
+  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
+    if (network.blocks[i].repeats >= 0) continue;
+    // As they lie, and as they are read.
+    bytes += kFloat * (2 * sizes.blocks[i].weights + sizes.blocks[i].state);
+    bytes += kernel_bytes(network.blocks[i].spec);
+  }
+  return bytes;
+}
+
+}  // namespace plait

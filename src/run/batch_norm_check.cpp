@@ -1,0 +1,85 @@
+#include "run/batch_norm_check.hpp"
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "model/shapes.hpp"
+
+namespace plait {
+
+namespace {
+
+struct Norm {
+  std::string layer;  ///< "block 'b', layer 'bn'"
+  Shape src;          ///< of one sample
+};
+
+/// By block: the batch_norm that sees one value per channel of a sample, if there is any.
+std::vector<std::optional<Norm>> single_valued_norms(const Network& network) {
+  const std::vector<Shape> shapes = tensor_shapes(network);
+  std::vector<std::optional<Norm>> norms;
+  for (const NetworkBlock& block : network.blocks) {
+    std::optional<Norm>& found = norms.emplace_back();
+    if (block.joins()) continue;
+    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    const std::vector<Shape> inner = node_shapes(block.spec, src);
+    for (const Node& node : block.spec.nodes) {
+      if (found || !std::holds_alternative<BatchNormSpec>(node.layer)) continue;
+      const int input = node.inputs[0];
+      const Shape& of = input == kBlockInput ? src : inner[static_cast<std::size_t>(input)];
+      if (of.elements() == of[0]) {
+        found = Norm{fmt::format("block '{}', layer '{}'", block.name, node.name), of};
+      }
+    }
+  }
+  return norms;
+}
+
+/// "--batch 8 / 4 workers / 2 microbatches".
+std::string arithmetic(const Plan& plan, const Task& task) {
+  std::string text = fmt::format("--batch {}", plan.batch);
+  const int workers = task.samples.of / plan.microbatches;
+  if (workers > 1) text += fmt::format(" / {} workers", workers);
+  if (plan.microbatches > 1) text += fmt::format(" / {} microbatches", plan.microbatches);
+  return text;
+}
+
+std::string other_ways(const Plan& plan, const Task& task) {
+  const bool workers = task.samples.of > plan.microbatches;
+  const bool microbatches = plan.microbatches > 1;
+  if (!workers && !microbatches) return "";
+  return fmt::format(" or fewer {}{}{}", workers ? "workers" : "",
+                     workers && microbatches ? " or " : "", microbatches ? "--microbatches" : "");
+}
+
+}  // namespace
+
+void check_batch_norms(const Plan& plan, const TrainConfig& config, std::int64_t train_samples) {
+  if (plan.network.cut) return;  // by rows: sparse layers only
+  const std::vector<std::optional<Norm>> norms = single_valued_norms(plan.network);
+  const std::int64_t tail = config.drop_last ? 0 : train_samples % plan.batch;
+  for (const Program& program : plan.programs) {
+    for (const Task& task : program.tasks) {
+      if (task.kind != TaskKind::forward) continue;
+      const std::optional<Norm>& norm = norms[static_cast<std::size_t>(task.block)];
+      if (!norm) continue;
+      if (task.samples.count(plan.batch) == 1) {
+        user_error(
+            "{}: batch_norm of {} would see 1 value per channel ({}: 1 sample) and needs more than "
+            "1 in training; use a --batch of at least {}{}",
+            norm->layer, norm->src, arithmetic(plan, task), 2 * task.samples.of,
+            other_ways(plan, task));
+      }
+      if (tail > 0 && task.samples.count(tail) == 1) {
+        user_error(
+            "{}: batch_norm of {} would see 1 value per channel in the last minibatch of an epoch "
+            "({} samples, --batch {}: the last has {}{}) and needs more than 1 in training; add "
+            "--drop-last, or use another --batch",
+            norm->layer, norm->src, train_samples, plan.batch, tail,
+            task.samples.of > 1 ? fmt::format(", cut in {}", task.samples.of) : "");
+      }
+    }
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,55 @@
+// Class weights of the cross-entropy loss: from the setting to one weight per class, and what the
+// samples of a minibatch weigh together, whichever workers compute them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/batch.hpp"
+#include "plan/task.hpp"
+#include "run/config.hpp"
+
+namespace plait {
+
+struct ClassWeights {
+  std::vector<float> of_class{};   ///< empty: all samples weigh alike
+  std::vector<float> of_sample{};  ///< of the training data, in its own order
+};
+
+/// "1,2,0.5" as numbers; none of "" and of "balanced". UserError on anything else.
+std::vector<float> parse_class_weights(const std::string& text);
+
+/// What the config asks for. balanced: samples / (classes that occur x samples of the class), and 0
+/// for a class that does not occur. UserError where there is not one weight per class.
+ClassWeights class_weights(const TrainConfig& config, const Dataset& train);
+
+/// Sums of the samples' weights; their number where all weigh alike.
+class MinibatchWeights {
+ public:
+  struct Sums {
+    double whole = 0;     ///< of all samples of the minibatch
+    double averaged = 0;  ///< of those whose mean gradient the updates of a worker see
+  };
+
+  /// All three outlive this object.
+  MinibatchWeights(const BatchStream& stream, const ClassWeights& weights, const Samples& averaged)
+      : stream_(stream), weights_(weights), averaged_(averaged) {}
+
+  /// Of a minibatch counted over the whole run. One thread only.
+  Sums of(std::int64_t minibatch) const;
+  /// Of the first `batches` minibatches of an epoch.
+  double epoch(std::int64_t epoch, std::int64_t batches) const;
+
+ private:
+  void sum_epoch(std::int64_t epoch) const;
+
+  const BatchStream& stream_;
+  const ClassWeights& weights_;
+  const Samples& averaged_;
+  mutable std::optional<std::int64_t> epoch_;  ///< that `sums_` are of
+  mutable std::vector<Sums> sums_;
+};
+
+}  // namespace plait

@@ -1,0 +1,30 @@
+#include "run/decay.hpp"
+
+#include <algorithm>
+
+namespace plait {
+
+bool is_matrix(const ParameterSpec& parameter) {
+  const ParameterSpec& whole = parameter.part == nullptr ? parameter : parameter.part->whole;
+  return whole.pattern != nullptr || whole.shape.rank() >= 2;
+}
+
+std::vector<DecayRange> decay_ranges(const Block& block, bool only_matrices) {
+  if (!only_matrices) return {{0, block.weights_size(), true}};
+  std::vector<const BlockParameter*> trained;
+  for (const BlockParameter& parameter : block.parameters()) {
+    if (parameter.spec.trainable) trained.push_back(&parameter);
+  }
+  std::ranges::sort(trained, {}, &BlockParameter::offset);
+  std::vector<DecayRange> ranges;
+  for (const BlockParameter* parameter : trained) {
+    const bool decays = is_matrix(parameter->spec);
+    if (!ranges.empty() && ranges.back().decays == decays) continue;
+    if (!ranges.empty()) ranges.back().end = parameter->offset;
+    ranges.push_back({ranges.empty() ? 0 : parameter->offset, 0, decays});
+  }
+  if (!ranges.empty()) ranges.back().end = block.weights_size();
+  return ranges;
+}
+
+}  // namespace plait

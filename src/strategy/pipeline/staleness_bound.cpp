@@ -1,0 +1,57 @@
+#include "strategy/pipeline/staleness_bound.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace plait::pipeline {
+
+namespace {
+
+/// Minibatches that `microbatches` more in flight make the weights older.
+int in_minibatches(int microbatches, int each) { return (microbatches + each - 1) / each; }
+
+bool makes_weights(const Task& task) {
+  return task.kind == TaskKind::update ||
+         (task.kind == TaskKind::receive && task.role == Role::weights);
+}
+
+}  // namespace
+
+int staleness_bound(const PlanRequest& request) {
+  if (request.pipeline.max_staleness != kPipeDreamStaleness) return request.pipeline.max_staleness;
+  return in_minibatches(request.machine.workers() - 1, request.microbatches);
+}
+
+std::vector<int> staleness_by_stage(const PlanRequest& request, const std::vector<Stage>& stages) {
+  const int most = staleness_bound(request);
+  std::vector<int> bound(request.network.blocks.size(), most);
+  int behind = request.machine.workers();  // workers of this stage and of those behind it
+  for (const Stage& stage : stages) {
+    const int here = std::min(most, in_minibatches(behind - 1, request.microbatches));
+    const int first = stage.begin.block + (stage.begin.at_border() ? 0 : 1);
+    const int last = stage.end.block + (stage.end.at_border() ? 0 : 1);
+    for (int b = first; b < last; ++b) bound[static_cast<std::size_t>(b)] = here;
+    behind -= stage.replicas;
+  }
+  return bound;
+}
+
+void hold_staleness(JobGraph& graph, const Network& network, const std::vector<int>& bound) {
+  std::map<std::pair<int, int>, int> maker;  // block, worker -> job
+  for (std::size_t j = 0; j < graph.jobs.size(); ++j) {
+    const Job& job = graph.jobs[j];
+    if (makes_weights(job.task)) maker[{job.task.block, job.worker}] = static_cast<int>(j);
+  }
+  for (Job& job : graph.jobs) {
+    const TaskKind kind = job.task.kind;
+    if (kind != TaskKind::forward && kind != TaskKind::backward_data) continue;
+    const auto block = static_cast<std::size_t>(job.task.block);
+    if (network.blocks[block].parameters == 0) continue;
+    const auto made = maker.find({job.task.block, job.worker});
+    if (made == maker.end()) continue;
+    job.after.push_back({.job = made->second, .earlier = 1 + bound[block]});
+  }
+}
+
+}  // namespace plait::pipeline
