@@ -1,7 +1,10 @@
 // Speedups over one worker on PipeDream's published profiles, 32 microbatches.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "cost/published.hpp"
 #include "simulate/simulate.hpp"
@@ -39,20 +42,28 @@ class PublishedFigures : public testing::TestWithParam<Figures> {
             .pipeline = {.replicate = false}};
   }
   double speedup(const std::string& strategy, const PlanRequest& request) const {
-    const Plan plan = make_plan(strategy, request);
+    return speedup(make_plan(strategy, request));
+  }
+  double speedup(const Plan& plan) const {
     const std::int64_t minibatches = plan.depth() == 0 ? 3 : 60 + 10 * std::int64_t{plan.depth()};
     const double step =
         simulate(plan, *cost_, {.minibatches = minibatches, .keep_events = false}).step_seconds;
     return total_seconds(*cost_, profile_.network, profile_.batch) / step;
   }
-  /// LayerPipe's speedup over that of PipeDream with replicas, both asynchronous.
-  double gain(int workers, bool one_machine) const {
-    const Machine machine =
-        one_machine ? one_node(workers, {.bytes_per_second = 10e9})
-                    : Machine{.nodes = workers, .between = {.bytes_per_second = 1.25e9}};
+  /// LayerPipe beside PipeDream with replicas, both asynchronous: never slower, but for up to 2 %
+  /// that are given up where its weights are newer.
+  void expect_no_slower(const Machine& machine, const std::string& where) const {
     PlanRequest both = request(machine);
     both.pipeline = {.asynchronous = true, .replicate = true};
-    return speedup("layerpipe", both) / speedup("pipedream-replicated", both);
+    const Plan ours = make_plan("layerpipe", both);
+    const Plan theirs = make_plan("pipedream-replicated", both);
+    const bool newer = age(ours) < age(theirs);
+    EXPECT_GE(speedup(ours) / speedup(theirs), newer ? 1 - 2.2e-2 : 1 - 3e-3) << where;
+  }
+  /// The oldest block's updates, then the sum over all blocks.
+  static std::pair<int, int> age(const Plan& plan) {
+    const std::vector<int> delays = staleness(plan);
+    return {std::ranges::max(delays), std::accumulate(delays.begin(), delays.end(), 0)};
   }
 
   PublishedProfile profile_;
@@ -83,11 +94,12 @@ TEST_P(PublishedFigures, StraightPipelinesReachThem) {
   EXPECT_NEAR(zb_h2, GetParam().zb_h2, 0.02 * GetParam().zb_h2);
 }
 
-/// Up to the 2 % that are given up for newer weights.
 TEST_P(PublishedFigures, LayerPipeIsNeverSlowerThanReplicas) {
   for (const int workers : {2, 5, 8, 13}) {
-    EXPECT_GE(gain(workers, true), 1 - 2.2e-2) << workers << " workers of one node";
-    EXPECT_GE(gain(workers, false), 1 - 2.2e-2) << workers << " nodes";
+    expect_no_slower(one_node(workers, {.bytes_per_second = 10e9}),
+                     fmt::format("{} workers of one node", workers));
+    expect_no_slower({.nodes = workers, .between = {.bytes_per_second = 1.25e9}},
+                     fmt::format("{} nodes", workers));
   }
 }
 

@@ -78,8 +78,10 @@ void Choice::keep_near() {
 Made Choice::take(const CostModel& cost) {
   constexpr std::size_t kTightened = 12;
   const auto age = [](const Made& made) { return std::pair(made.delay, made.delays); };
-  std::ranges::stable_sort(
-      near_, {}, [](const Made& made) { return std::tuple(made.delay, made.delays, made.memory); });
+  // Of equal age the fastest first: what is not tightened cannot be chosen.
+  std::ranges::stable_sort(near_, {}, [](const Made& made) {
+    return std::tuple(made.delay, made.delays, made.seconds, made.memory);
+  });
   if (near_.front().plan.depth() > 0) {
     near_.resize(std::min(near_.size(), kTightened));
     for (Made& made : near_) {
