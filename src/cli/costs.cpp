@@ -63,8 +63,11 @@ Plan serial_plan(const Network& network, std::int64_t batch) {
 }
 
 /// Batch sizes at which a step takes seconds, not minutes. From counts: equal requests measure the
-/// same. Larger batches take their share more.
+/// same. Larger batches take their share more. With many parameters the largest and the smallest
+/// are enough: most of a step does not depend on the batch, and every worker takes seconds to
+/// build.
 std::vector<std::int64_t> affordable_batches(const CostSubject& subject) {
+  constexpr std::int64_t kManyParameters = 32'000'000;
   constexpr double kLongestStep = 4;  // counted seconds, which are more than real ones
   std::vector<std::int64_t> batches = batches_to_measure(subject.batch, subject.microbatches);
   const auto cost = make_analytic_cost(subject.network);
@@ -78,6 +81,9 @@ std::vector<std::int64_t> affordable_batches(const CostSubject& subject) {
   };
   const std::int64_t least = *std::ranges::min_element(batches);
   std::erase_if(batches, [&](std::int64_t batch) { return batch > least && too_long(batch); });
+  if (subject.network.parameters() > kManyParameters && batches.size() > 2) {
+    batches = {batches.front(), least};
+  }
   return batches;
 }
 

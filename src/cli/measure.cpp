@@ -13,7 +13,9 @@ namespace plait {
 namespace {
 
 constexpr int kSmallerBatches = 3;
-constexpr double kSlowStep = 250;  // ms; longer ones are measured less often
+
+/// How often a step of this length is measured beside its copies.
+int rounds_together(double step_ms) { return step_ms > 1000 ? 1 : step_ms > 250 ? 2 : 3; }
 
 double middle(std::vector<double> values) {
   std::ranges::sort(values);
@@ -87,7 +89,7 @@ void measure_more_points(const MeasureRequest& request, const Measuring& told, P
     all.side_by_side = beside;
     double alone = file.points.front().step_ms;
     std::vector<double> factors;
-    for (const int rounds = alone > kSlowStep ? 2 : 3; std::ssize(factors) < rounds;) {
+    for (const int rounds = rounds_together(alone); std::ssize(factors) < rounds;) {
       if (!factors.empty()) alone = profile(plan, request.config).step_ms;
       factors.push_back(profile(plan, all).step_ms / alone);
     }

@@ -31,6 +31,7 @@ Batch noise_for(const Chain& chain, std::int64_t samples) {
 }
 
 constexpr std::int64_t kFewestSteps = 3;
+constexpr double kLongTry = 5;  // seconds; a noisy profile that took so long is not repeated
 
 /// The measured steps of one worker, and the walls of all of them.
 struct Measured {
@@ -132,9 +133,10 @@ double noise_of(std::vector<double> walls) {
 }
 
 Profile steady_profile(const Plan& plan, const ProfileConfig& config, int tries) {
+  const Stopwatch watch;
   Profile best = profile(plan, config);
   double quietest = best.noise;
-  for (int again = 1; again < tries && quietest > kNoisy; ++again) {
+  for (int again = 1; again < tries && quietest > kNoisy && watch.seconds() < kLongTry; ++again) {
     Profile next = profile(plan, config);
     quietest = std::min(quietest, next.noise);
     if (next.step_ms < best.step_ms) best = std::move(next);

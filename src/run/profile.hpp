@@ -48,7 +48,8 @@ constexpr double kNoisy = 0.1;
 /// the measured steps, and over the workers.
 Profile profile(const Plan& plan, const ProfileConfig& config);
 
-/// The same again, `tries` times at most, while it is noisy; gives the fastest of them.
+/// The same again, `tries` times at most, while it is noisy and has taken less than five seconds;
+/// gives the fastest of them.
 Profile steady_profile(const Plan& plan, const ProfileConfig& config, int tries = 3);
 
 /// Bytes per second at which `workers` threads at once add arrays (all bytes read counted).
