@@ -48,6 +48,6 @@ endfunction()
 function(plait_library)
   add_library(plait INTERFACE)
   add_library(plait::plait ALIAS plait)
-  target_link_libraries(plait INTERFACE plait_run plait_strategy plait_simulate plait_report
+  target_link_libraries(plait INTERFACE plait_session plait_strategy plait_simulate plait_report
                                         plait_onnx)
 endfunction()

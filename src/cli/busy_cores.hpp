@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "run/config.hpp"
+#include "session/config.hpp"
 
 namespace plait {
 

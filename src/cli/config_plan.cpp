@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "cli/row_partitioner.hpp"
-#include "run/setup.hpp"
+#include "session/setup.hpp"
 
 namespace plait {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/run_costs.hpp"
-#include "run/train.hpp"
+#include "session/train.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {

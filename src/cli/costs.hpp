@@ -11,7 +11,7 @@
 #include "cost/analytic.hpp"
 #include "cost/profile_file.hpp"
 #include "plan/plan.hpp"
-#include "run/config.hpp"
+#include "session/config.hpp"
 
 namespace plait {
 

@@ -1,5 +1,5 @@
 // plait eval: test loss and accuracy of saved weights.
-#include "run/eval.hpp"
+#include "session/eval.hpp"
 
 #include <cstdio>
 

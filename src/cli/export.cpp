@@ -17,7 +17,7 @@
 #include "cli/weights_file.hpp"
 #include "onnx/file.hpp"
 #include "onnx/to_graph.hpp"
-#include "run/setup.hpp"
+#include "session/setup.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 
 namespace plait {

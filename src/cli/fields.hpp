@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/toml_value.hpp"
-#include "run/config.hpp"
+#include "session/config.hpp"
 
 namespace plait {
 

@@ -7,7 +7,7 @@
 
 #include "report/breakdown.hpp"
 #include "run/evaluate.hpp"
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "cli/run_report.hpp"
 #include "cli/terminal.hpp"
-#include "run/run_folder.hpp"
+#include "session/run_folder.hpp"
 
 namespace plait {
 

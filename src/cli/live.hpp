@@ -11,7 +11,7 @@
 #include "report/http_server.hpp"
 #include "report/page.hpp"
 #include "report/record.hpp"
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

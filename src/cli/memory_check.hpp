@@ -4,7 +4,7 @@
 #include <string>
 
 #include "plan/plan.hpp"
-#include "run/config.hpp"
+#include "session/config.hpp"
 
 namespace plait {
 

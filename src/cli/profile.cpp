@@ -16,8 +16,8 @@
 #include "cost/profile_file.hpp"
 #include "model/model_file.hpp"
 #include "plan/worker_memory.hpp"
-#include "run/config.hpp"
 #include "run/cores.hpp"
+#include "session/config.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {

@@ -17,8 +17,8 @@
 #include "cli/manual.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "run/agreement.hpp"
 #include "run/status.hpp"
+#include "session/agreement.hpp"
 
 namespace plait {
 

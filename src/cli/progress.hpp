@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "cli/terminal.hpp"
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

@@ -18,7 +18,7 @@
 #include "cli/weights_file.hpp"
 #include "model/model_file.hpp"
 #include "run/parameters.hpp"
-#include "run/setup.hpp"
+#include "session/setup.hpp"
 
 namespace plait {
 

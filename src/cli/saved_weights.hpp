@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/verb.hpp"
-#include "run/eval.hpp"
+#include "session/eval.hpp"
 
 namespace plait {
 

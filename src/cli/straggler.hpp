@@ -6,7 +6,7 @@
 
 #include "report/breakdown.hpp"
 #include "report/record.hpp"
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

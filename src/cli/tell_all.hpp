@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

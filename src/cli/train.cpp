@@ -1,5 +1,5 @@
 // plait train: the config from flags and files, the training with its progress, the result.
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -30,9 +30,9 @@
 #include "cli/workers_table.hpp"
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
-#include "run/agreement.hpp"
 #include "run/cores.hpp"
-#include "run/node_layout.hpp"
+#include "session/agreement.hpp"
+#include "session/node_layout.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {

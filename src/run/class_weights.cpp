@@ -72,14 +72,13 @@ std::vector<float> parse_class_weights(const std::string& text) {
   return weights;
 }
 
-ClassWeights class_weights(const TrainConfig& config, const Dataset& train) {
-  if (config.class_weights.empty()) return {};
+ClassWeights class_weights(const std::string& text, const Dataset& train) {
+  if (text.empty()) return {};
   const auto classes = static_cast<std::size_t>(train.classes());
-  ClassWeights weights{.of_class = parse_class_weights(config.class_weights)};
+  ClassWeights weights{.of_class = parse_class_weights(text)};
   if (!weights.of_class.empty() && weights.of_class.size() != classes) {
-    user_error("--class-weights {} has {} weight(s), but --data {} has {} classes; write {}",
-               config.class_weights.substr(0, 60), weights.of_class.size(), config.data, classes,
-               classes);
+    user_error("--class-weights {} has {} weight(s), but the data has {} classes; write {}",
+               text.substr(0, 60), weights.of_class.size(), classes, classes);
   }
   const std::vector<std::size_t> labels = labels_of(train);
   if (weights.of_class.empty()) weights.of_class = balanced(labels, classes);

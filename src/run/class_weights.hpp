@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "data/batch.hpp"
+#include "data/dataset.hpp"
 #include "plan/task.hpp"
-#include "run/config.hpp"
 
 namespace plait {
 
@@ -21,9 +21,9 @@ struct ClassWeights {
 /// "1,2,0.5" as numbers; none of "" and of "balanced". UserError on anything else.
 std::vector<float> parse_class_weights(const std::string& text);
 
-/// What the config asks for. balanced: samples / (classes that occur x samples of the class), and 0
-/// for a class that does not occur. UserError where there is not one weight per class.
-ClassWeights class_weights(const TrainConfig& config, const Dataset& train);
+/// What the setting asks for. balanced: samples / (classes that occur x samples of the class), and
+/// 0 for a class that does not occur. UserError where there is not one weight per class.
+ClassWeights class_weights(const std::string& text, const Dataset& train);
 
 /// Sums of the samples' weights; their number where all weigh alike.
 class MinibatchWeights {

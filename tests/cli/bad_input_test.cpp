@@ -115,7 +115,7 @@ TEST_F(BadInput, EverydaySettings) {
                        "--decay matrixes is not known (did you mean 'matrices'?)");
   expect_train_refused({"--shuffle", "sometimes"}, "--shuffle needs true or false");
   expect_train_refused({"--class-weights", "1,2,3"},
-                       "--class-weights 1,2,3 has 3 weight(s), but --data glyphs has 10 classes");
+                       "--class-weights 1,2,3 has 3 weight(s), but the data has 10 classes");
   expect_train_refused({"--class-weights", "1,,3"}, "'' is no weight");
   expect_train_refused({"--class-weights", "1,-2"}, "'-2' is no weight");
   expect_train_refused({"--class-weights", "0,0"}, "at least one weight must be above 0");

@@ -25,7 +25,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"hwy/", {"layers/"}},
       {"toml++/", {"model/", "cli/"}},
       {"CLI/", {"cli/"}},
-      {"nlohmann/", {"checkpoint/", "cost/", "plan/", "report/", "run/", "cli/"}},
+      {"nlohmann/", {"checkpoint/", "cost/", "plan/", "report/", "session/", "cli/"}},
       {"curl/", {"data/"}},
       {"openssl/", {"data/"}},
       {"zlib.h", {"data/"}},

@@ -1,12 +1,12 @@
 // Fitting the added blocks of a torn network to trained weights.
-#include "run/fit.hpp"
+#include "session/fit.hpp"
 
 #include <gmock/gmock.h>
 
 #include "data/batch.hpp"
-#include "run/setup.hpp"
 #include "run/torn_testing.hpp"
 #include "run/training.hpp"
+#include "session/setup.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 
 namespace plait {

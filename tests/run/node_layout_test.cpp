@@ -1,5 +1,5 @@
 // How ranks lie on nodes: what daso cannot use is named, with the flags that mend it.
-#include "run/node_layout.hpp"
+#include "session/node_layout.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
 #include "run/parameters.hpp"
-#include "run/setup.hpp"
 #include "run/training.hpp"
+#include "session/setup.hpp"
 
 namespace plait {
 
@@ -30,7 +30,7 @@ class PlainReplicas {
         setup_(make_setup(config)),
         stream_(setup_.data.train,
                 {.batch = config.batch, .seed = config.seed, .drop_last = false}),
-        weights_(class_weights(config, *setup_.data.train)),
+        weights_(class_weights(config.class_weights, *setup_.data.train)),
         optimizer_(make_optimizer(optimizer_spec(config))),
         chain_(setup_.model, {.batch = config.batch / (nodes_ * places_), .threads = 1}) {
     for (int node = 0; node < nodes_; ++node) {

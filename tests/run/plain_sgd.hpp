@@ -16,7 +16,7 @@
 #include "optim/schedule.hpp"
 #include "run/class_weights.hpp"
 #include "run/parameters.hpp"
-#include "run/setup.hpp"
+#include "session/setup.hpp"
 
 namespace plait {
 
@@ -41,7 +41,7 @@ class PlainSgd {
                                     .seed = config.seed,
                                     .shuffle = config.shuffle,
                                     .drop_last = config.drop_last}),
-        weights_(class_weights(config, *setup_.data.train)),
+        weights_(class_weights(config.class_weights, *setup_.data.train)),
         optimizer_(make_optimizer(optimizer_spec(config))),
         home_(sized((config.batch + config.microbatches - 1) / config.microbatches)),
         store_(home_.chain, config.seed, optimizer_->state_count()),

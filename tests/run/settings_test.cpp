@@ -203,7 +203,7 @@ TEST_F(Settings, BalancedWeightsMakeClassesWeighAlike) {
   TrainConfig config = alone("mlp:32");
   config.class_weights = "balanced";
   const auto setup = make_setup(config);
-  const ClassWeights weights = class_weights(config, *setup.data.train);
+  const ClassWeights weights = class_weights(config.class_weights, *setup.data.train);
   ASSERT_EQ(weights.of_class.size(), 10U);
   std::vector<double> sums(10, 0);
   double all = 0;

@@ -7,10 +7,10 @@
 #include "base/error.hpp"
 #include "checkpoint/store.hpp"
 #include "partition/measure.hpp"
-#include "run/eval.hpp"
-#include "run/setup.hpp"
 #include "run/sparse_files.hpp"
 #include "run/training.hpp"
+#include "session/eval.hpp"
+#include "session/setup.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
 namespace plait {

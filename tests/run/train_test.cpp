@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "checkpoint/store.hpp"
-#include "run/eval.hpp"
 #include "run/training.hpp"
+#include "session/eval.hpp"
 
 namespace plait {
 namespace {

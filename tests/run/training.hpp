@@ -7,8 +7,8 @@
 
 #include "checkpoint/safetensors.hpp"
 #include "optim/optimizer.hpp"
-#include "run/eval.hpp"
-#include "run/train.hpp"
+#include "session/eval.hpp"
+#include "session/train.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {

@@ -4,7 +4,7 @@
 #include "data/open.hpp"
 #include "model/spec.hpp"
 #include "run/class_weights.hpp"
-#include "run/config.hpp"
+#include "session/config.hpp"
 
 namespace plait {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
-#include "run/config.hpp"
+#include "session/config.hpp"
 
 namespace plait {
 

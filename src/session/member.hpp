@@ -4,13 +4,13 @@
 
 #include "base/clock.hpp"
 #include "data/prefetch.hpp"
-#include "run/control.hpp"
 #include "run/evaluate.hpp"
-#include "run/progress.hpp"
-#include "run/residual_book.hpp"
-#include "run/run_folder.hpp"
-#include "run/setup.hpp"
-#include "run/train.hpp"
+#include "session/control.hpp"
+#include "session/progress.hpp"
+#include "session/residual_book.hpp"
+#include "session/run_folder.hpp"
+#include "session/setup.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

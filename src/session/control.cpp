@@ -1,4 +1,4 @@
-#include "run/control.hpp"
+#include "session/control.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "run/node_layout.hpp"
+#include "session/node_layout.hpp"
 
 #include <fmt/ranges.h>
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "plan/plan.hpp"
-#include "run/config.hpp"
 #include "run/worker.hpp"
+#include "session/config.hpp"
 #include "trace/trace.hpp"
 #include "transport/mpi.hpp"
 

@@ -1,4 +1,4 @@
-#include "run/setup.hpp"
+#include "session/setup.hpp"
 
 #include "base/error.hpp"
 #include "model/model_file.hpp"

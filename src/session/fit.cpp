@@ -1,4 +1,4 @@
-#include "run/fit.hpp"
+#include "session/fit.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "run/train.hpp"
+#include "session/train.hpp"
 
 #include <unistd.h>
 
@@ -9,15 +9,15 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "run/agreement.hpp"
-#include "run/batch_norm_check.hpp"
 #include "run/cores.hpp"
 #include "run/cpu_limits.hpp"
-#include "run/member.hpp"
-#include "run/node_layout.hpp"
 #include "run/this_machine.hpp"
-#include "run/trace_gather.hpp"
-#include "run/watch.hpp"
+#include "session/agreement.hpp"
+#include "session/batch_norm_check.hpp"
+#include "session/member.hpp"
+#include "session/node_layout.hpp"
+#include "session/trace_gather.hpp"
+#include "session/watch.hpp"
 #include "transport/lifeline.hpp"
 #include "transport/threads.hpp"
 
@@ -50,7 +50,7 @@ Prepared prepare(const TrainJob& job) {
                                    : "",
         samples);
   }
-  prepared.setup.weights = class_weights(job.config, *prepared.setup.data.train);
+  prepared.setup.weights = class_weights(job.config.class_weights, *prepared.setup.data.train);
   return prepared;
 }
 

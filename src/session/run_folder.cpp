@@ -1,4 +1,4 @@
-#include "run/run_folder.hpp"
+#include "session/run_folder.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "checkpoint/store.hpp"
-#include "run/tensorboard.hpp"
-#include "run/train.hpp"
+#include "session/tensorboard.hpp"
+#include "session/train.hpp"
 
 namespace plait {
 

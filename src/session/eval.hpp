@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "run/config.hpp"
 #include "run/evaluate.hpp"
-#include "run/setup.hpp"
+#include "session/config.hpp"
+#include "session/setup.hpp"
 
 namespace plait {
 

@@ -1,4 +1,4 @@
-#include "run/config.hpp"
+#include "session/config.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "run/fit.hpp"
-#include "run/member.hpp"
+#include "session/fit.hpp"
+#include "session/member.hpp"
 
 namespace plait {
 

@@ -1,4 +1,4 @@
-#include "run/progress.hpp"
+#include "session/progress.hpp"
 
 #include <fmt/format.h>
 

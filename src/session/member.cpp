@@ -1,11 +1,11 @@
-#include "run/member.hpp"
+#include "session/member.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "run/trace_gather.hpp"
+#include "session/trace_gather.hpp"
 
 namespace plait {
 

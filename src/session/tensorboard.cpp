@@ -1,4 +1,4 @@
-#include "run/tensorboard.hpp"
+#include "session/tensorboard.hpp"
 
 #include <unistd.h>
 

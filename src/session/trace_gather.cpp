@@ -1,4 +1,4 @@
-#include "run/trace_gather.hpp"
+#include "session/trace_gather.hpp"
 
 #include <cstring>
 

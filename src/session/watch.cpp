@@ -1,4 +1,4 @@
-#include "run/watch.hpp"
+#include "session/watch.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "run/residual_book.hpp"
+#include "session/residual_book.hpp"
 
 #include <fmt/format.h>
 

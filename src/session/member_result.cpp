@@ -4,7 +4,7 @@
 
 #include "base/memory.hpp"
 #include "base/text.hpp"
-#include "run/member.hpp"
+#include "session/member.hpp"
 
 namespace plait {
 

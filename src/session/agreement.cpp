@@ -1,4 +1,4 @@
-#include "run/agreement.hpp"
+#include "session/agreement.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "run/eval.hpp"
+#include "session/eval.hpp"
 
 #include <algorithm>
 

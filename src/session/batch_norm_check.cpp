@@ -1,4 +1,4 @@
-#include "run/batch_norm_check.hpp"
+#include "session/batch_norm_check.hpp"
 
 #include <optional>
 
