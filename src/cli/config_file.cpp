@@ -43,13 +43,13 @@ bool means_what_it_was(const Field& field, const TrainConfig& given) {
 
 /// A run may go on with another strategy, but not with other weights.
 void check_network(const TrainConfig& run, const TrainConfig& now, const std::string& run_file) {
-  if (tears(run) == tears(now)) return;
+  if (splits_depth(run) == splits_depth(now)) return;
   const bool inner = run.strategy == now.strategy;
   user_error(
       "cannot resume with --{} {}: {} says {}, and only one of them has weights for coarse parts; "
       "omit it, or start a new run with --init FILE (of plait export{})",
       inner ? "inner" : "strategy", inner ? now.inner : now.strategy, run_file,
-      inner ? run.inner : run.strategy, tears(run) ? " --serial" : "");
+      inner ? run.inner : run.strategy, splits_depth(run) ? " --serial" : "");
 }
 
 TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,

@@ -1,36 +1,26 @@
-// From a training run's settings to its plan.
+// A training run's plan: its settings with the costs of its network, through the planner.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <functional>
+#include <string>
 
 #include "cli/run_costs.hpp"
 #include "session/train.hpp"
-#include "strategy/strategy.hpp"
 
 namespace plait {
 
-/// UserError on a word that is not known.
-PipelineRequest pipeline_of(const TrainConfig& config);
-TearRequest tear_of(const TrainConfig& config);
-ExchangeRequest exchange_of(const TrainConfig& config);
-/// Whether the strategy, or the one inside its nodes, listens to a setting (Strategy::words).
-bool listens(const TrainConfig& config, const std::string& word);
 /// The strategy's plan for the config.
 Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
              RunCosts& costs);
-/// Which mode of the strategy's plan each epoch takes; null where there is one.
-ModeOfEpoch modes_of(const TrainConfig& config);
 /// The network to fit the coarse parts in: that of the plan, swept once.
 std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config, const Machine& machine,
                                                  RunCosts& costs);
 
-/// Whether the strategy, or the one inside its nodes, splits the depth of the network, which adds
-/// coarse parts with weights of their own.
-bool tears(const TrainConfig& config);
 /// Where the depth is split, workers and pieces follow from each other: workers first, where nobody
 /// has named them.
 void settle_workers(TrainConfig& config);
+/// The strategy auto as the name of the one that is chosen; returns why, in one line.
+std::string settle_strategy(TrainConfig& config, const Machine& machine, RunCosts& costs);
 /// Then the pieces (and replicas), as numbers that a resumed run keeps whatever its workers.
 void settle_pieces(TrainConfig& config, const Machine& machine, RunCosts& costs);
 /// Where an outer optimizer's settings are left open: chosen, as numbers that a resumed run keeps.

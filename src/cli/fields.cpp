@@ -1,172 +1,13 @@
+// Values of settings as text: typed after a flag, read from TOML, written to config.toml.
 #include "cli/fields.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/error.hpp"
 #include "cli/numbers.hpp"
 
 namespace plait {
-
-namespace {
-
-using C = TrainConfig;
-constexpr std::string_view kTask = "Model and data";
-constexpr std::string_view kLength = "Length";
-constexpr std::string_view kOptimizer = "Optimizer and loss";
-constexpr std::string_view kRate = "Learning rate";
-constexpr std::string_view kMachine = "Machine";
-constexpr std::string_view kPipelines = "Pipelines";
-constexpr std::string_view kParareal = "Parareal";
-constexpr std::string_view kReplicas = "Between nodes";
-constexpr std::string_view kCosts = "Costs for the planner";
-constexpr std::string_view kFolder = "Run folder";
-
-constexpr std::array kFields{
-    Field{"model", &C::model, kTask, "NAME|FILE.toml", "network; plait models lists them"},
-    Field{"data", &C::data, kTask, "KIND[:DIR]", "data set; plait data list shows the kinds"},
-    Field{"init", &C::init, kTask, "FILE",
-          "start from the weights of a .safetensors or .onnx file"},
-    Field{"augment", &C::augment, kTask, "LIST", "none, or pad-crop 4, flip"},
-    Field{"normalise", &C::normalise, kTask, "",
-          "shift and scale each channel to mean 0, deviation 1"},
-    Field{"shuffle", &C::shuffle, kTask, "on|off",
-          "a new order in every epoch; off: the order of the data set"},
-    Field{"train_limit", &C::train_limit, kTask, "N", "first N training samples only; 0: all"},
-    Field{"test_limit", &C::test_limit, kTask, "N", "first N test samples only; 0: all"},
-
-    Field{"batch", &C::batch, kLength, "N", "samples per update"},
-    Field{"epochs", &C::epochs, kLength, "N", "passes over the training data", false},
-    Field{"steps", &C::steps, kLength, "N", "stop after N updates; 0: epochs decide", false},
-    Field{"drop_last", &C::drop_last, kLength, "",
-          "leave out the smaller last minibatch of an epoch"},
-    Field{"early_stop", &C::early_stop, kLength, "N",
-          "stop after N epochs without improvement; 0: never", false},
-
-    Field{"optimizer", &C::optimizer, kOptimizer, "NAME", "sgd, adam or adamw"},
-    Field{"momentum", &C::momentum, kOptimizer, "X", "momentum of sgd"},
-    Field{"nesterov", &C::nesterov, kOptimizer, "", "use Nesterov momentum"},
-    Field{"weight_decay", &C::weight_decay, kOptimizer, "X", "L2 penalty on the weights"},
-    Field{"decay", &C::decay, kOptimizer, "WHICH",
-          "parameters that --weight-decay applies to: all, or matrices (2 or more dimensions: not "
-          "biases, not normalisation)"},
-    Field{"beta1", &C::beta1, kOptimizer, "X", "beta1 of adam and adamw"},
-    Field{"beta2", &C::beta2, kOptimizer, "X", "beta2 of adam and adamw"},
-    Field{"adam_epsilon", &C::adam_epsilon, kOptimizer, "X", "epsilon of adam and adamw"},
-    Field{"clip_norm", &C::clip_norm, kOptimizer, "X", "largest norm of the gradient; 0: no limit"},
-    Field{"loss", &C::loss, kOptimizer, "NAME", "cross_entropy or mse"},
-    Field{"label_smoothing", &C::label_smoothing, kOptimizer, "X",
-          "label smoothing of cross_entropy, 0 to 1"},
-    Field{"class_weights", &C::class_weights, kOptimizer, "LIST|balanced",
-          "of cross_entropy: one weight per class, or by how rare each is in the training data"},
-
-    Field{"lr", &C::lr, kRate, "X", "learning rate"},
-    Field{"lr_scale", &C::lr_scale, kRate, "X|workers",
-          "factor on --lr, reached over --warmup-steps (0: over the first epoch)"},
-    Field{"schedule", &C::schedule, kRate, "NAME", "constant, step or cosine"},
-    Field{"warmup_steps", &C::warmup_steps, kRate, "N",
-          "updates until the learning rate reaches --lr"},
-    Field{"step_epochs", &C::step_epochs, kRate, "X",
-          "schedule step: drop the rate every X epochs"},
-    Field{"step_gamma", &C::step_gamma, kRate, "X", "schedule step: factor of a drop"},
-    Field{"final_lr", &C::final_lr, kRate, "X",
-          "schedule cosine: final rate as a fraction of --lr"},
-
-    Field{"strategy", &C::strategy, kMachine, "NAME",
-          "how the work is divided: serial, data_parallel, layerpipe, ...; plait plan "
-          "--help lists all",
-          false},
-    Field{"workers", &C::workers, kMachine, "N",
-          "number of workers; 0: as many as mpirun started, else 1", false},
-    Field{"nodes", &C::nodes, kMachine, "N", "simulate N nodes on this machine", false},
-    Field{"workers_per_node", &C::workers_per_node, kMachine, "N",
-          "workers on each node; 0: workers / nodes", false},
-    Field{"link_between_nodes", &C::link_between_nodes, kMachine, "RATE[,LATENCY]",
-          "delay messages between nodes accordingly, e.g. 1Gbit/s,100us", false},
-    Field{"threads", &C::threads, kMachine, "N", "threads per worker; 0: cores / workers", false},
-    Field{"pin", &C::pin, kMachine, "HOW", "bind threads to cores: auto, cores or none", false},
-    Field{"microbatches", &C::microbatches, kMachine, "N",
-          "number of parts a worker's share of a batch is split into"},
-    Field{"partition", &C::partition, kMachine, "HOW",
-          "sparse_rows: FILE of plait partition, or merged, zoltan, block, "
-          "random"},
-    Field{"pipeline", &C::pipeline, kPipelines, "MODE",
-          "layerpipe: sync, or async (weights some updates old)"},
-    Field{"weights", &C::weights, kPipelines, "HOW",
-          "async pipelines: weights of the backward pass: stash, rebuilt, predicted or ring"},
-    Field{"stale_lr", &C::stale_lr, kPipelines, "X",
-          "divide the learning rate of a block by (1 + staleness)^X; 0: do not"},
-    Field{"max_staleness", &C::max_staleness, kPipelines, "N|auto",
-          "async: most updates that weights are old; auto: PipeDream's, workers - 1"},
-    Field{"in_flight", &C::in_flight, kPipelines, "N",
-          "layerpipe: most microbatches in flight on a worker; 0: the planner chooses", false},
-    Field{"replicas", &C::replicas, kMachine, "N",
-          "workers per piece (parareal) or stage (layerpipe: 1, or 0: the planner chooses)", false},
-    Field{"pieces", &C::pieces, kParareal, "N|auto",
-          "number of pieces the depth is split into; 0: one per worker"},
-    Field{"sweeps", &C::sweeps, kParareal, "N",
-          "parareal sweeps; as many as pieces give the serial network"},
-    Field{"coarse", &C::coarse, kParareal, "KIND",
-          "coarse part of each piece: block, conv or identity"},
-    Field{"residual_wire", &C::residual_wire, kParareal, "TYPE",
-          "type of the values sent between pieces: fp32 or bf16"},
-    Field{"fit_coarse", &C::fit_coarse, kParareal, "",
-          "fit the coarse parts to the network of --init before training"},
-    Field{"fit_steps", &C::fit_steps, kParareal, "N", "steps of --fit-coarse"},
-    Field{"warmup_epochs", &C::warmup_epochs, kReplicas, "N",
-          "daso: epochs at the start that average after every step"},
-    Field{"cooldown_epochs", &C::cooldown_epochs, kReplicas, "N",
-          "daso: epochs at the end that average after every step"},
-    Field{"exchange_every", &C::exchange_every, kReplicas, "N",
-          "daso: initial number of steps between exchanges of weights"},
-    Field{"exchange_wait", &C::exchange_wait, kReplicas, "N",
-          "daso: steps until an exchange is merged"},
-    Field{"exchange_most", &C::exchange_most, kReplicas, "N", "daso: the largest --exchange-every"},
-    Field{"merge", &C::merge, kReplicas, "HOW", "daso: paper or corrected"},
-    Field{"exchange_wire", &C::exchange_wire, kReplicas, "TYPE",
-          "type of weights sent between nodes: fp32, or bf16 with error feedback"},
-    Field{"local_steps", &C::local_steps, kReplicas, "N",
-          "local_sgd, diloco: steps between exchanges, counted over the whole run"},
-    Field{"outer_lr", &C::outer_lr, kReplicas, "X",
-          "diloco: outer learning rate; 0: chosen by --local-steps and the length of the run"},
-    Field{"outer_momentum", &C::outer_momentum, kReplicas, "X",
-          "diloco: outer momentum, 0 to 1; -1: chosen the same way"},
-    Field{"inner", &C::inner, kReplicas, "NAME", "strategy inside a node"},
-    Field{"memory_per_worker", &C::memory_per_worker, kMachine, "MiB",
-          "most memory of a worker, data included; 0: what the machine has free", false},
-    Field{"cost", &C::cost, kCosts, "HOW",
-          "measured (here, once: kept in the cache), again (here, now), analytic (counted, for "
-          "another machine), or auto: measured where several workers share the work",
-          false},
-    Field{"profile", &C::profile, kCosts, "FILE", "costs from plait profile --out", false},
-    Field{"peak_gflops", &C::peak_gflops, kCosts, "X",
-          "--cost analytic: fp32 GFLOP/s of a worker at its peak", false},
-    Field{"peak_share", &C::peak_share, kCosts, "X",
-          "--cost analytic: share of the peak that convolutions reach", false},
-    Field{"memory_gbs", &C::memory_gbs, kCosts, "X", "--cost analytic: GB/s of memory of a worker",
-          false},
-    Field{"bucket_mb", &C::bucket_mb, kMachine, "X", "MiB of gradients reduced at a time", false},
-    Field{"wire", &C::wire, kMachine, "TYPE", "type of gradients on the wire: fp32 or bf16"},
-    Field{"stall_seconds", &C::stall_seconds, kMachine, "X",
-          "stop after X seconds without progress; 0: never", false},
-    Field{"trace_steps", &C::trace_steps, kMachine, "N",
-          "number of last steps kept for trace.json; 0: no trace", false},
-    Field{"seed", &C::seed, kMachine, "N", "seed of all random numbers"},
-
-    Field{"run_dir", &C::run_dir, kFolder, "DIR",
-          "\"\": a new one below runs/; none: write nothing", false},
-    Field{"resume", &C::resume, kFolder, "", "continue the run in --run-dir", false},
-    Field{"tensorboard", &C::tensorboard, kFolder, "", "also write event files to DIR/tensorboard",
-          false},
-    Field{"checkpoint_every", &C::checkpoint_every, kFolder, "N",
-          "save every N updates; 0: at the end of epochs", false},
-    Field{"checkpoint_minutes", &C::checkpoint_minutes, kFolder, "X",
-          "save at least every X minutes, unless steps overlap; 0: not by time", false},
-    Field{"keep_last", &C::keep_last, kFolder, "N", "checkpoints to keep besides the best", false},
-};
-
-}  // namespace
 
 std::string toml_string(std::string_view text) {
   std::string out = "\"";
@@ -245,16 +86,16 @@ struct TomlSetter {
 
 }  // namespace
 
-std::span<const Field> fields() { return kFields; }
+std::span<const Field> fields() { return train_settings(); }
 
 const Field* find_field(std::string_view key) {
-  const auto found = std::ranges::find(kFields, key, &Field::key);
-  return found == kFields.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(fields(), key, &Field::key);
+  return found == fields().end() ? nullptr : &*found;
 }
 
 std::vector<std::string> field_keys() {
   std::vector<std::string> keys;
-  for (const Field& field : kFields) keys.emplace_back(field.key);
+  for (const Field& field : fields()) keys.emplace_back(field.key);
   return keys;
 }
 

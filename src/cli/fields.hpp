@@ -1,11 +1,9 @@
-// The one table of a training run's settings: each row is a field of TrainConfig, a flag, a TOML
-// key and a line of help. Flags, config files, config.toml and --resume are all driven by it.
+// The settings of a training run (session/config.hpp) as flags and as TOML keys.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "model/toml_value.hpp"
@@ -13,18 +11,7 @@
 
 namespace plait {
 
-using FieldMember =
-    std::variant<std::string TrainConfig::*, std::int64_t TrainConfig::*,
-                 std::uint64_t TrainConfig::*, double TrainConfig::*, bool TrainConfig::*>;
-
-struct Field {
-  std::string_view key;  ///< "weight_decay"; the flag is --weight-decay
-  FieldMember member;
-  std::string_view group;  ///< heading in the help and in config.toml
-  std::string_view value;  ///< what stands for the value in the help; "" for a switch
-  std::string_view help;
-  bool decides_bits = true;  ///< a resumed run must not change it
-};
+using Field = Setting<TrainConfig>;
 
 /// In the order of the help, grouped.
 std::span<const Field> fields();

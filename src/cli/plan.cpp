@@ -10,8 +10,8 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
+#include "cli/fields.hpp"
 #include "cli/out_place.hpp"
-#include "cli/plan_advice.hpp"
 #include "cli/plan_subject.hpp"
 #include "cli/row_partitioner.hpp"
 #include "cli/terminal.hpp"
@@ -21,6 +21,9 @@
 #include "plan/json.hpp"
 #include "plan/text.hpp"
 #include "plan/worker_memory.hpp"
+#include "planner/advice.hpp"
+#include "planner/choice.hpp"
+#include "planner/planner.hpp"
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
 #include "run/cores.hpp"
@@ -33,40 +36,42 @@ namespace {
 
 constexpr std::size_t kMostReasons = 3;
 
-const std::vector<std::string_view> kExchangeFields{
-    "exchange_every", "exchange_wait", "exchange_most", "merge",
-    "exchange_wire",  "local_steps",   "inner"};
+/// The settings that decide a plan, but for those that `plait plan` has in another form.
+std::vector<std::string_view> plan_fields() {
+  std::vector<std::string_view> keys{"optimizer", "momentum", "clip_norm"};
+  for (const Setting<PlanSettings>& row : plan_settings()) {
+    const bool other = row.key == "strategy" || row.key == "profile" || row.key == "fit_coarse" ||
+                       row.key == "fit_steps" || row.key == "warmup_epochs" ||
+                       row.key == "cooldown_epochs" || row.key == "stale_lr";
+    if (!other) keys.push_back(row.key);
+  }
+  return keys;
+}
 
-ExchangeRequest exchange_of(const Arguments& arguments) {
-  const ExchangeRequest usual;
-  const auto steps = [&](const char* flag, int standard) {
-    return static_cast<int>(arguments.integer(flag, standard, {1, 1 << 16}));
-  };
-  return exchange_request({.every = steps("--exchange-every", usual.every),
-                           .wait = steps("--exchange-wait", usual.wait),
-                           .most = steps("--exchange-most", usual.most),
-                           .local_steps = steps("--local-steps", usual.local_steps),
-                           .inner = arguments.text("--inner", usual.inner)},
-                          arguments.text("--merge", "corrected"),
-                          arguments.text("--exchange-wire", "fp32"));
+/// As in plait train.
+TrainConfig settings_of(const Arguments& arguments, std::int64_t batch) {
+  TrainConfig settings;
+  settings.batch = batch;
+  for (const std::string_view key : plan_fields()) {
+    const Field& field = *find_field(key);
+    const std::string flag = flag_of(field);
+    if (const std::string* value = arguments.find(flag)) {
+      set_from_text(settings, field, *value, flag);
+    }
+  }
+  check_config(settings);
+  return settings;
 }
 
 class Comparison {
  public:
   explicit Comparison(const Arguments& arguments)
       : subject_(plan_subject(arguments)), machines_(plan_machines(arguments)) {
-    microbatches_ = static_cast<int>(arguments.integer("--microbatches", 1, {1, 1 << 20}));
-    wire_bytes_ = wire_bytes_of(arguments.text("--wire", "fp32"));
-    const std::int64_t replicas = arguments.integer("--replicas", 0, {0, 1 << 20});
-    pipeline_ =
-        pipeline_request(arguments.text("--pipeline", "sync"), arguments.text("--weights", "stash"),
-                         arguments.integer("--in-flight", 0, {0, 1 << 20}), replicas != 1);
-    pipeline_.max_staleness = staleness_limit(arguments.text("--max-staleness", "auto"));
-    tear_ = tear_request(
-        arguments.text("--pieces", "0"), replicas, arguments.integer("--sweeps", 1, {1, 1 << 20}),
-        arguments.text("--coarse", "block"), arguments.text("--residual-wire", "fp32"));
-    exchange_ = exchange_of(arguments);
-    partition_ = arguments.text("--partition", "merged");
+    settings_ = settings_of(arguments, subject_.batch);
+    subject_.batch = settings_.batch;
+    pipeline_of(settings_);
+    tear_of(settings_);
+    exchange_of(settings_);
     const std::vector<std::string> names = wanted_strategies(arguments);
     std::ranges::for_each(names, check_strategy);
     settle_costs(subject_, arguments, machines_);
@@ -113,7 +118,7 @@ class Comparison {
     }
     return nlohmann::ordered_json{{"model", subject_.network.name},
                                   {"batch", subject_.batch},
-                                  {"microbatches", microbatches_},
+                                  {"microbatches", settings_.microbatches},
                                   {"cost", cost().source()},
                                   {"costs", subject_.costs->text()},
                                   {"simulated", true},
@@ -228,46 +233,28 @@ class Comparison {
   }
 
   RowPartitioner row_partitioner_of() const {
-    RowPartitioner partition = row_partitioner(partition_, 1);
+    RowPartitioner partition = row_partitioner(settings_.partition, settings_.seed);
     return named_ ? partition : in_seconds(std::move(partition), machines_.size());
   }
 
   Plan plan_of(const std::string& strategy, const Machine& machine) {
+    PlanSettings settings = settings_;
+    settings.strategy = strategy;
     return subject_.costs->plan([&](const CostModel& cost) {
-      return make_plan(strategy, {.network = subject_.network,
+      return plan_with(settings, {.network = subject_.network,
                                   .machine = machine,
                                   .cost = &cost,
-                                  .batch = subject_.batch,
-                                  .microbatches = microbatches_,
-                                  .wire_bytes = wire_bytes_,
-                                  .pipeline = pipeline_,
-                                  .tear = tear_,
-                                  .exchange = exchange_,
+                                  .optimizer_states = optimizer_states(settings_),
+                                  .clip = settings_.clip_norm > 0,
                                   .partition = row_partitioner_of()});
     });
   }
 
-  Outcome play(Plan plan) const {
-    Outcome outcome{.plan = std::move(plan), .simulation = {}};
-    outcome.simulation =
-        simulate(outcome.plan, cost(),
-                 {.minibatches = steady_minibatches(outcome.plan), .keep_events = false});
-    outcome.peak_memory = std::ranges::max(estimate_memories(outcome.plan));
-    outcome.staleness = std::ranges::max(staleness(outcome.plan));
-    if (serial_seconds_ > 0) {
-      outcome.speedup = serial_seconds_ / outcome.simulation.step_seconds;
-    }
-    return outcome;
-  }
+  Outcome play(Plan plan) const { return outcome_of(std::move(plan), cost(), serial_seconds_); }
 
   PlanSubject subject_;
   std::vector<Machine> machines_;
-  int microbatches_ = 1;
-  int wire_bytes_ = 4;
-  PipelineRequest pipeline_{};
-  TearRequest tear_{};
-  ExchangeRequest exchange_{};
-  std::string partition_;
+  TrainConfig settings_;
   double serial_seconds_ = 0;
   std::int64_t free_ = available_memory_bytes();
   bool named_ = false;  ///< the strategies were
@@ -330,65 +317,11 @@ Verb plan_verb() {
                            "node",
                    .standard = "0",
                    .group = "Costs for the planner"},
-                  {.name = "--batch", .value = "N", .help = "samples per update", .standard = "64"},
-                  {.name = "--microbatches", .value = "N", .help = "per update", .standard = "1"},
                   {.name = "--strategies",
                    .value = "LIST",
                    .help = fmt::format("all, or names with commas, of {}",
                                        fmt::join(strategy_names(), ", ")),
                    .standard = "all"},
-                  {.name = "--partition",
-                   .value = "HOW",
-                   .help = "sparse_rows: FILE of plait partition, or merged, zoltan, block, random",
-                   .standard = "merged"},
-                  {.name = "--pipeline",
-                   .value = "MODE",
-                   .help = "layerpipe: sync, or async (weights some updates old)",
-                   .standard = "sync",
-                   .group = "Pipelines"},
-                  {.name = "--weights",
-                   .value = "HOW",
-                   .help = "weights of async pipelines: stash, rebuilt, predicted or ring",
-                   .standard = "stash",
-                   .group = "Pipelines"},
-                  {.name = "--max-staleness",
-                   .value = "N|auto",
-                   .help = "async: most updates that weights are old; auto: PipeDream's, "
-                           "workers - 1",
-                   .standard = "auto",
-                   .group = "Pipelines"},
-                  {.name = "--in-flight",
-                   .value = "N",
-                   .help = "layerpipe: most microbatches begun and not ended on a worker; 0: the "
-                           "planner's choice",
-                   .standard = "0",
-                   .group = "Pipelines"},
-                  {.name = "--replicas",
-                   .value = "N",
-                   .help = "layerpipe: 1: one worker for every piece, 0: the planner's choice; "
-                           "parareal: workers of each piece",
-                   .standard = "0",
-                   .group = "Pipelines"},
-                  {.name = "--pieces",
-                   .value = "N|auto",
-                   .help = "that the depth is torn into; 0: one per worker",
-                   .standard = "0",
-                   .group = "Parareal"},
-                  {.name = "--sweeps",
-                   .value = "N",
-                   .help = "over the torn network",
-                   .standard = "1",
-                   .group = "Parareal"},
-                  {.name = "--coarse",
-                   .value = "KIND",
-                   .help = "stand-ins for the pieces: block, conv or identity",
-                   .standard = "block",
-                   .group = "Parareal"},
-                  {.name = "--residual-wire",
-                   .value = "TYPE",
-                   .help = "numbers that cross interfaces: fp32 or bf16",
-                   .standard = "fp32",
-                   .group = "Parareal"},
                   {.name = "--workers",
                    .value = "LIST",
                    .help = "numbers of workers to compare",
@@ -413,16 +346,6 @@ Verb plan_verb() {
                    .help = "between two workers",
                    .standard = to_text(kUsualInside),
                    .group = "Machine"},
-                  {.name = "--memory-per-worker",
-                   .value = "MiB",
-                   .help = "plans that need more are refused; 0: not checked",
-                   .standard = "0",
-                   .group = "Machine"},
-                  {.name = "--wire",
-                   .value = "TYPE",
-                   .help = "numbers of reduced gradients: fp32 or bf16",
-                   .standard = "fp32",
-                   .group = "Machine"},
                   {.name = "--show", .value = "", .help = "the plans themselves"},
                   {.name = "--trace",
                    .value = "FILE",
@@ -432,9 +355,7 @@ Verb plan_verb() {
                    .help = "the last plan's simulated schedule, drawn"},
                   {.name = "--json", .value = "", .help = "one JSON object on stdout"}},
       .run = run_plan};
-  const std::vector<Option> exchange = field_options(kExchangeFields);
-  verb.options.insert(verb.options.end(), exchange.begin(), exchange.end());
-  for (Option& option : field_options(kCostFields)) {
+  for (Option& option : field_options(plan_fields())) {
     if (option.name == "--cost") {
       option.help =
           "measured (on this machine, once: kept in the cache), again (now), or analytic "

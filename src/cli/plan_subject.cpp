@@ -174,13 +174,6 @@ std::vector<Machine> plan_machines(const Arguments& arguments) {
   return machines;
 }
 
-int wire_bytes_of(const std::string& type) {
-  if (type == "fp32") return 4;
-  if (type == "bf16") return 2;
-  user_error("--wire {} is not known{}; there are: fp32, bf16", type,
-             did_you_mean(type, {"fp32", "bf16"}));
-}
-
 std::vector<std::string> wanted_strategies(const Arguments& arguments) {
   const std::string text = arguments.text("--strategies", "all");
   return text == "all" ? strategy_names() : split(text);

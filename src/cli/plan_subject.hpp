@@ -29,8 +29,6 @@ void settle_costs(PlanSubject& subject, const Arguments& arguments,
                   const std::vector<Machine>& machines);
 /// One machine per number of --workers.
 std::vector<Machine> plan_machines(const Arguments& arguments);
-/// Of a number on the wire; UserError on an unknown word.
-int wire_bytes_of(const std::string& type);
 std::vector<std::string> wanted_strategies(const Arguments& arguments);
 
 }  // namespace plait

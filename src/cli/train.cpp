@@ -28,12 +28,12 @@
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
 #include "cli/workers_table.hpp"
+#include "planner/choice.hpp"
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
 #include "run/cores.hpp"
 #include "session/agreement.hpp"
 #include "session/node_layout.hpp"
-#include "strategy/strategy.hpp"
 
 namespace plait {
 
@@ -293,37 +293,25 @@ FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
   return flags;
 }
 
-/// Settings of one optimizer or schedule.
-void check_belongs(const TrainConfig& config, const std::string& flag, const std::string& chosen,
-                   std::initializer_list<const char*> keys,
-                   std::initializer_list<std::string> owners) {
+/// Settings that would be ignored are refused.
+void check_ignored_settings(const TrainConfig& config) {
   const TrainConfig usual;
-  if (std::ranges::find(owners, chosen) != owners.end()) return;
-  for (const char* key : keys) {
-    const Field& field = *find_field(key);
-    if (equal_in(field, config, usual)) continue;
-    user_error("{} is for {} {}; {} has no such option", flag_of(field), flag,
-               fmt::join(owners, " or "), chosen);
-  }
-}
-
-/// Words that would be ignored are refused.
-void check_ignored_words(const TrainConfig& config) {
-  const TrainConfig usual;
-  check_belongs(config, "--optimizer", config.optimizer, {"momentum", "nesterov"}, {"sgd"});
-  check_belongs(config, "--optimizer", config.optimizer, {"beta1", "beta2", "adam_epsilon"},
-                {"adam", "adamw"});
-  check_belongs(config, "--schedule", config.schedule, {"step_epochs", "step_gamma"}, {"step"});
-  check_belongs(config, "--schedule", config.schedule, {"final_lr"}, {"cosine"});
-  for (const std::string& word : strategy_words()) {
-    const Field& field = *find_field(word);
-    if (equal_in(field, config, usual)) continue;
-    if (listens(config, word)) continue;
-    const std::vector<std::string> names = listeners(word);
+  for (const Field& field : fields()) {
+    if (field.used_by.empty() || equal_in(field, config, usual)) continue;
+    const std::string key(field.key);
     std::string value = toml_of(config, field);
     std::erase(value, '"');
-    user_error("{} {} is for --strategy {}; {} has no such option", flag_of(field), value,
-               fmt::join(names, ", "), config.strategy);
+    if (!users_of(key).empty()) {
+      if (uses(config, key)) continue;
+      user_error("{} {} is for --strategy {}; {} has no such option", flag_of(field), value,
+                 field.used_by, config.strategy);
+    }
+    const bool of_schedule = field.group == find_field("schedule")->group;
+    const std::string& chosen = of_schedule ? config.schedule : config.optimizer;
+    const std::vector<std::string> users = names_in(field.used_by);
+    if (std::ranges::find(users, chosen) != users.end()) continue;
+    user_error("{} is for {} {}; {} has no such option", flag_of(field),
+               of_schedule ? "--schedule" : "--optimizer", fmt::join(users, " or "), chosen);
   }
   if (config.max_staleness != usual.max_staleness && config.strategy == "layerpipe" &&
       config.pipeline != "async") {
@@ -360,10 +348,8 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
       user_error("--schedule-picture draws the traced steps; omit --trace-steps 0");
     }
   }
-  check_strategy(config.strategy);
-  check_inner(config.inner);
   pipeline_of(config);
-  check_ignored_words(config);
+  check_ignored_settings(config);
   tear_of(config);
   exchange_of(config);
   if (mpi == nullptr) settle_workers(config);
@@ -378,7 +364,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   }
   const Machine machine =
       mpi == nullptr ? machine_of(config) : machine_of(config, *mpi->control_group());
-  if (mpi != nullptr && machine.nodes == 1 && listens(config, "inner")) {
+  if (mpi != nullptr && machine.nodes == 1 && uses(config, "inner")) {
     const std::string uneven = uneven_nodes(*mpi->control_group());
     if (!uneven.empty()) {
       user_error("--strategy {} exchanges weights between nodes: {}", config.strategy, uneven);
@@ -397,6 +383,13 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
   counted.cost = config.profile.empty() ? "analytic" : "auto";
   RunCosts counted_costs(counted, cost_options);
   // Under MPI worker 0 measures when all have agreed to begin, which is later.
+  if (config.strategy == kAutoStrategy) {
+    const std::string why =
+        settle_strategy(config, machine, mpi == nullptr ? costs : counted_costs);
+    if (!arguments.on("--quiet") && (mpi == nullptr || mpi->rank() == 0)) {
+      tell("{}", folded("strategy auto: " + why));
+    }
+  }
   settle_pieces(config, machine, mpi == nullptr ? costs : counted_costs);
   const std::string outer = settle_outer(config);
   if (!outer.empty() && !arguments.on("--quiet") && (mpi == nullptr || mpi->rank() == 0)) {

@@ -21,12 +21,6 @@ void at_most(const char* key, std::int64_t value, std::int64_t most) {
   if (value > most) user_error("--{} {} is too large; it must be at most {}", key, value, most);
 }
 
-void between(const char* key, double value, double low, double high) {
-  if (!(value >= low && value <= high)) {
-    user_error("--{} {} is out of range; it must be between {} and {}", key, value, low, high);
-  }
-}
-
 void below_one(const char* key, double value) {
   if (!(value >= 0 && value < 1)) {
     user_error("--{} {} is out of range; it must be 0 or more and below 1", key, value);
@@ -36,62 +30,14 @@ void below_one(const char* key, double value) {
 }  // namespace
 
 void check_config(const TrainConfig& config) {
-  at_least("batch", config.batch, 1);
-  at_least("epochs", config.epochs, 1);
-  at_least("steps", config.steps, 0);
-  at_least("workers", config.workers, 0);
-  at_least("microbatches", config.microbatches, 1);
-  at_least("trace-steps", config.trace_steps, 0);
-  at_least("in-flight", config.in_flight, 0);
-  at_least("memory-per-worker", config.memory_per_worker, 0);
-  at_most("in-flight", config.in_flight, 1 << 20);
-  at_most("memory-per-worker", config.memory_per_worker, std::int64_t{1} << 40);
-  at_least("replicas", config.replicas, 0);
-  at_most("replicas", config.replicas, 1 << 20);
-  at_least("sweeps", config.sweeps, 1);
-  at_most("sweeps", config.sweeps, 1 << 20);
-  at_least("fit-steps", config.fit_steps, 1);
-  at_least("warmup-epochs", config.warmup_epochs, 0);
-  at_least("cooldown-epochs", config.cooldown_epochs, 0);
-  at_least("exchange-every", config.exchange_every, 1);
-  at_least("exchange-wait", config.exchange_wait, 1);
-  at_most("exchange-every", config.exchange_every, 1 << 16);
-  at_least("exchange-most", config.exchange_most, 1);
-  at_most("exchange-most", config.exchange_most, 1 << 16);
-  at_least("local-steps", config.local_steps, 1);
-  at_most("local-steps", config.local_steps, 1 << 16);
-  between("outer-lr", config.outer_lr, 0, 1e3);
-  if (config.outer_momentum != -1) between("outer-momentum", config.outer_momentum, 0, 1);
-  at_most("fit-steps", config.fit_steps, 1'000'000'000);
+  check_settings(config, train_settings());
+  check_plan_settings(config);
   if (config.fit_coarse && config.init.empty() && !config.resume) {
     user_error("--fit-coarse fits to a trained network; add --init FILE");
   }
   if (config.tensorboard && config.run_dir == "none") {
     user_error("--tensorboard writes into the run folder; omit --run-dir none");
   }
-  at_least("threads", config.threads, 0);
-  at_least("warmup-steps", config.warmup_steps, 0);
-  at_least("keep-last", config.keep_last, 1);
-  at_least("checkpoint-every", config.checkpoint_every, 0);
-  at_least("early-stop", config.early_stop, 0);
-  at_least("train-limit", config.train_limit, 0);
-  at_least("test-limit", config.test_limit, 0);
-  // Far beyond use, but small enough that products of them stay whole numbers.
-  at_most("batch", config.batch, std::int64_t{1} << 24);
-  at_most("threads", config.threads, 4096);
-  at_most("microbatches", config.microbatches, 1 << 20);
-  at_most("trace-steps", config.trace_steps, 1'000'000'000);
-  at_most("epochs", config.epochs, 1'000'000'000);
-  at_most("steps", config.steps, std::int64_t{1} << 50);
-  at_most("warmup-steps", config.warmup_steps, std::int64_t{1} << 50);
-  at_most("keep-last", config.keep_last, 1'000'000);
-  between("lr", config.lr, 0, 1e30);
-  between("clip-norm", config.clip_norm, 0, 1e30);
-  between("weight-decay", config.weight_decay, 0, 1e30);
-  between("checkpoint-minutes", config.checkpoint_minutes, 0, 1e9);
-  between("step-epochs", config.step_epochs, 1e-9, 1e9);
-  between("final-lr", config.final_lr, 0, 1);
-  between("label-smoothing", config.label_smoothing, 0, 1);
   below_one("momentum", config.momentum);
   below_one("beta1", config.beta1);
   below_one("beta2", config.beta2);
@@ -104,20 +50,9 @@ void check_config(const TrainConfig& config) {
                config.class_weights);
   }
   parse_class_weights(config.class_weights);
-  if (config.decay != "all" && config.decay != "matrices") {
-    user_error("--decay {} is not known{}; there are: all, matrices", config.decay,
-               did_you_mean(config.decay, {"all", "matrices"}));
-  }
   if (config.decay != "all" && config.weight_decay == 0) {
     user_error("--decay {} says what --weight-decay is for; add --weight-decay X, for example 1e-4",
                config.decay);
-  }
-  between("stale-lr", config.stale_lr, 0, 10);
-  between("bucket-mb", config.bucket_mb, 1e-6, 1e6);
-  between("stall-seconds", config.stall_seconds, 0, 1e9);
-  if (config.wire != "fp32" && config.wire != "bf16") {
-    user_error("--wire {} is not known{}; there are: fp32, bf16", config.wire,
-               did_you_mean(config.wire, {"fp32", "bf16"}));
   }
   check_pinning(config.pin);
   machine_of(config);
@@ -133,6 +68,10 @@ OptimizerSpec optimizer_spec(const TrainConfig& config) {
           .beta1 = config.beta1,
           .beta2 = config.beta2,
           .epsilon = config.adam_epsilon};
+}
+
+int optimizer_states(const TrainConfig& config) {
+  return make_optimizer(optimizer_spec(config))->state_count();
 }
 
 LossSpec loss_spec(const TrainConfig& config) {

@@ -1,5 +1,6 @@
-// TrainConfig: everything a training run is made of. One field = one flag = one TOML key; the cli
-// room maps them. Defaults are what a user gets who says nothing.
+// TrainConfig: everything a training run is made of: what decides its plan, and the settings of the
+// training itself. One table says everything about each setting; the cli room makes flags and TOML
+// keys of it. Defaults are what a user gets who says nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,57 +10,22 @@
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
 #include "plan/machine.hpp"
+#include "planner/settings.hpp"
 
 namespace plait {
 
-struct TrainConfig {
+struct TrainConfig : PlanSettings {
   std::string model = "lenet";
   std::string data = "glyphs";
-  std::string strategy = "serial";
   std::int64_t workers = 0;           ///< 0: nodes x workers_per_node, or what mpirun started
   std::int64_t nodes = 1;             ///< MPI finds its own
   std::int64_t workers_per_node = 0;  ///< 0: workers / nodes
   std::string link_between_nodes;     ///< "1Gbit/s,100us": messages between nodes take that long
   std::int64_t threads = 0;           ///< per worker; 0: the machine's cores / workers
   std::string pin = "auto";
-  std::int64_t microbatches = 1;
-  std::string partition = "merged";    ///< of sparse_rows: a method, or a file of one
-  std::string pipeline = "sync";       ///< or async: weights some updates old
-  std::string weights = "stash";       ///< of async: stash, rebuilt, predicted or ring
-  double stale_lr = 0;                 ///< rate of a block / (1 + its staleness)^this
-  std::string max_staleness = "auto";  ///< of async: updates; auto: as PipeDream's
-  std::int64_t in_flight = 0;          ///< most microbatches on a worker; 0: the planner's choice
-  std::int64_t replicas = 0;           ///< of each piece; 0: the planner's choice
-  std::string pieces = "0";            ///< that the depth is torn into; 0: one per worker; auto
-  std::int64_t sweeps = 1;             ///< over the torn network
-  std::string coarse = "block";        ///< stand-ins for the pieces: block, conv or identity
-  std::string residual_wire = "fp32";  ///< of what crosses interfaces
-  bool fit_coarse = false;             ///< to the weights of `init`, before training
-  std::int64_t fit_steps = 1000;
-  std::int64_t warmup_epochs = 1;       ///< of daso: block at the beginning
-  std::int64_t cooldown_epochs = 1;     ///< of daso: block at the end
-  std::int64_t exchange_every = 4;      ///< of daso: steps from one exchange to the next, at first
-  std::int64_t exchange_wait = 1;       ///< of daso: steps until it is merged
-  std::int64_t exchange_most = 8;       ///< of daso: the largest exchange_every
-  std::string merge = "corrected";      ///< of daso: or paper
-  std::string exchange_wire = "fp32";   ///< of weights between nodes
-  std::int64_t local_steps = 8;         ///< of local_sgd and diloco: between exchanges
-  double outer_lr = 0;                  ///< of diloco; 0: by local_steps and the run's length
-  double outer_momentum = -1;           ///< of diloco; -1: the same
-  std::string inner = "data_parallel";  ///< of all three: the strategy inside a node
-  std::int64_t memory_per_worker = 0;   ///< MiB; 0: not limited
-  std::string cost = "auto";            ///< for the planner: or measured, again, analytic
-  double peak_gflops = 96;              ///< of a worker; cost analytic
-  double peak_share = 0.6;              ///< of it that convolutions reach
-  double memory_gbs = 10;               ///< GB/s of a worker
-  std::string profile;                  ///< measured costs for the planner
-  double bucket_mb = 8;                 ///< MiB of gradients reduced at a time
-  std::string wire = "fp32";            ///< of reduced gradients
-  double stall_seconds = 60;            ///< without any event: stop; 0: never
-  std::int64_t trace_steps = 100;       ///< the last so many are kept in the trace
-  std::uint64_t seed = 1;
+  double stall_seconds = 60;       ///< without any event: stop; 0: never
+  std::int64_t trace_steps = 100;  ///< the last so many are kept in the trace
 
-  std::int64_t batch = 64;
   std::int64_t epochs = 3;
   std::int64_t steps = 0;  ///< stop after so many; 0: epochs decide
   bool drop_last = false;  ///< leave out the smaller last minibatch of an epoch
@@ -104,10 +70,15 @@ struct TrainConfig {
   bool operator==(const TrainConfig&) const = default;
 };
 
+/// All rows, those that decide the plan included.
+std::span<const Setting<TrainConfig>> train_settings();
+
 /// UserError on a number out of range or an unknown word.
 void check_config(const TrainConfig& config);
 
 OptimizerSpec optimizer_spec(const TrainConfig& config);
+/// Arrays that the optimizer keeps beside the weights.
+int optimizer_states(const TrainConfig& config);
 /// Without class weights: these may follow from the data (class_weights.hpp).
 LossSpec loss_spec(const TrainConfig& config);
 /// UserError on what is neither a number nor "workers".

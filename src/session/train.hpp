@@ -8,6 +8,7 @@
 #include <string>
 
 #include "plan/plan.hpp"
+#include "planner/planner.hpp"
 #include "run/worker.hpp"
 #include "session/config.hpp"
 #include "trace/trace.hpp"
@@ -96,9 +97,6 @@ struct TrainResult {
 
 /// The plan for this model and the config's machine; checked.
 using PlanMaker = std::function<Plan(const ModelSpec& model, const Machine& machine)>;
-
-/// The mode of the plan for the next epoch of `epochs`, `losses` being those of the ones before it.
-using ModeOfEpoch = std::function<int(std::int64_t epochs, const std::vector<double>& losses)>;
 
 /// The weights of a file, under the names of the model.
 using WeightsReader =

@@ -134,7 +134,6 @@ std::span<const Strategy> strategies() {
       {.name = "layerpipe",
        .about = "forward, backward_data and backward_weights balanced over the "
                 "workers",
-       .words = {"pipeline", "weights", "in_flight", "replicas", "stale_lr", "max_staleness"},
        .make = make_layerpipe_plan},
       {.name = "gpipe",
        .about = "stages; all forwards, then all backwards",
@@ -144,15 +143,12 @@ std::span<const Strategy> strategies() {
        .make = make_1f1b_plan},
       {.name = "pipedream",
        .about = "stages; one forward, one backward; asynchronous, weights stashed",
-       .words = {"pipeline", "weights", "stale_lr", "max_staleness"},
        .make = make_pipedream_plan},
       {.name = "pipedream-replicated",
        .about = "the same, several workers where a stage is long",
-       .words = {"pipeline", "weights", "stale_lr", "max_staleness"},
        .make = make_pipedream_replicated_plan},
       {.name = "pipedream-2bw",
        .about = "the same with two versions of the weights",
-       .words = {"pipeline", "weights", "stale_lr"},
        .make = make_pipedream_2bw_plan},
       {.name = "zb-h1",
        .about = "stages; weight gradients fill the bubbles, memory as pipedream",
@@ -162,27 +158,20 @@ std::span<const Strategy> strategies() {
        .make = make_zb_h2_plan},
       {.name = "sparse_rows",
        .about = "every worker some rows of every (sparse) linear layer",
-       .words = {"partition"},
        .make = make_sparse_rows_plan},
       {.name = "parareal",
        .about = "the depth in pieces that run at once, joined by a coarse network",
-       .words = {"pieces", "replicas", "sweeps", "coarse", "residual_wire", "fit_coarse",
-                 "fit_steps"},
        .make = make_parareal_plan},
       {.name = "daso",
        .about = "nodes average their weights periodically, in the background; any strategy "
                 "inside a node",
-       .words = {"warmup_epochs", "cooldown_epochs", "exchange_every", "exchange_wait",
-                 "exchange_most", "merge", "exchange_wire", "inner"},
        .make = make_daso_plan,
        .mode = daso_mode},
       {.name = "local_sgd",
        .about = "nodes average their weights every so many steps; any strategy inside",
-       .words = {"local_steps", "exchange_wire", "inner"},
        .make = make_local_sgd_plan},
       {.name = "diloco",
        .about = "the same with an outer optimizer on the averaged changes",
-       .words = {"local_steps", "exchange_wire", "outer_lr", "outer_momentum", "inner"},
        .make = make_diloco_plan},
   }};
   return all;
@@ -191,26 +180,6 @@ std::span<const Strategy> strategies() {
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
   for (const Strategy& strategy : strategies()) names.push_back(strategy.name);
-  return names;
-}
-
-std::vector<std::string> strategy_words() {
-  std::vector<std::string> words;
-  for (const Strategy& strategy : strategies()) {
-    for (const std::string& word : strategy.words) {
-      if (std::ranges::find(words, word) == words.end()) words.push_back(word);
-    }
-  }
-  return words;
-}
-
-std::vector<std::string> listeners(const std::string& word) {
-  std::vector<std::string> names;
-  for (const Strategy& strategy : strategies()) {
-    if (std::ranges::find(strategy.words, word) != strategy.words.end()) {
-      names.push_back(strategy.name);
-    }
-  }
   return names;
 }
 

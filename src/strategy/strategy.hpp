@@ -84,8 +84,6 @@ struct PlanRequest {
 struct Strategy {
   std::string name;
   std::string about;  ///< one line for people
-  /// Settings (as in config files) that only some strategies listen to, this one among them.
-  std::vector<std::string> words{};
   std::function<Plan(const PlanRequest&)> make;
   /// Which of the plan's modes the next epoch takes, `losses` being those of the epochs before.
   /// Null: there is one.
@@ -96,10 +94,6 @@ std::span<const Strategy> strategies();
 std::vector<std::string> strategy_names();
 /// UserError ("did you mean") for a name that is not among them.
 void check_strategy(const std::string& name);
-
-/// All such settings of any strategy, and the strategies that listen to one.
-std::vector<std::string> strategy_words();
-std::vector<std::string> listeners(const std::string& word);
 
 /// UserError for a name that is not among them.
 const Strategy& find_strategy(const std::string& name);

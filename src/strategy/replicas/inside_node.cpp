@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "strategy/replicas/options.hpp"
 
 namespace plait {
 
@@ -46,7 +47,9 @@ bool moves_weights(const Task& task) {
 
 Plan inner_plan(const std::string& name, const PlanRequest& request) {
   const std::string& inner = request.exchange.inner;
-  const std::vector<std::string> outer = listeners("inner");
+  const auto rows = replica_settings();
+  const std::vector<std::string> outer =
+      names_in(std::ranges::find(rows, "inner", &Setting<ReplicaOptions>::key)->used_by);
   if (std::ranges::find(outer, inner) != outer.end()) {
     user_error("--inner {}: there are no nodes inside a node; use --inner data_parallel", inner);
   }

@@ -1,4 +1,4 @@
-// What plait plan says beside its table: which plan is best, why, and what limits it.
+// Advice on plans: which is best, why, and what limits it.
 #pragma once
 
 #include <string>
@@ -31,6 +31,9 @@ bool is_data_parallel(const Plan& plan);
 /// equals, and the predictions are no better than that: of equals plain SGD comes first, then less
 /// staleness, fewer bytes, fewer seconds.
 std::vector<const Outcome*> best_first(const std::vector<Outcome>& outcomes);
+
+/// Why the best plan is before the next: "gpipe, the next, takes 12% longer: ...".
+std::string comparison(const Outcome& best, const Outcome& next);
 
 /// Broken between words into lines of at most 80 columns; further lines are indented.
 std::string folded(const std::string& text);

@@ -1,5 +1,5 @@
 // What plait plan says of plans that are nearly as fast as each other, and which it puts first.
-#include "cli/plan_advice.hpp"
+#include "planner/advice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/plan_advice.hpp"
+#include "planner/advice.hpp"
 
 #include <fmt/format.h>
 
@@ -54,8 +54,10 @@ std::string difference(const Outcome& best, const Outcome& next) {
                      bytes > best.simulation.bytes_per_step ? "but" : "and", sends, instead);
 }
 
+}  // namespace
+
 /// Only what speaks for the best one.
-std::string compared(const Outcome& best, const Outcome& next) {
+std::string comparison(const Outcome& best, const Outcome& next) {
   const double longer = next.simulation.step_seconds / best.simulation.step_seconds - 1;
   if (longer < kTie) {
     return fmt::format("{}, the next, is as fast{}", next.plan.strategy, difference(best, next));
@@ -75,8 +77,6 @@ std::string compared(const Outcome& best, const Outcome& next) {
   return fmt::format("{}, the next, takes {:.0f}% longer{}", next.plan.strategy, 100 * longer,
                      reasons);
 }
-
-}  // namespace
 
 std::string what_it_changes(const Plan& plan) {
   const int late = std::ranges::max(staleness(plan));
@@ -181,7 +181,7 @@ std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& c
   const Outcome* next = first_of(ranked, [&](const Outcome& one) {
     return one.plan.workers() == best.plan.workers() && one.plan.strategy != best.plan.strategy;
   });
-  if (next != nullptr) text += folded(fmt::format("  why: {}", compared(best, *next)));
+  if (next != nullptr) text += folded(fmt::format("  why: {}", comparison(best, *next)));
   text += folded(fmt::format("  limited by {}", what_limits(best, cost)));
   const std::string change = what_it_changes(best.plan);
   if (change.empty()) return text;

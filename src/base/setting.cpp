@@ -1,0 +1,57 @@
+// Refusals of values that a setting cannot have.
+#include "base/setting.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+
+namespace plait {
+
+namespace {
+
+std::string flag(std::string_view key) {
+  std::string text(key);
+  std::ranges::replace(text, '_', '-');
+  return "--" + text;
+}
+
+/// Whole numbers without an exponent.
+std::string number(double value) {
+  return std::fabs(value) < 1e18 && value == std::floor(value) ? fmt::format("{:.0f}", value)
+                                                               : fmt::format("{}", value);
+}
+
+}  // namespace
+
+void check_bounds(std::string_view key, double value, const Bounds& bounds) {
+  if (value >= bounds.least && value <= bounds.most) return;
+  if (std::isinf(bounds.most)) {
+    user_error("{} {} is too small; it must be at least {}", flag(key), number(value),
+               number(bounds.least));
+  }
+  user_error("{} {} is out of range; it must be between {} and {}", flag(key), number(value),
+             number(bounds.least), number(bounds.most));
+}
+
+void check_choice(std::string_view key, const std::string& value, std::string_view choices) {
+  const std::vector<std::string> names = names_in(choices);
+  if (std::ranges::find(names, value) != names.end()) return;
+  const std::string shown = value.substr(0, 60);
+  user_error("{} {} is not known{}; there are: {}", flag(key), shown, did_you_mean(shown, names),
+             choices);
+}
+
+std::vector<std::string> names_in(std::string_view list) {
+  constexpr std::string_view comma = ", ";
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(comma), list.size());
+    names.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(list.size(), end + comma.size()));
+  }
+  return names;
+}
+
+}  // namespace plait

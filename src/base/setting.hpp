@@ -1,0 +1,82 @@
+// Setting: one row of a table of settings. A struct of settings (a strategy's, the optimizer's, a
+// training run's) has one such table beside it; flags, config files, help, bounds and refusals of
+// settings that do not apply all follow from its rows.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace plait {
+
+/// Both ends included.
+struct Bounds {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+};
+
+template <class Owner>
+using SettingMember = std::variant<std::string Owner::*, std::int64_t Owner::*,
+                                   std::uint64_t Owner::*, double Owner::*, bool Owner::*>;
+
+/// The default value is the member's own in a new Owner.
+template <class Owner>
+struct Setting {
+  std::string_view key;  ///< "weight_decay"
+  SettingMember<Owner> member;
+  std::string_view group;  ///< heading in the help and in config.toml
+  std::string_view value;  ///< what stands for the value in the help; "" for a switch
+  std::string_view help;
+  Bounds bounds{};             ///< of numbers
+  std::string_view choices{};  ///< of texts, with commas: "sync, async"; empty: any
+  std::string_view used_by{};  ///< strategies, optimizers, ..., with commas; empty: all
+  bool decides_bits = true;    ///< a resumed run must not change it
+};
+
+/// UserError where the value of the setting `key` is out of its bounds or not among its choices.
+void check_bounds(std::string_view key, double value, const Bounds& bounds);
+void check_choice(std::string_view key, const std::string& value, std::string_view choices);
+/// The names of a list with commas.
+std::vector<std::string> names_in(std::string_view list);
+
+/// The values of `settings` against their rows.
+template <class Owner>
+void check_settings(const Owner& settings, std::span<const Setting<Owner>> rows) {
+  for (const Setting<Owner>& row : rows) {
+    std::visit(
+        [&](auto member) {
+          const auto& value = settings.*member;
+          using MemberType = std::remove_cvref_t<decltype(value)>;
+          if constexpr (std::is_same_v<MemberType, std::string>) {
+            if (!row.choices.empty()) check_choice(row.key, value, row.choices);
+          } else if constexpr (!std::is_same_v<MemberType, bool>) {
+            check_bounds(row.key, static_cast<double>(value), row.bounds);
+          }
+        },
+        row.member);
+  }
+}
+
+/// The row of a base class as one of a class derived from it.
+template <class Derived, class Base>
+Setting<Derived> inherited(const Setting<Base>& row) {
+  const auto member = std::visit(
+      [](auto of_base) {
+        using MemberType = std::remove_cvref_t<decltype(std::declval<Base>().*of_base)>;
+        return SettingMember<Derived>(static_cast<MemberType Derived::*>(of_base));
+      },
+      row.member);
+  return {row.key,    member,      row.group,   row.value,       row.help,
+          row.bounds, row.choices, row.used_by, row.decides_bits};
+}
+
+/// Appends the rows of a base class.
+template <class Derived, class Base>
+void inherit(std::vector<Setting<Derived>>& rows, std::span<const Setting<Base>> more) {
+  for (const Setting<Base>& row : more) rows.push_back(inherited<Derived>(row));
+}
+
+}  // namespace plait

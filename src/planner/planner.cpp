@@ -1,0 +1,145 @@
+// Settings as requests of the strategies, and what is chosen where settings are left open.
+#include "planner/planner.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace plait {
+
+PipelineRequest pipeline_of(const PlanSettings& settings) {
+  PipelineRequest request = pipeline_request(settings.pipeline, settings.weights,
+                                             settings.in_flight, settings.replicas != 1);
+  request.max_staleness = staleness_limit(settings.max_staleness);
+  return request;
+}
+
+TearRequest tear_of(const PlanSettings& settings) {
+  return tear_request(settings.pieces, settings.replicas, settings.sweeps, settings.coarse,
+                      settings.residual_wire);
+}
+
+ExchangeRequest exchange_of(const PlanSettings& settings) {
+  return exchange_request({.every = static_cast<int>(settings.exchange_every),
+                           .wait = static_cast<int>(settings.exchange_wait),
+                           .most = static_cast<int>(settings.exchange_most),
+                           .local_steps = static_cast<int>(settings.local_steps),
+                           .outer_rate = settings.outer_lr,
+                           .outer_momentum = settings.outer_momentum,
+                           .inner = settings.inner},
+                          settings.merge, settings.exchange_wire);
+}
+
+Plan plan_with(const PlanSettings& settings, const Planning& planning) {
+  return make_plan(settings.strategy,
+                   {.network = planning.network,
+                    .machine = planning.machine,
+                    .cost = planning.cost,
+                    .batch = settings.batch,
+                    .microbatches = static_cast<int>(settings.microbatches),
+                    .optimizer_states = planning.optimizer_states,
+                    .clip = planning.clip,
+                    .wire_bytes = settings.wire == "bf16" ? 2 : 4,
+                    .bucket_bytes = static_cast<std::int64_t>(settings.bucket_mb * (1 << 20)),
+                    .pipeline = pipeline_of(settings),
+                    .tear = tear_of(settings),
+                    .exchange = exchange_of(settings),
+                    .partition = planning.partition});
+}
+
+Machine with_usual_links(const Machine& machine, bool between_given) {
+  Machine planned = machine;
+  planned.inside = kUsualInside;
+  if (!between_given) planned.between = kUsualBetween;
+  return planned;
+}
+
+std::vector<std::string> users_of(const std::string& key) {
+  const auto rows = plan_settings();
+  const auto row = std::ranges::find(rows, key, &Setting<PlanSettings>::key);
+  return row == rows.end() ? std::vector<std::string>{} : names_in(row->used_by);
+}
+
+bool uses(const PlanSettings& settings, const std::string& key) {
+  const std::vector<std::string> names = users_of(key);
+  const auto among = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  return among(settings.strategy) ||
+         (key != "inner" && uses(settings, "inner") && among(settings.inner));
+}
+
+bool splits_depth(const PlanSettings& settings) { return uses(settings, "pieces"); }
+
+ModeOfEpoch modes_of(const PlanSettings& settings) {
+  const auto mode = find_strategy(settings.strategy).mode;
+  if (!mode) return nullptr;
+  return [mode, settings](std::int64_t epochs, const std::vector<double>& losses) {
+    return mode({.epochs = epochs,
+                 .warmup = settings.warmup_epochs,
+                 .cooldown = settings.cooldown_epochs,
+                 .exchange = exchange_of(settings)},
+                losses);
+  };
+}
+
+namespace {
+
+/// Workers that share one split network: all, or those of a node where every node has one.
+int workers_together(const PlanSettings& settings, const Machine& machine) {
+  return uses(settings, "inner") ? machine.workers_per_node : machine.workers();
+}
+
+/// How many of the first `workers` update the first block that anybody updates.
+std::int64_t holders(const Plan& plan, int workers) {
+  const std::vector<int> owner = owners(plan);
+  const auto first = std::ranges::find_if(owner, [](int worker) { return worker >= 0; });
+  const auto block = static_cast<int>(first - owner.begin());
+  const auto updates = [&](const Program& program) {
+    return std::ranges::any_of(program.tasks, [&](const Task& task) {
+      return task.kind == TaskKind::update && task.block == block;
+    });
+  };
+  return std::count_if(plan.programs.begin(), plan.programs.begin() + workers, updates);
+}
+
+}  // namespace
+
+void settle_pieces(PlanSettings& settings, const Machine& machine,
+                   const std::function<Plan(const PlanSettings&)>& make) {
+  if (!splits_depth(settings)) return;
+  const int together = workers_together(settings, machine);
+  if (settings.pieces == "0") {
+    const std::int64_t replicas = std::max<std::int64_t>(1, settings.replicas);
+    settings.pieces =
+        std::to_string(std::max({std::int64_t{2}, together / replicas, settings.sweeps}));
+  } else if (settings.pieces == "auto") {
+    const Plan plan = make(settings);
+    int pieces = 0;
+    for (const NetworkBlock& block : plan.network.blocks) {
+      pieces = std::max(pieces, block.piece + 1);
+    }
+    settings.pieces = std::to_string(pieces);
+    settings.replicas = holders(plan, together);
+  }
+}
+
+bool leaves_outer_open(const PlanSettings& settings) {
+  return uses(settings, "outer_lr") &&
+         (settings.outer_lr == kChosenRate || settings.outer_momentum == kChosenMomentum);
+}
+
+std::string settle_outer(PlanSettings& settings, std::int64_t steps) {
+  if (!leaves_outer_open(settings)) return "";
+  ExchangeRequest request = exchange_of(settings);
+  request.total_steps = steps;
+  const OuterSettings chosen = outer_settings(request);
+  settings.outer_lr = chosen.rate;
+  settings.outer_momentum = chosen.momentum;
+  return fmt::format(
+      "{}: --outer-lr {} --outer-momentum {}, for {} local step(s) and {} exchange(s) in the run",
+      settings.strategy, chosen.rate, chosen.momentum, settings.local_steps,
+      steps / settings.local_steps);
+}
+
+}  // namespace plait

@@ -1,0 +1,56 @@
+// The table of the settings of pipelines.
+#include "strategy/pipeline/options.hpp"
+
+namespace plait {
+
+std::span<const Setting<PipelineOptions>> pipeline_settings() {
+  using O = PipelineOptions;
+  static const std::vector<Setting<O>> rows{
+      {.key = "pipeline",
+       .member = &O::pipeline,
+       .group = "Pipelines",
+       .value = "MODE",
+       .help = "layerpipe: sync, or async (weights some updates old)",
+       .choices = "sync, async",
+       .used_by = "layerpipe, pipedream, pipedream-replicated, pipedream-2bw"},
+      {.key = "weights",
+       .member = &O::weights,
+       .group = "Pipelines",
+       .value = "HOW",
+       .help = "async pipelines: weights of the backward pass: stash, rebuilt, predicted or ring",
+       .choices = "stash, rebuilt, predicted, ring",
+       .used_by = "layerpipe, pipedream, pipedream-replicated, pipedream-2bw"},
+      {.key = "stale_lr",
+       .member = &O::stale_lr,
+       .group = "Pipelines",
+       .value = "X",
+       .help = "divide the learning rate of a block by (1 + staleness)^X; 0: do not",
+       .bounds = {0, 10},
+       .used_by = "layerpipe, pipedream, pipedream-replicated, pipedream-2bw"},
+      {.key = "max_staleness",
+       .member = &O::max_staleness,
+       .group = "Pipelines",
+       .value = "N|auto",
+       .help = "async: most updates that weights are old; auto: PipeDream's, workers - 1",
+       .used_by = "layerpipe, pipedream, pipedream-replicated"},
+      {.key = "in_flight",
+       .member = &O::in_flight,
+       .group = "Pipelines",
+       .value = "N",
+       .help = "layerpipe: most microbatches in flight on a worker; 0: the planner chooses",
+       .bounds = {0, 1 << 20},
+       .used_by = "layerpipe",
+       .decides_bits = false},
+      {.key = "replicas",
+       .member = &O::replicas,
+       .group = "Machine",
+       .value = "N",
+       .help = "workers per piece (parareal) or stage (layerpipe: 1, or 0: the planner chooses)",
+       .bounds = {0, 1 << 20},
+       .used_by = "layerpipe, parareal",
+       .decides_bits = false},
+  };
+  return rows;
+}
+
+}  // namespace plait

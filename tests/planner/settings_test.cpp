@@ -1,0 +1,110 @@
+// The tables of settings are sound, their rows are enforced, and the planner's choices follow them.
+#include "planner/settings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.hpp"
+#include "cost/analytic.hpp"
+#include "model/zoo.hpp"
+#include "planner/choice.hpp"
+#include "planner/planner.hpp"
+
+namespace plait {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string refusal(const PlanSettings& settings) {
+  try {
+    check_plan_settings(settings);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PlanSettingsTable, HasEveryKeyOnceAndNamesOnlyStrategiesThatExist) {
+  std::set<std::string_view> keys;
+  for (const Setting<PlanSettings>& row : plan_settings()) {
+    EXPECT_TRUE(keys.insert(row.key).second) << row.key;
+    EXPECT_FALSE(row.help.empty()) << row.key;
+    EXPECT_FALSE(row.group.empty()) << row.key;
+    for (const std::string& name : names_in(row.used_by)) {
+      EXPECT_THAT(strategy_names(), Contains(name)) << row.key;
+    }
+  }
+}
+
+TEST(PlanSettingsTable, AllowsItsOwnDefaults) { EXPECT_EQ(refusal({}), ""); }
+
+TEST(PlanSettingsTable, RefusesWhatARowDoesNotAllow) {
+  PlanSettings settings;
+  settings.exchange_every = 0;
+  EXPECT_EQ(refusal(settings),
+            "--exchange-every 0 is out of range; it must be between 1 and 65536");
+  settings = {};
+  settings.pipeline = "asnyc";
+  EXPECT_EQ(refusal(settings),
+            "--pipeline asnyc is not known (did you mean 'async'?); there are: sync, async");
+  settings = {};
+  settings.outer_momentum = -0.5;
+  EXPECT_THAT(refusal(settings), HasSubstr("--outer-momentum -0.5"));
+  settings = {};
+  settings.bucket_mb = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(refusal(settings), HasSubstr("--bucket-mb"));
+  settings = {};
+  settings.strategy = "layerpip";
+  EXPECT_THAT(refusal(settings), HasSubstr("did you mean 'layerpipe'"));
+}
+
+TEST(PlanSettingsTable, KnowsWhoUsesASetting) {
+  PlanSettings settings;
+  settings.strategy = "daso";
+  settings.inner = "parareal";
+  EXPECT_TRUE(uses(settings, "merge"));
+  EXPECT_TRUE(uses(settings, "pieces")) << "of the strategy inside a node";
+  EXPECT_FALSE(uses(settings, "local_steps"));
+  EXPECT_THAT(users_of("batch"), IsEmpty());
+  settings.strategy = "serial";
+  EXPECT_FALSE(uses(settings, "pieces")) << "serial has no strategy inside";
+}
+
+class AutoStrategy : public ::testing::Test {
+ protected:
+  StrategyChoice choose(int workers, const Link& link) const {
+    Machine machine{.workers_per_node = workers, .inside = link, .between = link};
+    PlanSettings settings;
+    settings.microbatches = 4;
+    return choose_strategy(settings, *cost_, [&](const PlanSettings& one) {
+      return plan_with(one, {.network = network_, .machine = machine, .cost = cost_.get()});
+    });
+  }
+
+  const Network network_ = make_network(make_model("lenet", {1, 28, 28}, 10));
+  const std::unique_ptr<CostModel> cost_ = make_analytic_cost(network_);
+};
+
+TEST_F(AutoStrategy, TakesSerialOnOneWorker) { EXPECT_EQ(choose(1, {}).strategy, "serial"); }
+
+TEST_F(AutoStrategy, TakesAPlanThatIsPlainSgd) {
+  for (const Link& link : {Link{}, Link{.bytes_per_second = 1e8, .latency_seconds = 1e-4}}) {
+    const StrategyChoice choice = choose(2, link);
+    Machine machine{.workers_per_node = 2, .inside = link, .between = link};
+    PlanSettings settings;
+    settings.strategy = choice.strategy;
+    settings.microbatches = 4;
+    const Plan plan =
+        plan_with(settings, {.network = network_, .machine = machine, .cost = cost_.get()});
+    EXPECT_EQ(what_it_changes(plan), "") << choice.strategy;
+    EXPECT_THAT(choice.why, HasSubstr(choice.strategy + " on 2 workers, "));
+    EXPECT_THAT(choice.why, HasSubstr("the next"));
+  }
+}
+
+}  // namespace
+}  // namespace plait
