@@ -33,6 +33,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"mpi.h", {"transport/mpi/", "partition/zoltan/"}},
       {"zoltan", {"partition/zoltan/"}},
       {"hwloc.h", {"run/"}},
+      {"httplib.h", {"report/http_server.cpp"}},
       {"onnx/onnx", {"onnx/protobuf/"}},
       {"google/protobuf", {"onnx/protobuf/"}},
   };
