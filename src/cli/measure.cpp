@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/median.hpp"
 #include "base/memory.hpp"
 #include "plan/worker_memory.hpp"
 #include "run/cores.hpp"
@@ -14,11 +15,6 @@ namespace {
 
 constexpr int kSmallerBatches = 3;
 constexpr double kSlowStep = 250;  // ms; longer ones are measured less often
-
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
 
 }  // namespace
 
@@ -91,7 +87,7 @@ void measure_more_points(const MeasureRequest& request, const Measuring& told, P
       if (!factors.empty()) alone = profile(plan, request.config).step_ms;
       factors.push_back(profile(plan, all).step_ms / alone);
     }
-    file.contention = {.workers = beside, .factor = std::max(1.0, middle(std::move(factors)))};
+    file.contention = {.workers = beside, .factor = std::max(1.0, median(std::move(factors)))};
   }
   file.sum_bytes_per_second = measure_sum_rate(std::max(2, beside));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
+
 namespace plait {
 
 void Layer::pack_parameter(std::size_t index, const float* plain, float* physical) const {
@@ -27,7 +29,7 @@ void Layer::place_parameters(const std::vector<ParameterSpec>& specs,
   for (std::size_t i = 0; i < specs.size(); ++i) {
     std::int64_t& end = specs[i].trainable ? trainable : other;
     slots_.push_back({specs[i], end, sizes[i]});
-    end += (sizes[i] + alignment - 1) / alignment * alignment;
+    end += round_up(sizes[i], alignment);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/rounding.hpp"
 
 namespace plait {
 
@@ -20,7 +21,7 @@ constexpr std::int64_t kChunk = 1 << 14;
 /// body(begin, end) over [0, count).
 template <class Body>
 void in_chunks(std::int64_t count, int threads, const Body& body) {
-  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
+  const std::int64_t chunks = divide_up(count, kChunk);
   const int team =
       static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
   if (team == 1) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
+
 namespace plait {
 
 Pieces::Pieces(std::vector<std::span<float>> pieces) : pieces_(std::move(pieces)) {
@@ -48,7 +50,7 @@ void Pieces::write(IndexRange range, const float* from) const {
 
 IndexRange shard_of(std::size_t n, int members, int member) {
   constexpr std::size_t kUnit = 16;
-  const std::size_t units = (n + kUnit - 1) / kUnit;
+  const std::size_t units = divide_up(n, kUnit);
   const auto begin = [&](std::size_t m) { return std::min(n, units * m / members * kUnit); };
   return {begin(member), begin(member + 1)};
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

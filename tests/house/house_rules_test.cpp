@@ -2,10 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "house/house.hpp"
+#include "temp_folder.hpp"
 
 namespace plait::house {
 namespace {
@@ -15,30 +13,23 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string read(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 /// A tree of its own for each test, with three rooms: base <- tensor <- model, and data <- base.
 class MadeUpTree : public ::testing::Test {
  protected:
-  MadeUpTree() : src_(fs::path(::testing::TempDir()) / ("house_" + std::to_string(getpid()))) {
-    fs::remove_all(src_);
+  MadeUpTree() {
     add("base/error.hpp", "#pragma once\n");
     add("tensor/shape.hpp", "// A shape.\n#pragma once\n#include \"base/error.hpp\"\n");
     add("model/spec.cpp", "#include \"base/error.hpp\"\n#include \"tensor/shape.hpp\"\n");
   }
-  ~MadeUpTree() override { fs::remove_all(src_); }
 
   void add(const std::string& name, const std::string& text) const {
     fs::create_directories((src_ / name).parent_path());
-    std::ofstream(src_ / name) << text;
+    write_text(src_ / name, text);
   }
   std::vector<std::string> broken() const { return broken_rules(src_, doors_); }
 
-  fs::path src_;
+  const TempFolder temporary_;
+  const fs::path src_ = temporary_.path();
   Doors doors_ = parse_doors("base=\ntensor=base\nmodel=tensor\ndata=base\ncli=model,data\n");
 };
 
@@ -126,7 +117,7 @@ TEST_F(MadeUpTree, TwoTypesOfOneNameAreRefused) {
 TEST(House, KeepsItsRules) {
   const fs::path src = fs::path(PLAIT_SOURCE_DIR) / "src";
   ASSERT_FALSE(source_files(src).empty());
-  for (const std::string& line : broken_rules(src, parse_doors(read(PLAIT_DOORS_FILE)))) {
+  for (const std::string& line : broken_rules(src, parse_doors(read_text(PLAIT_DOORS_FILE)))) {
     ADD_FAILURE() << "src/" << line;
   }
 }

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/temp_folder.hpp"
 #include "run/event_file.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

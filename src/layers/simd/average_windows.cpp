@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "layers/simd/average_windows.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -117,7 +118,7 @@ AveragePass average_pass(const PoolSpec& pool, const TensorDesc& src, const Tens
           .dst_height = dst.shape[2],
           .dst_width = dst.shape[3],
           .block = block,
-          .end = src.shape[0] * ((src.shape[1] + block - 1) / block)};
+          .end = src.shape[0] * divide_up(src.shape[1], block)};
 }
 
 void average_windows(const AveragePass& whole, const float* src, float* dst, int threads) {
