@@ -1,3 +1,5 @@
+// Settings as a PlanRequest, and the choice of the numbers that are left open (workers, pieces,
+// outer optimizer).
 #include "cli/config_plan.hpp"
 
 #include <algorithm>

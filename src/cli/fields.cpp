@@ -1,3 +1,4 @@
+// The table itself, and the conversion of each type of field from and to text and TOML.
 #include "cli/fields.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs profiles at several batch sizes, alone and with all cores busy.
 #include "cli/measure.hpp"
 
 #include <fmt/format.h>

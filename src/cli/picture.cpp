@@ -1,3 +1,4 @@
+// Averages an image down to characters of five or ten shades.
 #include "cli/picture.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Fusion of layers, and placement of values, saved bytes and gradients in a block's buffers.
+// model/block_sizes counts the same for the planner.
 #include "layers/block_graph.hpp"
 
 #include <algorithm>

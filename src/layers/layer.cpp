@@ -1,3 +1,5 @@
+// Offsets of parameters in a layer's flat array, their default layout, and the choice between fast
+// and reference layers.
 #include "layers/layer.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Counts a block's memory step by step, as layers/block_graph places it. A change there must be
+// repeated here.
 #include "model/block_sizes.hpp"
 
 #include <algorithm>

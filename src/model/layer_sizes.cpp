@@ -1,3 +1,4 @@
+// The memory of each kind of layer, except convolutions (convolution_sizes.cpp).
 #include "model/layer_sizes.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SGD and Adam(W) in chunks, vectorised by the compiler.
 #include "optim/optimizer.hpp"
 
 #ifdef __SSE2__

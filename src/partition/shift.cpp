@@ -1,3 +1,5 @@
+// Chooses rows that leave a heavy part, directly or through other parts: the path of shifts that
+// adds the fewest words.
 #include "partition/shift.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Sums the events of the steps that all workers have, and decides whether one worker is slower than
+// its plan and the others.
 #include "report/breakdown.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Names of new folders, config.toml, metrics.jsonl (cut back when a run resumes) and checkpoints.
 #include "run/run_folder.hpp"
 
 #include <fmt/format.h>

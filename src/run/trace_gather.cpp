@@ -1,3 +1,4 @@
+// Sends each worker's events to worker 0.
 #include "run/trace_gather.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Sizes of data types and layouts, with their padding, and aligned memory for tensors.
 #include "tensor/tensor.hpp"
 
 #include <cstring>

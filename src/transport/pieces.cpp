@@ -1,3 +1,4 @@
+// Index arithmetic over several arrays, and the shard of each member.
 #include "transport/pieces.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The .safetensors format: round trips, the exact bytes, and refusal of every kind of broken file.
 #include "checkpoint/safetensors.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// The checkpoint store against damage, full disks, two writers and kill -9 at any moment.
 #include "checkpoint/store.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Downloads from a server of our own that fails in all the ways servers do.
 #include "data/fetch.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// NPY files of every supported type, and refusal of the others and of truncated ones.
 #include "data/npy.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// Data by name, from folders of small files: splits, normalisation, limits, and messages for what
+// is missing.
 #include "data/open.hpp"
 
 #include <gmock/gmock.h>

@@ -114,6 +114,30 @@ TEST_F(MadeUpTree, TwoTypesOfOneNameAreRefused) {
   EXPECT_THAT(broken(), ElementsAre("data/b.hpp:3: Thing is also in base/a.hpp"));
 }
 
+TEST_F(MadeUpTree, AFileBeginsWithWhatItIs) {
+  add("base/good.cpp", "// Numbers as text.\n#include <string>\n");
+  add("base/late.cpp", "#include <string>\n// Numbers as text, too late.\n");
+  add("base/mute.cpp", "//\n// Numbers as text.\n");
+  add("base/short.cpp", "// Numbers.\n");
+  add("base/empty.cpp", "");
+  const auto wrong = [](const std::string& file) {
+    return file + ": does not begin with a comment that says what it is";
+  };
+  EXPECT_THAT(files_without_statement(src_ / "base"),
+              ElementsAre(wrong("empty.cpp"), wrong("error.hpp"), wrong("late.cpp"),
+                          wrong("mute.cpp"), wrong("short.cpp")));
+}
+
+TEST(House, SaysOfEveryFileWhatItIs) {
+  for (const char* folder : {"src", "tests"}) {
+    const fs::path root = fs::path(PLAIT_SOURCE_DIR) / folder;
+    ASSERT_FALSE(source_files(root).empty());
+    for (const std::string& line : files_without_statement(root)) {
+      ADD_FAILURE() << folder << "/" << line;
+    }
+  }
+}
+
 TEST(House, KeepsItsRules) {
   const fs::path src = fs::path(PLAIT_SOURCE_DIR) / "src";
   ASSERT_FALSE(source_files(src).empty());

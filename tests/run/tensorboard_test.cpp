@@ -1,3 +1,4 @@
+// Event files read back by an independent parser.
 #include "run/tensorboard.hpp"
 
 #include <gmock/gmock.h>

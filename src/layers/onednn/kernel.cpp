@@ -1,3 +1,4 @@
+// Memory descriptors of our layouts and back, and the execution of a primitive with its reorders.
 #include "layers/onednn/kernel.hpp"
 
 #include <algorithm>

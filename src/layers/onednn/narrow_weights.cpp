@@ -1,3 +1,4 @@
+// Runs simd/narrow_convolution, then reorders its result into the layout of the weights.
 #include "layers/onednn/narrow_weights.hpp"
 
 #include "base/rounding.hpp"

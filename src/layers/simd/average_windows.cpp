@@ -1,3 +1,5 @@
+// The Highway kernel for average windows in plain and channel-blocked layouts, and its division
+// between threads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/simd/average_windows.cpp"
 #include <hwy/foreach_target.h>

@@ -1,3 +1,5 @@
+// The layer around the passes: statistics across threads and runs, running averages, gradients of
+// scale and shift.
 #include "layers/simd/batch_norm_layer.hpp"
 
 #include <omp.h>

@@ -1,3 +1,5 @@
+// The max pooling layer: layouts, saved bytes, and division of the planes between threads. The
+// passes are in max_pool_kernel.cpp.
 #include "layers/simd/max_pool.hpp"
 
 #include <omp.h>

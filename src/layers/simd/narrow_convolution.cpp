@@ -1,3 +1,5 @@
+// The Highway kernel of the weight gradient for one to four input channels, per thread over its
+// samples, then summed in a fixed order.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/simd/narrow_convolution.cpp"
 #include <hwy/foreach_target.h>

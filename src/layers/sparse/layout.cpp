@@ -1,3 +1,5 @@
+// Row and column classes of a pattern, the tiles cut from them, and a thread's share of the tiles
+// by cost.
 #include "layers/sparse/layout.hpp"
 
 #include <algorithm>

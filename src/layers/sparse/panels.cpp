@@ -1,3 +1,4 @@
+// Transposes between plain activations and panels, in blocks of 4 x 4.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/sparse/panels.cpp"
 #include <hwy/foreach_target.h>

@@ -1,3 +1,4 @@
+// A piece of memory per member, on cache lines of its own.
 #include "transport/threads/thread_board.hpp"
 
 #include <numeric>
