@@ -25,6 +25,7 @@ function(plait_install)
                 ${PROJECT_BINARY_DIR}/plait-config-version.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/PlaitDependencies.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/Finddnnl.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/Findhttplib.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/Findzoltan.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/Findonnx_proto.cmake
           DESTINATION ${package_dir})

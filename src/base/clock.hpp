@@ -1,4 +1,4 @@
-// Monotonic seconds.
+// Seconds of a monotonic clock, and a stopwatch on them.
 #pragma once
 
 #include <chrono>

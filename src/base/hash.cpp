@@ -1,3 +1,5 @@
+// Hash on xxHash's streaming state. Equal bytes give equal hashes however they are divided into
+// add() calls.
 #include "base/hash.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Names what a path is instead of a regular file: a folder, a FIFO, a device, a socket.
 #include "base/in_file.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,5 @@
+// Memory from /proc/meminfo, /proc/self/status and the control groups (versions 1 and 2) that limit
+// this process.
 #include "base/memory.hpp"
 
 #include <algorithm>

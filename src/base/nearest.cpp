@@ -1,3 +1,4 @@
+// Edit distance, and the choice of the word that a misspelt one probably meant.
 #include "base/nearest.hpp"
 
 #include <algorithm>

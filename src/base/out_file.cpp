@@ -1,3 +1,5 @@
+// The system calls behind out_file.hpp: hidden names, links, fsync, rename, and the flag with which
+// a signal ends a long write.
 #include "base/out_file.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Philox 4x32-10 with a key mixed from the stream's name, and the distributions drawn from it.
 #include "base/rng.hpp"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Numbers with separators and units, wrapped lines, and tables whose cells are broken to fit a
+// width.
 #include "base/text.hpp"
 
 #include <fmt/format.h>

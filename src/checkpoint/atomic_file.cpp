@@ -1,3 +1,5 @@
+// The system calls behind atomic_file.hpp: hidden folders, rename, replacing an existing folder,
+// and removal of what a killed process left.
 #include "checkpoint/atomic_file.hpp"
 
 #include <fcntl.h>

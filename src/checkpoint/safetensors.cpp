@@ -1,3 +1,5 @@
+// The .safetensors file around its header: length, order and bytes of the tensors, read from memory
+// or a file.
 #include "checkpoint/safetensors.hpp"
 
 #include <fcntl.h>

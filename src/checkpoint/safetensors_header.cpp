@@ -1,3 +1,5 @@
+// A SAX reader of the JSON header, so that nothing is built from a hostile one; checks that the
+// tensors fill the data without gaps or overlaps.
 #include "checkpoint/safetensors_header.hpp"
 
 #include <nlohmann/json.hpp>

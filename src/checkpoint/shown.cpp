@@ -1,3 +1,4 @@
+// Escapes and shortens a name from a file.
 #include "checkpoint/shown.hpp"
 
 #include <fmt/format.h>

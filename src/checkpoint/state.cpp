@@ -1,3 +1,5 @@
+// state.json written and read. Reading is strict: unknown, missing and duplicate fields, other
+// versions and a wrong hash of the text are refused.
 #include "checkpoint/state.hpp"
 
 #include <nlohmann/json.hpp>

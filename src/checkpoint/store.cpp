@@ -1,3 +1,4 @@
+// Saving, finding, loading and pruning checkpoints; the lock that keeps a second writer out.
 #include "checkpoint/store.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Compares the processor time of all programs (/proc/stat) with our own over stretches of steps,
+// and decides when a note is due.
 #include "cli/busy_cores.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// CLI11 set up from Verb values, and its errors turned into our one-line messages.
 #include "cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,3 +1,5 @@
+// Reads and writes config files, and merges defaults, file, flags and a resumed run's own settings;
+// refuses changes that a resumed run cannot take.
 #include "cli/config_file.hpp"
 
 #include <algorithm>

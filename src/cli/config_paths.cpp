@@ -1,3 +1,5 @@
+// Finds the path inside settings such as npy:DIR, and resolves it against the folder that a run was
+// started in.
 #include "cli/config_paths.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// A training run's settings, completed and planned with the costs of its network.
+// Settings as a PlanRequest, and the choice of the numbers that are left open (workers, pieces,
+// outer optimizer).
 #include "cli/config_plan.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// File names from a hash of the key, and the lock that lets only one process measure at a time.
 #include "cli/cost_cache.hpp"
 
 #include <fcntl.h>

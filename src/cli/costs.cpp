@@ -1,3 +1,5 @@
+// The sources of costs, and what is measured: the network, then the blocks that a strategy adds,
+// until a plan needs nothing unknown.
 #include "cli/costs.hpp"
 
 #include <fmt/chrono.h>

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/rounding.hpp"
 #include "base/text.hpp"
 #include "cli/picture.hpp"
 #include "cli/terminal.hpp"
@@ -96,7 +97,7 @@ void show_pictures(const Dataset& dataset, std::int64_t wanted) {
   if (shape.rank() != 3) return;
   SampleBuffer sample(dataset);
   const std::int64_t size = (shape[2] + 31) / 32;
-  const std::int64_t columns = (shape[2] + size - 1) / size;
+  const std::int64_t columns = divide_up(shape[2], size);
   const std::int64_t per_row =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(kLineColumns) / (columns + 2));
   const std::int64_t count = std::min(wanted, dataset.size());

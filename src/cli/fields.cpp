@@ -1,4 +1,4 @@
-// Values of settings as text: typed after a flag, read from TOML, written to config.toml.
+// The table itself, and the conversion of each type of field from and to text and TOML.
 #include "cli/fields.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Lays out usage, options in groups and examples for 80 columns.
 #include "cli/help.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The signal handler and its static flags; restores the previous handlers.
 #include "cli/interrupt.hpp"
 
 #include "base/out_file.hpp"

@@ -1,3 +1,4 @@
+// The JSON of train and eval.
 #include "cli/json.hpp"
 
 #include <nlohmann/json.hpp>

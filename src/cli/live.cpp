@@ -1,3 +1,5 @@
+// Keeps the latest record, timeline and epochs under a lock, and answers the page's requests from
+// them.
 #include "cli/live.hpp"
 
 #include "base/error.hpp"

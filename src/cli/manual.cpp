@@ -1,3 +1,4 @@
+// The man page as troff text, and a bash completion script.
 #include "cli/manual.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,11 @@
+// Runs profiles at several batch sizes, alone and with all cores busy.
 #include "cli/measure.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/median.hpp"
 #include "base/memory.hpp"
 #include "plan/worker_memory.hpp"
 #include "run/cores.hpp"
@@ -16,11 +18,6 @@ constexpr int kSmallerBatches = 3;
 
 /// How often a step of this length is measured beside its copies.
 int rounds_together(double step_ms) { return step_ms > 1000 ? 1 : step_ms > 250 ? 2 : 3; }
-
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
 
 }  // namespace
 
@@ -93,7 +90,7 @@ void measure_more_points(const MeasureRequest& request, const Measuring& told, P
       if (!factors.empty()) alone = profile(plan, request.config).step_ms;
       factors.push_back(profile(plan, all).step_ms / alone);
     }
-    file.contention = {.workers = beside, .factor = std::max(1.0, middle(std::move(factors)))};
+    file.contention = {.workers = beside, .factor = std::max(1.0, median(std::move(factors)))};
   }
   file.sum_bytes_per_second = measure_sum_rate(std::max(2, beside));
 }

@@ -1,3 +1,4 @@
+// Compares forecasts with the free memory and with --memory-limit, and phrases the refusal.
 #include "cli/memory_check.hpp"
 
 #include <algorithm>

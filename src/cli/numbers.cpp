@@ -1,3 +1,4 @@
+// Strict parsing with from_chars: the whole text must be a number in range.
 #include "cli/numbers.hpp"
 
 #include <charconv>

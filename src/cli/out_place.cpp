@@ -1,3 +1,4 @@
+// Checks that the folder exists and can be written, and that nothing is in the way.
 #include "cli/out_place.hpp"
 
 #include <unistd.h>

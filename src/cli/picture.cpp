@@ -1,7 +1,10 @@
+// Averages an image down to characters of five or ten shades.
 #include "cli/picture.hpp"
 
 #include <algorithm>
 #include <array>
+
+#include "base/rounding.hpp"
 
 namespace plait {
 
@@ -39,7 +42,7 @@ const char* shade(double value, const std::array<const char*, n>& shades) {
 std::vector<std::string> picture(std::span<const float> image, const Shape& shape, bool unicode) {
   const auto [low, high] = std::ranges::minmax(image);
   const double range = high > low ? static_cast<double>(high) - low : 1;
-  const std::int64_t size = (shape[2] + kWidest - 1) / kWidest;
+  const std::int64_t size = divide_up(shape[2], kWidest);
   std::vector<std::string> lines;
   for (std::int64_t y = 0; y < shape[1]; y += 2 * size) {
     std::string line;

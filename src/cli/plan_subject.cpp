@@ -1,3 +1,4 @@
+// Reads the flags of plait plan; machines and strategies may be lists.
 #include "cli/plan_subject.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The list of verbs, exit codes, messages on stderr, and how an MPI job runs a verb.
 #include "cli/program.hpp"
 
 #include <fcntl.h>

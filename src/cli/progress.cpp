@@ -1,3 +1,4 @@
+// The bar and the epoch line as text, and when they are drawn.
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>

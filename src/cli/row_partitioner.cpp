@@ -1,3 +1,5 @@
+// A partition by method, from a file, or a refusal where partitioning would take long and was not
+// asked for.
 #include "cli/row_partitioner.hpp"
 
 #include <algorithm>

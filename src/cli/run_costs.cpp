@@ -1,3 +1,5 @@
+// Finds the costs of a run: a profile file, the resumed run's own, or measured ones, broadcast from
+// worker 0.
 #include "cli/run_costs.hpp"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// Writes report.json and report.html of a run folder, and reads run folders for the page.
 #include "cli/run_report.hpp"
 
 #include <algorithm>

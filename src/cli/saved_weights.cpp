@@ -1,3 +1,4 @@
+// The flags that name weights, checked and resolved to a config and tensors.
 #include "cli/saved_weights.hpp"
 
 #include <cmath>

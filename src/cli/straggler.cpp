@@ -1,3 +1,4 @@
+// When a worker counts as a straggler, and the sentence about it.
 #include "cli/straggler.hpp"
 
 #include <fmt/format.h>

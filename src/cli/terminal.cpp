@@ -1,3 +1,4 @@
+// Width, colour and Unicode from isatty, ioctl and the environment.
 #include "cli/terminal.hpp"
 
 #include <sys/ioctl.h>

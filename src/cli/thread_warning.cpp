@@ -1,3 +1,4 @@
+// Compares threads with the cores that this process may use.
 #include "cli/thread_warning.hpp"
 
 #include <algorithm>

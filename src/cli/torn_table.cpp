@@ -1,3 +1,4 @@
+// Costs of each piece of a torn network, and the speed-up to expect from them.
 #include "cli/torn_table.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Typed access to the arguments of a verb.
 #include "cli/verb.hpp"
 
 #include "cli/numbers.hpp"

@@ -1,3 +1,5 @@
+// Recognises the kind of a weights file and whose names it has, by counting names that only one
+// side uses.
 #include "cli/weights_file.hpp"
 
 #include <algorithm>

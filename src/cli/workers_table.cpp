@@ -1,3 +1,4 @@
+// Folds the blocks of each worker into ranges, beside its predicted and measured times.
 #include "cli/workers_table.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Rooflines of the three tasks of each block, from its MACs, parameters and activations.
 #include "cost/analytic.hpp"
 
 #include <algorithm>

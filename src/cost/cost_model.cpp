@@ -1,3 +1,5 @@
+// The seconds of one task of a plan by a CostModel: the share of the samples, joins, repeated
+// blocks and clipping.
 #include "cost/cost_model.hpp"
 
 #include "cost/analytic.hpp"

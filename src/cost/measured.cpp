@@ -1,3 +1,5 @@
+// Interpolation between the batch sizes of a profile, contention of busy workers, and blocks that a
+// strategy adds.
 #include "cost/measured.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Tells our JSON profiles from PipeDream's text by the first character.
 #include "cost/open_profile.hpp"
 
 #include "cost/text_file.hpp"

@@ -1,3 +1,4 @@
+// Profiles as JSON. Everything read from a file is checked against a limit before it is used.
 #include "cost/profile_file.hpp"
 
 #include <nlohmann/json.hpp>

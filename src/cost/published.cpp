@@ -1,3 +1,5 @@
+// PipeDream's graph of layers as a chain of blocks: where it can be cut, which batch size it was
+// measured with, what each block costs.
 #include "cost/published.hpp"
 
 #include <algorithm>

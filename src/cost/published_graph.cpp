@@ -1,3 +1,4 @@
+// The parser of PipeDream's lines, and a topological order of the nodes.
 #include "cost/published_graph.hpp"
 
 #include <charconv>

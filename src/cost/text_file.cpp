@@ -1,3 +1,4 @@
+// Reads a text file with a limit on its size; quotes and shortens names for messages.
 #include "cost/text_file.hpp"
 
 #include <fstream>

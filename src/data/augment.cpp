@@ -1,3 +1,4 @@
+// Random crop with padding, and horizontal flip.
 #include "data/augment.hpp"
 
 #include <algorithm>

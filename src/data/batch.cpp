@@ -1,3 +1,5 @@
+// The order of an epoch's samples (a shuffle by seed and epoch, kept for the last epoch asked for)
+// and the copy of samples into a batch.
 #include "data/batch.hpp"
 
 #include <algorithm>

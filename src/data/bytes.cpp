@@ -1,3 +1,5 @@
+// Reading whole files, and inflating gzip with zlib. Both stop at a limit, so that a small file
+// cannot fill the memory.
 #include "data/bytes.hpp"
 
 #include <zlib.h>

@@ -1,3 +1,4 @@
+// The records of CIFAR's binary files, and where the files lie in an unpacked archive.
 #include "data/cifar.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,5 @@
+// One transfer with libcurl: range requests that continue a part, limits on size and stalls, and
+// which errors are worth another try.
 #include "data/download.hpp"
 
 #include <curl/curl.h>

@@ -1,3 +1,4 @@
+// The known public files with their checksums and mirrors; downloads, verifies and renames them.
 #include "data/fetch.hpp"
 
 #include <fmt/ranges.h>

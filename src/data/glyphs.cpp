@@ -1,3 +1,4 @@
+// Draws the images: a random affine map of a glyph's strokes, distractors, contrast and noise.
 #include "data/glyphs.hpp"
 
 #include <algorithm>

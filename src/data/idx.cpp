@@ -1,3 +1,5 @@
+// The IDX header and its checks, and the names under which the four files of a dataset may lie in a
+// folder.
 #include "data/idx.hpp"
 
 #include <algorithm>

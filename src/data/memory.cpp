@@ -1,3 +1,4 @@
+// Copies a sample out of memory; bytes become floats in [0, 1].
 #include "data/memory.hpp"
 
 #include <algorithm>

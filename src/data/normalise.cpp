@@ -1,3 +1,4 @@
+// Measures mean and deviation per channel in double, and applies them.
 #include "data/normalise.hpp"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Values of NPY files as images, labels or regression targets. The header's grammar is in
+// npy_header.cpp.
 #include "data/npy.hpp"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// The kinds of data by name, how each is opened, and the decorators around it.
 #include "data/open.hpp"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,5 @@
+// The loading thread and its queue of reused batches. An exception of the thread is thrown by
+// next() in its place of the sequence.
 #include "data/prefetch.hpp"
 
 #include "base/error.hpp"

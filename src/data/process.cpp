@@ -1,3 +1,4 @@
+// posix_spawn of another program with its output in a log file and a deadline.
 #include "data/process.hpp"
 
 #include <fcntl.h>

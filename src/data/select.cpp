@@ -1,3 +1,4 @@
+// Index arithmetic of Shard and Subset.
 #include "data/select.hpp"
 
 #include <algorithm>

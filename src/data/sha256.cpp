@@ -1,3 +1,4 @@
+// SHA-256 by libcrypto.
 #include "data/sha256.hpp"
 
 #include <openssl/evp.h>

@@ -1,3 +1,4 @@
+// The strokes of the ten glyphs, and the pen: pixels covered by distance to a segment.
 #include "data/strokes.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Builds the layers of a block, inserts layout conversions where readers disagree, and plays the
+// three tasks over the memory that block_graph placed.
 #include "layers/block.hpp"
 
 #include <algorithm>

@@ -1,13 +1,15 @@
+// Fusion of layers, and placement of values, saved bytes and gradients in a block's buffers.
+// model/block_sizes counts the same for the planner.
 #include "layers/block_graph.hpp"
 
 #include <algorithm>
 #include <set>
 
+#include "base/rounding.hpp"
+
 namespace plait {
 
 namespace {
-
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool is_relu(const LayerSpec& layer) {
   const auto* activation = std::get_if<ActivationSpec>(&layer);
@@ -93,7 +95,7 @@ class Placement {
 
   Place take(std::size_t& region, Where where, std::size_t bytes) {
     const Place place{where, region};
-    region += aligned(bytes);
+    region += cache_lines(bytes);
     return place;
   }
 

@@ -1,3 +1,4 @@
+// Draws the masks from the random stream of (seed, step, layer), sample by sample.
 #include "layers/dropout_mask.hpp"
 
 #include "base/hash.hpp"

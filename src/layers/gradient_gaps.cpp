@@ -1,3 +1,4 @@
+// Writes zeros between the parameters of a block's array.
 #include "layers/gradient_gaps.hpp"
 
 #include <algorithm>

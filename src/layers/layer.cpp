@@ -1,6 +1,10 @@
+// Offsets of parameters in a layer's flat array, their default layout, and the choice between fast
+// and reference layers.
 #include "layers/layer.hpp"
 
 #include <algorithm>
+
+#include "base/rounding.hpp"
 
 namespace plait {
 
@@ -27,7 +31,7 @@ void Layer::place_parameters(const std::vector<ParameterSpec>& specs,
   for (std::size_t i = 0; i < specs.size(); ++i) {
     std::int64_t& end = specs[i].trainable ? trainable : other;
     slots_.push_back({specs[i], end, sizes[i]});
-    end += (sizes[i] + alignment - 1) / alignment * alignment;
+    end += round_up(sizes[i], alignment);
   }
 }
 

@@ -1,13 +1,15 @@
+// Counts a block's memory step by step, as layers/block_graph places it. A change there must be
+// repeated here.
 #include "model/block_sizes.hpp"
 
 #include <algorithm>
 #include <set>
 
+#include "base/rounding.hpp"
+
 namespace plait {
 
 namespace {
-
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// One layer call. Tensor 0 is the block's src, tensor i + 1 the result of node i; conversions make
 /// further ones.
@@ -86,7 +88,7 @@ class BlockCounter {
       sizes_.state += step.sizes.state;
       // backward_data leaves the gradient of BatchNorm's parameters in `pending`.
       if (runs_data(step) && !step.sizes.weights_reads_src) {
-        sizes_.pending_bytes += aligned(step.sizes.weights * 4);
+        sizes_.pending_bytes += cache_lines(step.sizes.weights * 4);
       }
       sizes_.scratch_bytes = std::max(sizes_.scratch_bytes, step.sizes.scratch_bytes);
     }
@@ -184,9 +186,9 @@ class BlockCounter {
     placed[static_cast<std::size_t>(steps_.back().dst)] = true;
     for (std::size_t i = steps_.size(); i-- > 0;) {
       const CountedStep& step = steps_[i];
-      sizes_.saved_bytes += aligned(step.sizes.saved_bytes);
+      sizes_.saved_bytes += cache_lines(step.sizes.saved_bytes);
       if (!placed[static_cast<std::size_t>(step.dst)]) {
-        (kept(step.dst) ? sizes_.saved_bytes : transient_bytes_) += aligned(bytes_of(step.dst));
+        (kept(step.dst) ? sizes_.saved_bytes : transient_bytes_) += cache_lines(bytes_of(step.dst));
       }
       const int src = step.srcs[0];
       const bool shares = step.sizes.forward_in_place && src != 0 &&
@@ -199,7 +201,7 @@ class BlockCounter {
   }
 
   int take(int tensor) {
-    sizes_.pending_bytes += aligned(bytes_of(tensor));
+    sizes_.pending_bytes += cache_lines(bytes_of(tensor));
     return buffers_++;
   }
   int& gradient(int tensor) { return gradients_[static_cast<std::size_t>(tensor)]; }

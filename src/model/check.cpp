@@ -1,3 +1,5 @@
+// The checks of a model: names, limits of every number, the graph inside blocks, and products that
+// must fit into memory and 64 bits.
 #include "model/check.hpp"
 
 #include <algorithm>

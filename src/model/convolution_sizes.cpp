@@ -2,6 +2,7 @@
 // these and of our Winograd kernels.
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "model/layer_sizes.hpp"
 #include "model/shapes.hpp"
 
@@ -24,9 +25,7 @@ struct SizedConvolution {
   std::int64_t out() const { return spec.out_channels; }
   std::int64_t taps() const { return spec.kernel.height * spec.kernel.width; }
   std::int64_t block() const { return channel_block(images); }
-  std::int64_t whole_blocks(std::int64_t channels) const {
-    return (channels + block() - 1) / block() * block();
-  }
+  std::int64_t whole_blocks(std::int64_t channels) const { return round_up(channels, block()); }
   bool depthwise() const { return spec.groups == in() && spec.groups == out() && in() > 1; }
 };
 
@@ -66,8 +65,8 @@ struct TileCount {
 
 TileCount tiles_of(const SizedConvolution& c) {
   const auto tiled = [&](std::int64_t side, std::int64_t positions) {
-    const std::int64_t rows = (c.dst[1] + side - 1) / side;
-    const std::int64_t columns = (c.dst[2] + side - 1) / side;
+    const std::int64_t rows = divide_up(c.dst[1], side);
+    const std::int64_t columns = divide_up(c.dst[2], side);
     return TileCount{c.batch() * rows * columns, positions};
   };
   if (c.spec.kernel.height == 3) {

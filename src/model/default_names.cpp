@@ -1,3 +1,5 @@
+// Names such as conv1, bn2: a short word per kind of layer, numbered in a block where it occurs
+// more than once.
 #include "model/default_names.hpp"
 
 #include <map>

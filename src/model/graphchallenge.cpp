@@ -1,3 +1,5 @@
+// Layers, images and categories of the GraphChallenge's files: which files of a folder belong
+// together, and their lines.
 #include "model/graphchallenge.hpp"
 
 #include <algorithm>

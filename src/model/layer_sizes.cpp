@@ -1,8 +1,10 @@
+// The memory of each kind of layer, except convolutions (convolution_sizes.cpp).
 #include "model/layer_sizes.hpp"
 
 #include <cstdlib>
 #include <string_view>
 
+#include "base/rounding.hpp"
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
@@ -34,7 +36,7 @@ struct SizesOf {
     const std::int64_t in = src.shape[1];
     if (options.images != Layout::blocked16) return out * in;
     const std::int64_t block = out >= 64 ? 64 : out > 16 ? 32 : 16;
-    return (out + block - 1) / block * block * ((in + 15) / 16 * 16);
+    return round_up(out, block) * round_up(in, 16);
   }
 
   LayerSizes operator()(const ConvolutionSpec& spec) const {
@@ -58,7 +60,7 @@ struct SizesOf {
   }
   LayerSizes operator()(const BatchNormSpec&) const {
     const std::int64_t block = channel_block(src.layout);
-    const std::int64_t channels = (src.shape[1] + block - 1) / block * block;
+    const std::int64_t channels = round_up(src.shape[1], block);
     LayerSizes sizes = plain_sizes(src);
     sizes.data_reads_src = sizes.adds_addend = sizes.diff_in_place = true;
     sizes.saved_bytes = 2 * kFloat * channels;

@@ -1,3 +1,4 @@
+// Multiply-adds of each kind of layer; sums over blocks and models.
 #include "model/macs.hpp"
 
 #include "model/parameters.hpp"

@@ -1,3 +1,5 @@
+// Sorts the elements of a text file into a matrix; refuses an element that is there twice, by its
+// line.
 #include "model/matrix_lines.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The coordinate format, read (real, integer, pattern; general, symmetric, skew-symmetric) and
+// written. Dense and complex files are refused.
 #include "model/matrix_market.hpp"
 
 #include <algorithm>

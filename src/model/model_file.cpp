@@ -1,3 +1,5 @@
+// Blocks and the order of layers of a model file. A single layer is read in model_layers.cpp,
+// writing is in model_write.cpp.
 #include "model/model_file.hpp"
 
 #include <filesystem>

@@ -1,3 +1,5 @@
+// The keys of every kind of layer in a model file, read and written. Defaults are left out when
+// written.
 #include "model/model_layers.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The scanner behind NumberLines, and its messages with file and line.
 #include "model/number_lines.hpp"
 
 #include <charconv>

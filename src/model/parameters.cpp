@@ -1,3 +1,5 @@
+// Parameters of each kind of layer, and their initial values drawn by name, so that no layer's
+// values depend on another's.
 #include "model/parameters.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Builds the layers in groups: layer s of a group joins nodes of 16 neurons at distance 2^s, like
+// the stages of a butterfly; each group begins with a random permutation of its inputs.
 #include "model/radixnet.hpp"
 
 #include <algorithm>

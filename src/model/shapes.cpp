@@ -1,3 +1,4 @@
+// The output shape of each kind of layer, and of blocks and models.
 #include "model/shapes.hpp"
 
 #include "base/error.hpp"

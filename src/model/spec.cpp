@@ -1,3 +1,5 @@
+// Names of the kinds of layers, comparison of sparse layers, and the small functions that build a
+// block.
 #include "model/spec.hpp"
 
 namespace plait {

@@ -1,3 +1,4 @@
+// Layers as short text, and the table of a model.
 #include "model/summary.hpp"
 
 #include <fmt/format.h>

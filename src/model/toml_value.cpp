@@ -1,3 +1,4 @@
+// toml++ kept behind plain values, with guards against inputs on which the library crashes.
 #include "model/toml_value.hpp"
 
 #include <toml++/toml.h>

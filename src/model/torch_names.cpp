@@ -1,3 +1,4 @@
+// Follows torchvision's numbering of VGG's features and ResNet's layers.
 #include "model/torch_names.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Parses names such as vgg16 or mlp:512,256 and calls the builder of the family (zoo_*.cpp).
 #include "model/zoo.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A layer of an ONNX file as text for messages, such as "convolution 3x3, 64 channels".
 #include <fmt/format.h>
 
 #include "onnx/match.hpp"

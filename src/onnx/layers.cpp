@@ -1,3 +1,5 @@
+// Walks the nodes in order: single operators (read_layer), patterns of several (padding, biases,
+// GELU), and nodes without effect in evaluation.
 #include "onnx/layers.hpp"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,5 @@
+// A walk over both networks that pairs layers by kind, settings and inputs, and refuses the first
+// that has no partner.
 #include "onnx/match.hpp"
 
 #include <algorithm>

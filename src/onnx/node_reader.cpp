@@ -1,3 +1,5 @@
+// Typed access to a node's inputs, constants and attributes; every refusal names the node and its
+// operator.
 #include "onnx/node_reader.hpp"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// Each supported operator as a layer with its parameters in plait's order.
 #include "onnx/read_layer.hpp"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Writes every kind of layer as ONNX operators of opset 13. Sparse layers become dense matrices, up
+// to a limit.
 #include "onnx/to_graph.hpp"
 
 #include <cmath>

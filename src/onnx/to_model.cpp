@@ -1,3 +1,5 @@
+// Cuts the flat graph of layers into a chain of blocks: at values that all later layers depend on
+// alone.
 #include "onnx/to_model.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The sum of squares in double over fixed chunks: the same bits for any number of threads.
 #include "optim/clip.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Cross-entropy and mean squared error with their gradients, class weights and label smoothing;
+// sums in double.
 #include "optim/loss.hpp"
 
 #include <cmath>

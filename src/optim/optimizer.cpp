@@ -1,3 +1,4 @@
+// SGD and Adam(W) in chunks, vectorised by the compiler.
 #include "optim/optimizer.hpp"
 
 #ifdef __SSE2__
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/rounding.hpp"
 
 namespace plait {
 
@@ -20,7 +22,7 @@ constexpr std::int64_t kChunk = 1 << 14;
 /// body(begin, end) over [0, count).
 template <class Body>
 void in_chunks(std::int64_t count, int threads, const Body& body) {
-  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
+  const std::int64_t chunks = divide_up(count, kChunk);
   const int team =
       static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
   if (team == 1) {

@@ -1,3 +1,4 @@
+// The formulas of warm-up, constant, step and cosine, and the limits of their settings.
 #include "optim/schedule.hpp"
 
 #include <algorithm>

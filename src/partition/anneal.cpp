@@ -1,3 +1,4 @@
+// The moves and the acceptance rule of the annealing.
 #include "partition/anneal.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Moves vertices, and rows of split vertices, out of parts that are too heavy, cheapest first.
 #include "partition/balance.hpp"
 
 #include <algorithm>

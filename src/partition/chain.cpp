@@ -1,3 +1,5 @@
+// Counts of sources and readers per net and part, kept up to date by move(): the words that a move
+// would add.
 #include "partition/chain.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Lists of rows that each part sends to each other part before a layer.
 #include "partition/exchange.hpp"
 
 #include "partition/readers.hpp"

@@ -1,3 +1,4 @@
+// Fills one part after the other with the vertices that share most nets with it.
 #include "partition/grow.hpp"
 
 #include <algorithm>

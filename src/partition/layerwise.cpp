@@ -1,3 +1,5 @@
+// Each layer as a hypergraph with the parts of the layer before it as fixed vertices, given to
+// Zoltan.
 #include "partition/layerwise.hpp"
 
 #include <map>

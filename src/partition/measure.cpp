@@ -1,3 +1,4 @@
+// Words, messages and imbalance of a partition, layer by layer.
 #include "partition/measure.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The default method: start, annealing sweeps over the layers in both directions, balance,
+// annealing again. Effort follows from the size of the network.
 #include "partition/merged.hpp"
 
 #include <algorithm>

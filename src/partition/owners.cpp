@@ -1,3 +1,4 @@
+// Expands the parts of vertices to owners of rows.
 #include "partition/owners.hpp"
 
 namespace plait {

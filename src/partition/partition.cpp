@@ -1,3 +1,4 @@
+// Dispatch by method, checks before and after, and the hash that ties a partition to its network.
 #include "partition/partition.hpp"
 
 #include <algorithm>

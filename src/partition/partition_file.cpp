@@ -1,3 +1,5 @@
+// Partitions written to and read from .safetensors: owners per layer as tensors, the rest as
+// metadata.
 #include "partition/partition_file.hpp"
 
 #include <algorithm>

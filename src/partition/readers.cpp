@@ -1,3 +1,4 @@
+// Builds the list of reading parts of every column.
 #include "partition/readers.hpp"
 
 namespace plait {

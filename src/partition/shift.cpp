@@ -1,8 +1,12 @@
+// Chooses rows that leave a heavy part, directly or through other parts: the path of shifts that
+// adds the fewest words.
 #include "partition/shift.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
+
+#include "base/rounding.hpp"
 
 namespace plait {
 namespace {
@@ -36,7 +40,7 @@ class Ways {
   /// Shifts from part to part that end where there is room; the last comes first. Empty: none.
   std::vector<Shift> cheapest(std::int32_t from) {
     const std::int64_t excess = cost_.part_weight(from) - cap_;
-    find_shifts((excess + row_weight_ - 1) / row_weight_);
+    find_shifts(divide_up(excess, row_weight_));
     find_paths(static_cast<std::size_t>(from));
     std::size_t end = parts_;
     for (std::size_t p = 0; p < parts_; ++p) {

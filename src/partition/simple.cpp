@@ -1,3 +1,4 @@
+// Contiguous blocks of equal weight, and rows dealt in random order.
 #include "partition/simple.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Merges equal rows and equal columns of a layer, and splits a vertex again where rows must part.
 #include "partition/stage.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The accesses of every kind of task. A new kind of task is described here and nowhere else.
 #include "plan/accesses.hpp"
 
 namespace plait {

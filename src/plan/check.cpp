@@ -1,3 +1,4 @@
+// Runs the parts of the check in order (check_*.cpp), and turns what they found into one error.
 #include "plan/check.hpp"
 
 #include <algorithm>

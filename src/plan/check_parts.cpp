@@ -1,3 +1,5 @@
+// The list of faults, bounded in length, and questions about tasks that several parts of the check
+// ask.
 #include "plan/check_parts.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Bytes of gradients and weights that are copied for reductions and exchanges under way.
 #include "plan/exchange_memory.hpp"
 
 #include <algorithm>

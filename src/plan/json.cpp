@@ -1,3 +1,4 @@
+// Machine, network, programs and what follows from them, as JSON.
 #include "plan/json.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// Links parsed from and printed as text such as 10Gbit/s,50us; limits of machines.
 #include "plan/machine.hpp"
 
 #include <array>

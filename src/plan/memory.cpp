@@ -1,3 +1,5 @@
+// Lifetimes of values over two turns of the loop, copies for minibatches in flight, and first-fit
+// placement by size.
 #include "plan/memory.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A model as a network, shapes of its tensors, its hash, and names of further sets of running
+// statistics.
 #include "plan/network.hpp"
 
 #include <fmt/format.h>

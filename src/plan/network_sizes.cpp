@@ -1,3 +1,4 @@
+// Follows layouts through the network as run/chain does, but counts bytes only.
 #include "plan/network_sizes.hpp"
 
 #include <algorithm>

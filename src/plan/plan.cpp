@@ -1,3 +1,5 @@
+// Owners, staleness, depth, bytes on the wire and descriptions: all that follows from a plan
+// without playing it.
 #include "plan/plan.hpp"
 
 #include <fmt/format.h>

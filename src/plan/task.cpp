@@ -1,3 +1,4 @@
+// Names and classes of task kinds and roles.
 #include "plan/task.hpp"
 
 namespace plait {

@@ -1,3 +1,4 @@
+// The page of a plan: machine, groups, buckets, staleness, and equal programs shown once.
 #include "plan/text.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Folds tasks over consecutive blocks into lines.
 #include "plan/text_lines.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Finds lines that repeat for the next microbatch, blocks or bucket, and shows the first round
+// only.
 #include "plan/text_program.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// A hash table of values with a fixed order of numbering.
 #include "plan/values.hpp"
 
 #include <algorithm>

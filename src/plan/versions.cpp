@@ -1,3 +1,5 @@
+// Counts the versions of weights that are alive, and finds the smallest delays that a plan can
+// have.
 #include "plan/versions.hpp"
 
 #include <algorithm>

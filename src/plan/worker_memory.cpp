@@ -1,3 +1,5 @@
+// The forecast kind by kind. It repeats decisions of run/worker and run/workspace; tests compare it
+// with what a run holds.
 #include "plan/worker_memory.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Compares the outcomes of a plan request: the winner, what separates it from the next, and what
+// bounds its step.
 #include "planner/advice.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,12 @@
+// Sums the events of the steps that all workers have, and decides whether one worker is slower than
+// its plan and the others.
 #include "report/breakdown.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
+#include "base/median.hpp"
 #include "report/schedule_picture_bars.hpp"
 
 namespace plait {
@@ -144,12 +147,6 @@ class Counter {
   Breakdown found_;
   std::map<int, BlockTimes> blocks_;
 };
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// Whether the worker is much slower than the others in many steps, not only on the whole: one step
 /// in which its core was taken away is no evidence.

@@ -1,128 +1,273 @@
+// The HTTP server on cpp-httplib, the only file that includes it. The library accepts connections,
+// parses requests and writes answers; what it leaves unbounded is bounded here: the bytes of a
+// request, the time of a connection, and the number of connections.
 #include "report/http_server.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
+// Without CPPHTTPLIB_OPENSSL_SUPPORT, although Debian's library is built with it: of the types used
+// here only the end of httplib::Request differs, which this file neither creates nor reads.
+#include <httplib.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <semaphore>
 #include <vector>
 
 #include "base/error.hpp"
-#include "report/http_connection.hpp"
 
 namespace plait {
 
 namespace {
 
-constexpr std::size_t kMostConnections = 32;
-constexpr int kTickMilliseconds = 1000;  // how often late clients are looked for
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
 
-/// A name on which a page of another site could reach us unnoticed is none of ours.
+constexpr std::size_t kMaxRequestBytes = 8192;
+constexpr std::ptrdiff_t kMaxConnections = 32;
+constexpr auto kMaxTime = 10s;  // of a connection: request and answer together
+
+/// A client's socket with a limit on the bytes read and on the time; `stop`, an eventfd, ends all
+/// waiting at once.
+class BoundedStream final : public httplib::Stream {
+ public:
+  BoundedStream(int socket, int stop) : socket_(socket), stop_(stop) {}
+
+  bool is_readable() const override { return wait_for(POLLIN); }
+  bool is_writable() const override { return wait_for(POLLOUT); }
+
+  ssize_t read(char* to, std::size_t size) override {
+    if (begin_ == end_) {
+      if (total_ >= kMaxRequestBytes || !wait_for(POLLIN)) return -1;
+      const ssize_t count = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (count <= 0) return count;
+      begin_ = 0;
+      end_ = static_cast<std::size_t>(count);
+      total_ += end_;
+    }
+    const std::size_t count = std::min(size, end_ - begin_);
+    std::copy_n(buffer_.data() + begin_, count, to);
+    begin_ += count;
+    return static_cast<ssize_t>(count);
+  }
+
+  ssize_t write(const char* from, std::size_t size) override {
+    for (std::size_t sent = 0; sent < size;) {
+      if (!wait_for(POLLOUT)) return -1;
+      const ssize_t count = send(socket_, from + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno != EAGAIN) return -1;
+      if (count > 0) sent += static_cast<std::size_t>(count);
+    }
+    return static_cast<ssize_t>(size);
+  }
+
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return socket_; }
+
+ private:
+  bool wait_for(short event) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    if (left <= 0ms) return false;
+    std::array<pollfd, 2> watched{pollfd{socket_, event, 0}, pollfd{stop_, POLLIN, 0}};
+    return poll(watched.data(), watched.size(), static_cast<int>(left.count())) > 0 &&
+           watched[1].revents == 0;
+  }
+
+  int socket_;
+  int stop_;
+  Clock::time_point deadline_ = Clock::now() + kMaxTime;
+  std::array<char, 2048> buffer_{};
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t total_ = 0;  ///< bytes read so far
+};
+
+/// One thread per connection; nothing is accepted while there are kMaxConnections of them.
+class BoundedQueue final : public httplib::TaskQueue {
+ public:
+  BoundedQueue() { running_.reserve(kMaxConnections + 1); }
+
+  void enqueue(std::function<void()> connection) override {
+    free_.acquire();
+    std::erase_if(running_, [](const auto& one) { return one.wait_for(0s) != kTimeout; });
+    const auto serve = [this, connection] {
+      connection();
+      free_.release();
+    };
+    try {
+      running_.push_back(std::async(std::launch::async, serve));
+    } catch (const std::system_error&) {  // no thread to be had
+      serve();
+    }
+  }
+  void shutdown() override { running_.clear(); }  // waits for all of them
+
+ private:
+  static constexpr auto kTimeout = std::future_status::timeout;
+
+  std::counting_semaphore<kMaxConnections> free_{kMaxConnections};
+  std::vector<std::future<void>> running_;
+};
+
+/// Keeps what a scope does to the calling thread's signal mask and to SIGPIPE inside it: threads
+/// made in it take no signals, and httplib::Server's choice to ignore SIGPIPE is undone.
+class SignalGuard {
+ public:
+  SignalGuard() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_);
+    sigaction(SIGPIPE, nullptr, &pipe_);
+  }
+  ~SignalGuard() {
+    sigaction(SIGPIPE, &pipe_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+
+ private:
+  sigset_t mask_{};
+  struct sigaction pipe_ {};
+};
+
+bool is_numeric_address(const std::string& address) {
+  in6_addr parsed{};
+  return inet_pton(AF_INET, address.c_str(), &parsed) == 1 ||
+         inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
+}
+
+/// "localhost:80" -> "localhost", "[::1]:80" -> "[::1]".
+std::string without_port(const std::string& host) {
+  const std::size_t bracket = host.find(']');
+  return host.substr(0, host.find(':', bracket == std::string::npos ? 0 : bracket));
+}
+
+/// A server for this machine answers under local names only; otherwise a page of another site
+/// could read it through a name that resolves to 127.0.0.1.
 bool is_local_name(const std::string& host) {
   return host.empty() || host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
-struct Listening {
-  int socket = -1;
-  int port = 0;
-};
-
-int port_of(int socket) {
-  sockaddr_storage place{};
-  socklen_t size = sizeof(place);
-  getsockname(socket, reinterpret_cast<sockaddr*>(&place), &size);
-  return ntohs(place.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&place)->sin6_port
-                                           : reinterpret_cast<sockaddr_in*>(&place)->sin_port);
-}
-
-Listening listen_on(const std::string& address, int port) {
-  addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
-    user_error("{} is no address of this machine; 127.0.0.1 is for this machine, 0.0.0.0 for all",
-               address);
-  }
-  const int made = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int on = 1;
-  setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const bool bound =
-      made >= 0 && bind(made, found->ai_addr, found->ai_addrlen) == 0 && listen(made, 16) == 0;
-  const int why = errno;
-  freeaddrinfo(found);
-  if (bound) return {.socket = made, .port = port_of(made)};
-  if (made >= 0) close(made);
-  if (why == EADDRINUSE) {
-    user_error("port {} of {} is in use; choose another, or none to get a free one", port, address);
-  }
-  user_error("cannot listen on {} port {}: {}", address, port, std::strerror(why));
-}
-
 }  // namespace
 
+class HttpServer::Listener final : private httplib::Server {
+ public:
+  Listener(const std::string& address, HttpHandler handler)
+      : handler_(std::move(handler)), local_(address.starts_with("127.") || address == "::1") {
+    set_socket_options([](socket_t socket) {  // the default, SO_REUSEPORT, shares a port in use
+      const int on = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    });
+    set_default_headers({{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}});
+    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      answer(request, response);
+      return HandlerResponse::Handled;
+    });
+    new_task_queue = [] { return new BoundedQueue; };
+  }
+
+  ~Listener() override {
+    stopping_ = true;
+    eventfd_write(stop_, 1);
+    if (listening_.valid()) {
+      // stop() does nothing before the thread is in its loop.
+      while (!is_running() && listening_.wait_for(1ms) == std::future_status::timeout) continue;
+      stop();
+      listening_.wait();
+    }
+    close(stop_);
+  }
+
+  /// The port; at an error -1, and errno says which.
+  int bind_to(const std::string& address, int port) {
+    const int flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+    const int bound = port == 0 ? bind_to_any_port(address, flags)
+                                : (bind_to_port(address, port, flags) ? port : -1);
+    // The library's backlog of 5 drops a browser's burst of connections, which it repeats after 1
+    // s.
+    if (bound > 0) ::listen(svr_sock_, kMaxConnections);
+    return bound;
+  }
+
+  void start() {
+    listening_ = std::async(std::launch::async, [this] { listen_after_bind(); });
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    fcntl(socket, F_SETFD, FD_CLOEXEC);
+    bool done = false;
+    try {
+      BoundedStream stream(socket, stop_);
+      bool closed = false;
+      done = process_request(stream, true, closed, [](httplib::Request& request) {
+        request.headers.erase("Accept-Encoding");  // compressing would take time from training
+        request.ranges.clear();
+      });
+    } catch (const std::exception&) {  // out of memory: this connection ends, the run goes on
+    }
+    shutdown(socket, SHUT_WR);
+    close(socket);
+    return done;
+  }
+
+  void answer(const httplib::Request& request, httplib::Response& response) {
+    if (request.method != "GET" && request.method != "HEAD") {
+      response.set_header("Allow", "GET, HEAD");
+      response.status = 405;
+    } else if (!request.path.starts_with('/')) {
+      response.status = 400;
+    } else if (local_ && !is_local_name(without_port(request.get_header_value("Host")))) {
+      response.status = 403;
+    } else {
+      try {
+        const std::lock_guard one_at_a_time(mutex_);
+        if (stopping_) throw std::runtime_error("the server ends");
+        const auto found = handler_(request.path);
+        response.status = found ? found->status : 404;
+        if (found) response.set_content(found->body, found->type);
+        if (!found) response.set_content("no such page\n", "text/plain");
+      } catch (const std::exception&) {  // out of memory, or the end: the run goes on
+        response.status = 503;
+      }
+    }
+  }
+
+  HttpHandler handler_;
+  bool local_;
+  int stop_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;
+  std::future<void> listening_;
+};
+
 HttpServer::HttpServer(const std::string& address, int port, HttpHandler handler)
-    : address_(address), handler_(std::move(handler)) {
-  const Listening made = listen_on(address, port);
-  listener_ = made.socket;
-  port_ = made.port;
-  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  thread_ = std::thread([this] { serve(); });
+    : address_(address) {
+  if (!is_numeric_address(address)) {
+    user_error("{} is not an IP address; use 127.0.0.1 for this machine only, 0.0.0.0 for all",
+               address);
+  }
+  const SignalGuard guard;
+  listener_ = std::make_unique<Listener>(address, std::move(handler));
+  port_ = listener_->bind_to(address, port);
+  if (port_ < 0 && errno == EADDRINUSE) {
+    user_error("port {} of {} is in use; choose another, or none to get a free one", port, address);
+  }
+  if (port_ < 0) user_error("cannot listen on {} port {}: {}", address, port, std::strerror(errno));
+  listener_->start();
 }
 
-HttpServer::~HttpServer() {
-  eventfd_write(wake_, 1);
-  thread_.join();
-  close(wake_);
-  close(listener_);
-}
+HttpServer::~HttpServer() = default;
 
 std::string HttpServer::url() const {
   const std::string host = address_ == "0.0.0.0" ? "127.0.0.1" : address_;
   return fmt::format("http://{}:{}/", host.find(':') == std::string::npos ? host : "[" + host + "]",
                      port_);
-}
-
-void HttpServer::serve() {
-  const bool local = address_.starts_with("127.") || address_ == "::1";
-  const auto answer = [&](const std::string& head) {
-    try {
-      const HttpRequest request = parse_request(head);
-      if (request.refused != 0) return http_text({.body = "", .status = request.refused});
-      if (local && !is_local_name(request.host)) return http_text({.body = "", .status = 403});
-      if (const auto found = handler_(request.path)) return http_text(*found, request.head_only);
-      return http_text({.type = "text/plain", .body = "no such page\n", .status = 404},
-                       request.head_only);
-    } catch (const std::exception&) {  // out of memory: the run goes on
-      return http_text({.type = "text/plain", .body = "", .status = 503});
-    }
-  };
-  std::vector<HttpConnection> connections;
-  while (true) {
-    std::vector<pollfd> watched{{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
-    if (connections.size() >= kMostConnections) watched[1].events = 0;
-    for (const HttpConnection& one : connections) {
-      watched.push_back({one.socket(), static_cast<short>(one.writes() ? POLLOUT : POLLIN), 0});
-    }
-    if (poll(watched.data(), watched.size(), kTickMilliseconds) < 0 && errno != EINTR) return;
-    if (watched[0].revents != 0) return;
-    std::vector<HttpConnection> kept;
-    for (std::size_t i = 0; i < connections.size(); ++i) {
-      HttpConnection& one = connections[i];
-      if (one.overdue()) continue;
-      if (watched[i + 2].revents == 0 || one.go_on(answer)) kept.push_back(std::move(one));
-    }
-    connections = std::move(kept);
-    if ((watched[1].revents & POLLIN) == 0) continue;
-    const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (client >= 0) connections.emplace_back(client);
-  }
 }
 
 }  // namespace plait

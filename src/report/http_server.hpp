@@ -1,12 +1,11 @@
-// A small HTTP server for a page of our own: GET of a few paths, one thread, few connections,
-// bounded requests. Whoever calls it never waits for a client, and no client can make it do more
-// than answer.
+// A small HTTP server for a page of our own: GET and HEAD of a few paths, with bounded requests,
+// connections and times. The caller never waits for a client. The protocol itself is cpp-httplib's.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace plait {
 
@@ -16,14 +15,14 @@ struct HttpAnswer {
   int status = 200;
 };
 
-/// Called in the server's thread; nullopt: there is no such path.
+/// Called in threads of the server, one call at a time; nullopt: there is no such path.
 using HttpHandler = std::function<std::optional<HttpAnswer>(const std::string& path)>;
 
 class HttpServer {
  public:
-  /// Port 0: any that is free. UserError where the address is none or the port is taken.
+  /// Port 0: any free port. UserError for an invalid address or a port in use.
   HttpServer(const std::string& address, int port, HttpHandler handler);
-  ~HttpServer();  ///< ends all connections
+  ~HttpServer();  ///< closes all connections at once
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
@@ -32,14 +31,11 @@ class HttpServer {
   std::string url() const;
 
  private:
-  void serve();
+  class Listener;
 
   std::string address_;
   int port_ = 0;
-  HttpHandler handler_;
-  int listener_ = -1;
-  int wake_ = -1;
-  std::thread thread_;
+  std::unique_ptr<Listener> listener_;
 };
 
 }  // namespace plait

@@ -1,3 +1,4 @@
+// Axes, lines and legend of the chart, as SVG text.
 #include "report/line_chart.hpp"
 
 #include <fmt/format.h>

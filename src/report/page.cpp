@@ -1,3 +1,5 @@
+// Puts the page's style, scripts and data into its HTML frame. Data are JSON without "<", so they
+// cannot become markup.
 #include "report/page.hpp"
 
 #include "base/error.hpp"

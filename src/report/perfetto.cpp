@@ -1,3 +1,4 @@
+// Trace events as JSON, flushed in pieces so that a long trace needs little memory.
 #include "report/perfetto.hpp"
 
 #include <fmt/format.h>

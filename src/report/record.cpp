@@ -1,3 +1,4 @@
+// report.json from a plan, its breakdowns and timelines.
 #include "report/record.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// Checks each part of a report.json: types, ranges, and equal lengths of columns.
 #include "report/record_check.hpp"
 
 #include <nlohmann/json.hpp>

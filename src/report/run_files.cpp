@@ -1,3 +1,4 @@
+// Reads config.toml, metrics.jsonl and report.json with limits on size and depth.
 #include "report/run_files.hpp"
 
 #include <fstream>

@@ -1,3 +1,4 @@
+// Lays out the picture: lanes, bars, ticks, legend, as SVG text.
 #include "report/schedule_picture.hpp"
 
 #include <fmt/format.h>

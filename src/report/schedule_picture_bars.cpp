@@ -1,3 +1,4 @@
+// Merges events of a worker into bars that are wide enough to see.
 #include "report/schedule_picture_bars.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The CSS of the picture, for light and dark backgrounds.
 #include "report/schedule_picture_style.hpp"
 
 namespace plait {

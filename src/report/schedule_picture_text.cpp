@@ -1,3 +1,4 @@
+// Durations, round tick marks, escaped names and the tooltips of bars.
 #include "report/schedule_picture_text.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Columns of begin, length, task and step per worker; whole steps are dropped, oldest first, to
+// stay below a limit.
 #include "report/timeline.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// Writes through base/out_file: the whole file or none.
 #include "report/write_file.hpp"
 
 #include "base/out_file.hpp"

@@ -1,3 +1,4 @@
+// Builds the blocks in order, the model's own first, and hands layouts from one to the next.
 #include "run/chain.hpp"
 
 #include <omp.h>

@@ -1,3 +1,4 @@
+// Parses the setting, counts labels for `balanced`, and sums the weights of an epoch's minibatches.
 #include "run/class_weights.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// hwloc: the cores within the limits of the process, and the binding of threads to them.
 #include "run/cores.hpp"
 
 #include <hwloc.h>

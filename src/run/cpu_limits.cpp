@@ -1,3 +1,4 @@
+// Reads affinity masks and cgroup files, versions 1 and 2.
 #include "run/cpu_limits.hpp"
 
 #include <algorithm>

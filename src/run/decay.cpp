@@ -1,3 +1,4 @@
+// Ranges of a block's flat array whose parameters decay.
 #include "run/decay.hpp"
 
 #include <algorithm>

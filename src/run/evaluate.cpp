@@ -1,3 +1,4 @@
+// Forward passes over the data in order; sums of loss and correct answers that workers can add up.
 #include "run/evaluate.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Copies of the weights sent, the reduction of them, and each rule of merging.
 #include "run/exchange.hpp"
 
 #include <algorithm>

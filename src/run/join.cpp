@@ -1,3 +1,4 @@
+// Adds and subtracts in parallel pieces, and sums squares of the differences in a fixed order.
 #include "run/join.hpp"
 
 #include <omp.h>

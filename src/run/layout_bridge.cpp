@@ -1,3 +1,4 @@
+// Finds blocks whose layouts differ by packing numbers both ways, and converts those.
 #include "run/layout_bridge.hpp"
 
 #include <algorithm>

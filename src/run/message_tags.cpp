@@ -1,3 +1,4 @@
+// Numbers the channels of each pair of workers in the order of the sender's program.
 #include "run/message_tags.hpp"
 
 #include <map>

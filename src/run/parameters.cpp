@@ -1,3 +1,5 @@
+// Allocation and initial values, import and export by name (also of parts of cut layers), hashes,
+// and the search for non-finite values.
 #include "run/parameters.hpp"
 
 #include <algorithm>

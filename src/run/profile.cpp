@@ -1,3 +1,5 @@
+// Plays a serial plan on noise, keeps the faster half of the steps, and repeats where they scatter
+// too much.
 #include "run/profile.hpp"
 
 #include <algorithm>

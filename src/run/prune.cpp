@@ -1,3 +1,4 @@
+// Keeps the largest weights of each linear layer, and rewrites the model with sparse layers.
 #include "run/prune.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Gathers and scatters rows of plain and panel layouts.
 #include "run/row_packing.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A transport of one thread around a Worker, and its step counter.
 #include "run/solo_worker.hpp"
 
 #include "base/error.hpp"

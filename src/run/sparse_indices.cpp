@@ -1,3 +1,4 @@
+// CSR patterns as index tensors, and their comparison with those of a file.
 #include "run/sparse_indices.hpp"
 
 #include <algorithm>

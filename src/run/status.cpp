@@ -1,3 +1,4 @@
+// Lock-free writes and reads of a worker's status on the board.
 #include "run/status.hpp"
 
 #include <chrono>

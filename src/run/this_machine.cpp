@@ -1,3 +1,4 @@
+// The processor's name from /proc/cpuinfo, and a hash of the running program.
 #include "run/this_machine.hpp"
 
 #include <array>

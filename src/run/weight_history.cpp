@@ -1,3 +1,5 @@
+// Old versions kept whole, rebuilt from stored bit differences, or predicted from an average of
+// updates.
 #include "run/weight_history.hpp"
 
 #include <algorithm>

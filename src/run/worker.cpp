@@ -1,3 +1,4 @@
+// Binds tasks to memory and runs them; records events and waits.
 #include "run/worker.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Builds the chains a program needs, and sizes of values under each.
 #include "run/worker_chains.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Chooses buffers by last reader, and runs the needed blocks.
 #include "run/workspace.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Gathers the exit codes and a hash of what must be equal on all processes; the first with an error
+// reports it, the others leave quietly.
 #include "session/agreement.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// Looks for BatchNorms over 1x1 images or features, and for minibatches that leave them one sample.
 #include "session/batch_norm_check.hpp"
 
 #include <optional>

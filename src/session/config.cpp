@@ -1,3 +1,5 @@
+// Limits of every setting, and the specs of optimizer, loss, schedule and machine that follow from
+// them.
 #include "session/config.hpp"
 
 #include <algorithm>

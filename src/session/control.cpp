@@ -1,3 +1,4 @@
+// The messages: worker 0's decision one step ahead, and losses collected without waiting.
 #include "session/control.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Builds a chain for saved weights and evaluates it.
 #include "session/eval.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Trains each added block against the residual it stands for, with outputs of the model's own
+// blocks as targets.
 #include "session/fit.hpp"
 
 #include <algorithm>

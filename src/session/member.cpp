@@ -1,3 +1,5 @@
+// The training loop: steps, losses, checkpoints, evaluation, modes, and what worker 0 tells the
+// observer.
 #include "session/member.hpp"
 
 #include <algorithm>

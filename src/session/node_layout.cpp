@@ -1,3 +1,4 @@
+// Checks that ranks are consecutive and equally many on every node, and says what is not.
 #include "session/node_layout.hpp"
 
 #include <fmt/ranges.h>

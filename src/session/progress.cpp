@@ -1,3 +1,4 @@
+// Progress in a checkpoint's extra fields, doubles as hexadecimal text so that no bit is lost.
 #include "session/progress.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Gathers the sums of all workers at worker 0, and writes them to and reads them from a checkpoint.
 #include "session/residual_book.hpp"
 
 #include <fmt/format.h>

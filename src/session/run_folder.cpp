@@ -1,3 +1,4 @@
+// Names of new folders, config.toml, metrics.jsonl (cut back when a run resumes) and checkpoints.
 #include "session/run_folder.hpp"
 
 #include <fmt/format.h>

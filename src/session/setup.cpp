@@ -1,3 +1,4 @@
+// Opens the data and loads the model for its shape.
 #include "session/setup.hpp"
 
 #include "base/error.hpp"

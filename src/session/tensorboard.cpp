@@ -1,3 +1,4 @@
+// CRC-32C, the few protobuf fields, and file names that sort in order of time.
 #include "session/tensorboard.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// Sends each worker's events to worker 0.
 #include "session/trace_gather.hpp"
 
 #include <cstring>

@@ -1,3 +1,5 @@
+// Prepares data, plan and folder, starts the members on threads or MPI, and ends the job in order
+// when one fails.
 #include "session/train.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// Looks every 50 ms for dead or stalled members, and composes the line that says what they were
+// doing.
 #include "session/watch.hpp"
 
 #include <fmt/format.h>

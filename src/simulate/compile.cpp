@@ -1,3 +1,4 @@
+// Pairs sends with receives, and looks up seconds and bytes of every task once.
 #include "simulate/compile.hpp"
 
 #include <algorithm>

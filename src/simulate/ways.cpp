@@ -1,3 +1,4 @@
+// When a message or a reduction gets its turn on the links, and when it arrives.
 #include "simulate/ways.hpp"
 
 #include <algorithm>

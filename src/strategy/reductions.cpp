@@ -1,3 +1,4 @@
+// Buckets of gradients and statistics, and their three moves put between the tasks of a program.
 #include "strategy/reductions.hpp"
 
 namespace plait {

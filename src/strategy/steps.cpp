@@ -1,3 +1,4 @@
+// Appends the tasks of a forward pass, of one block's backward pass, and of the updates.
 #include "strategy/steps.hpp"
 
 namespace plait {

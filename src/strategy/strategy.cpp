@@ -1,3 +1,5 @@
+// The list, checks of a request that hold for all strategies, and settings as text turned into
+// requests.
 #include "strategy/strategy.hpp"
 
 #include <algorithm>

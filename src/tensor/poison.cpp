@@ -1,3 +1,4 @@
+// Fills memory with NaN (all bits set) where the mode is on.
 #include "tensor/poison.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Products and text of shapes.
 #include "tensor/shape.hpp"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// Building a CSR pattern from elements, transposing and hashing it.
 #include "tensor/sparse_pattern.hpp"
 
 #include <algorithm>

@@ -1,8 +1,10 @@
+// Sizes of data types and layouts, with their padding, and aligned memory for tensors.
 #include "tensor/tensor.hpp"
 
 #include <cstring>
 #include <new>
 
+#include "base/rounding.hpp"
 #include "tensor/poison.hpp"
 
 namespace plait {
@@ -10,8 +12,6 @@ namespace plait {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
@@ -53,13 +53,13 @@ std::int64_t channel_block(Layout layout) {
 
 std::int64_t panel_count(std::int64_t samples) {
   constexpr std::int64_t kWidest = 64;
-  return (samples + kWidest - 1) / kWidest;
+  return divide_up(samples, kWidest);
 }
 
 std::int64_t panel_width(std::int64_t samples) {
   constexpr std::int64_t kStrip = 16;
   const std::int64_t panels = panel_count(samples);
-  return round_up((samples + panels - 1) / panels, kStrip);
+  return round_up(divide_up(samples, panels), kStrip);
 }
 
 std::int64_t TensorDesc::physical_elements() const {

@@ -1,3 +1,5 @@
+// Totals of all events; the events themselves are kept for the last steps only, where a run asks
+// for that.
 #include "trace/trace.hpp"
 
 namespace plait {

@@ -1,3 +1,4 @@
+// The message of a receive whose size differs from what was sent.
 #include "transport/carrier.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,5 @@
+// Sets up the connections (addresses and a secret are exchanged over MPI first) and polls them
+// without blocking.
 #include "transport/lifeline.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Ranks, channels and splits of groups on a Carrier.
 #include "transport/member_group.hpp"
 
 #include <algorithm>

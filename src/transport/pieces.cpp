@@ -1,6 +1,9 @@
+// Index arithmetic over several arrays, and the shard of each member.
 #include "transport/pieces.hpp"
 
 #include <algorithm>
+
+#include "base/rounding.hpp"
 
 namespace plait {
 
@@ -48,7 +51,7 @@ void Pieces::write(IndexRange range, const float* from) const {
 
 IndexRange shard_of(std::size_t n, int members, int member) {
   constexpr std::size_t kUnit = 16;
-  const std::size_t units = (n + kUnit - 1) / kUnit;
+  const std::size_t units = divide_up(n, kUnit);
   const auto begin = [&](std::size_t m) { return std::min(n, units * m / members * kUnit); };
   return {begin(member), begin(member + 1)};
 }

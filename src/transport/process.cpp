@@ -1,3 +1,4 @@
+// Reads /proc/PID/stat; the start time tells a process from a later one with the same number.
 #include "transport/process.hpp"
 
 #include <fmt/format.h>

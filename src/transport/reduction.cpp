@@ -1,3 +1,4 @@
+// The states of a reduction and its messages; sums in rank order, block by block.
 #include "transport/reduction.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Non-blocking connect, accept, read and write with deadlines, for IPv4 and IPv6.
 #include "transport/socket.hpp"
 
 #include <arpa/inet.h>

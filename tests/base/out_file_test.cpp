@@ -15,7 +15,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/disk_limits.hpp"
-#include "checkpoint/temp_folder.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

@@ -1,3 +1,4 @@
+// The .safetensors format: round trips, the exact bytes, and refusal of every kind of broken file.
 #include "checkpoint/safetensors.hpp"
 
 #include <gmock/gmock.h>
@@ -6,7 +7,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

@@ -1,3 +1,4 @@
+// state.json: round trips, and refusal of any changed byte or unknown field.
 #include "checkpoint/state.hpp"
 
 #include <gmock/gmock.h>

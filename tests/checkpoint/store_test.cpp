@@ -1,3 +1,4 @@
+// The checkpoint store against damage, full disks, two writers and kill -9 at any moment.
 #include "checkpoint/store.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 #include "checkpoint/disk_limits.hpp"
-#include "checkpoint/temp_folder.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
 #include "cli/config_file.hpp"
 #include "cli/fields.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

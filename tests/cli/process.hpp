@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "checkpoint/temp_folder.hpp"
 #include "cli/process_table.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
 #include "model/zoo.hpp"
 #include "run/workspace.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "cost/cost_testing.hpp"
 #include "cost/open_profile.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {
@@ -50,20 +51,14 @@ ProfileFile sample_profile() {
           .sum_bytes_per_second = 8e9};
 }
 
-/// A folder of its own, gone at the end.
 class ProfileFolder : public testing::Test {
  protected:
-  ProfileFolder()
-      : folder_(fs::path(testing::TempDir()) / ("plait_profile_" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-  }
-  ~ProfileFolder() override { fs::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();
   }
-  fs::path folder_;
+  const TempFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(ProfileFolder, AProfileComesBackAsItWas) {

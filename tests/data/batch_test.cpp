@@ -1,3 +1,5 @@
+// Batches and prefetching: which samples come when, the same bits on every call, exceptions in
+// their place.
 #include "data/batch.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The decorators of datasets on small arrays whose values say where they came from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

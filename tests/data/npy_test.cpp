@@ -1,3 +1,4 @@
+// NPY files of every supported type, and refusal of the others and of truncated ones.
 #include "data/npy.hpp"
 
 #include <gmock/gmock.h>
@@ -95,7 +96,7 @@ TEST(Npy, LabelsAndRegressionTargets) {
 }
 
 TEST(Npy, PairsOfFiles) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   dir.write("train_x.npy",
             npy_file<float>(npy_dict("<f4", "(2, 2, 3)"), std::vector<float>(12, 1)));
   EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }),

@@ -1,3 +1,5 @@
+// Data by name, from folders of small files: splits, normalisation, limits, and messages for what
+// is missing.
 #include "data/open.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +22,7 @@ std::string message(const std::string& spec, const DataOptions& options = {}) {
   return user_error_of([&] { open_data(spec, options); });
 }
 
-void write_mnist(const test::TempDir& dir) {
+void write_mnist(const test::DataFolder& dir) {
   dir.write("train-images-idx3-ubyte", test::idx_file({20, 4, 4}, 0, 251));
   dir.write("train-labels-idx1-ubyte", test::idx_file({20}, 0, 10));
   dir.write("t10k-images-idx3-ubyte.gz", test::gzip(test::idx_file({6, 4, 4}, 3, 251)));
@@ -38,7 +40,7 @@ TEST(OpenData, UnknownKindIsAnsweredWithTheNearestAndAll) {
 TEST(OpenData, MissingFoldersAndFilesSayHowToGetThem) {
   EXPECT_THAT(message("mnist:no/such/folder"),
               AllOf(HasSubstr("no/such/folder"), HasSubstr("plait data fetch mnist")));
-  const test::TempDir dir;
+  const test::DataFolder dir;
   EXPECT_THAT(message("mnist:" + dir.str()),
               AllOf(HasSubstr("train-images-idx3-ubyte"), HasSubstr("plait data fetch mnist")));
   EXPECT_THAT(message("cifar10:" + dir.str()), HasSubstr("cifar-10-binary.tar.gz"));
@@ -47,7 +49,7 @@ TEST(OpenData, MissingFoldersAndFilesSayHowToGetThem) {
 }
 
 TEST(OpenData, ReadsMnistNormalisedByTheTrainingSplit) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   write_mnist(dir);
   const Splits splits = open_data("mnist:" + dir.str());
   EXPECT_EQ(splits.train->size(), 20);
@@ -61,7 +63,7 @@ TEST(OpenData, ReadsMnistNormalisedByTheTrainingSplit) {
 }
 
 TEST(OpenData, LimitsAndAugmentsTheTrainingSplitOnly) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   write_mnist(dir);
   const Splits splits = open_data(
       "mnist:" + dir.str(),
@@ -87,7 +89,7 @@ TEST(OpenData, LimitsAndAugmentsTheTrainingSplitOnly) {
 }
 
 TEST(OpenData, ReadsCifar) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   dir.write("data_batch_1.bin", test::cifar_file(12, 1, 10));
   dir.write("test_batch.bin", test::cifar_file(5, 1, 10));
   dir.write("train.bin", test::cifar_file(11, 2, 100));
@@ -101,7 +103,7 @@ TEST(OpenData, ReadsCifar) {
 }
 
 TEST(OpenData, NpySplitsMustAgree) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   dir.write("train_x.npy", npy_file<float>(npy_dict("<f4", "(3, 2)"), {1, 2, 3, 4, 5, 7}));
   dir.write("train_y.npy", npy_file<int>(npy_dict("<i4", "(3,)"), {0, 1, 2}));
   dir.write("test_x.npy", npy_file<float>(npy_dict("<f4", "(1, 2)"), {1, 2}));
@@ -117,7 +119,7 @@ TEST(OpenData, NpySplitsMustAgree) {
 }
 
 TEST(OpenData, FlattenedBytesShareOneScale) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   dir.write("train_x.npy", npy_file<std::uint8_t>(npy_dict("|u1", "(2, 2)"), {0, 255, 0, 255}));
   dir.write("train_y.npy", npy_file<int>(npy_dict("<i4", "(2,)"), {0, 1}));
   dir.write("test_x.npy", npy_file<std::uint8_t>(npy_dict("|u1", "(1, 2)"), {0, 255}));

@@ -51,7 +51,7 @@ TEST(Gunzip, RefusesDamage) {
 }
 
 TEST(ReadFile, NamesWhatIsMissing) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   EXPECT_THAT(user_error_of([&] { read_file(dir.path() / "gone"); }),
               HasSubstr("gone: no such file"));
   EXPECT_THAT(user_error_of([&] { read_file(dir.path()); }), HasSubstr("not a regular file"));
@@ -97,7 +97,7 @@ TEST(Idx, RefusesOverflowingExtentsAndOtherTypes) {
 }
 
 TEST(Idx, PairBecomesADataset) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   dir.write("train-images-idx3-ubyte.gz", test::gzip(test::idx_file({3, 2, 2}, 0, 256)));
   dir.write("train-labels.idx1-ubyte", test::idx_file({3}, 7, 10));
   const auto dataset = read_idx(find_idx(dir.path(), "train", "get it"));
@@ -112,7 +112,7 @@ TEST(Idx, PairBecomesADataset) {
 }
 
 TEST(Idx, PairMustFit) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   const auto images = dir.write("i", test::idx_file({3, 2, 2}, 0, 256));
   EXPECT_THAT(user_error_of([&] {
                 read_idx({images, dir.write("l", test::idx_file({4}, 0, 10))});
@@ -155,7 +155,7 @@ TEST(Cifar, RefusesPartialRecordsAndWrongLabels) {
 }
 
 TEST(Cifar, FindsFilesInTheSubFolderToo) {
-  const test::TempDir dir;
+  const test::DataFolder dir;
   EXPECT_THAT(user_error_of([&] { find_cifar10(dir.path()); }), HasSubstr("no test_batch.bin"));
   dir.write("cifar-10-batches-bin/test_batch.bin", test::cifar_file(1, 1, 10));
   EXPECT_THAT(user_error_of([&] { find_cifar10(dir.path()); }), HasSubstr("data_batch_1.bin"));

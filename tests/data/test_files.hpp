@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -12,31 +11,21 @@
 
 #include "base/error.hpp"
 #include "data/bytes.hpp"
+#include "temp_folder.hpp"
 
 namespace plait::test {
 
-class TempDir {
+class DataFolder : public TempFolder {
  public:
-  TempDir() : path_((std::filesystem::temp_directory_path() / "plait-data-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-
-  std::filesystem::path path() const { return path_; }
-  std::string str() const { return path_; }
+  std::string str() const { return path(); }
   std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
-    const auto path = std::filesystem::path(path_) / name;
+    const auto path = this->path() / name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
     return path;
   }
-
- private:
-  std::string path_;
 };
 
 inline Bytes to_bytes(const std::string& text) { return Bytes(text.begin(), text.end()); }

@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
 
 #include "house/house.hpp"
+#include "temp_folder.hpp"
 
 namespace plait::house {
 namespace {
@@ -61,10 +61,10 @@ TEST(Format, CheckNoticesAFileThatIsNotFormatted) {
   const std::string program = formatter();
   if (program.empty())
     GTEST_SKIP() << "clang-format 14 is not installed: apt-get install clang-format-14";
-  const fs::path file = fs::path(::testing::TempDir()) / "plait_badly_formatted.cpp";
-  std::ofstream(file) << "int  f( ){return 1 ;}\n";
+  const TempFolder folder;
+  const fs::path file = folder.path() / "badly_formatted.cpp";
+  write_text(file, "int  f( ){return 1 ;}\n");
   EXPECT_NE(check_format(program, {file}).status, 0);
-  fs::remove(file);
 }
 
 }  // namespace

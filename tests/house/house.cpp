@@ -1,3 +1,4 @@
+// Reads sources line by line with regular expressions, and lists every broken rule with its place.
 #include "house/house.hpp"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"mpi.h", {"transport/mpi/", "partition/zoltan/"}},
       {"zoltan", {"partition/zoltan/"}},
       {"hwloc.h", {"run/"}},
+      {"httplib.h", {"report/http_server.cpp"}},
       {"onnx/onnx", {"onnx/protobuf/"}},
       {"google/protobuf", {"onnx/protobuf/"}},
   };
@@ -170,6 +172,20 @@ std::vector<std::string> broken_rules(const fs::path& src, const Doors& doors) {
     if (path.extension() == ".hpp") check_types(path, name, types, broken);
   }
   return broken;
+}
+
+std::vector<std::string> files_without_statement(const fs::path& folder) {
+  static const std::regex statement(R"(//( +\S+){3,} *)");
+  std::vector<std::string> found;
+  for (const fs::path& path : source_files(folder)) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    if (std::regex_match(line, statement)) continue;
+    found.push_back(path.lexically_relative(folder).generic_string() +
+                    ": does not begin with a comment that says what it is");
+  }
+  return found;
 }
 
 }  // namespace plait::house

@@ -1,7 +1,6 @@
 // The rules of the house, as functions on a source tree: which room may include which, where a
-// third party's header may be spoken to, what a header must begin with, and that no two headers
-// define types of one name. They read text, not
-// C++: one #include per line, macros are not followed.
+// third party's header may be included, what a file must begin with, and that no two headers define
+// types of one name. They read text, not C++: one #include per line, macros are not followed.
 #pragma once
 
 #include <filesystem>
@@ -21,6 +20,10 @@ Doors parse_doors(const std::string& text);
 
 /// One line "file:line: what" per broken rule in the tree under `src`; empty when all is well.
 std::vector<std::string> broken_rules(const std::filesystem::path& src, const Doors& doors);
+
+/// "file: ..." for every file below `folder` that does not begin with a comment of at least three
+/// words that says what the file is.
+std::vector<std::string> files_without_statement(const std::filesystem::path& folder);
 
 /// Every .hpp and .cpp below `folder`, sorted.
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& folder);

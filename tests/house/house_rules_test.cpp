@@ -2,10 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "house/house.hpp"
+#include "temp_folder.hpp"
 
 namespace plait::house {
 namespace {
@@ -15,30 +13,23 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string read(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 /// A tree of its own for each test, with three rooms: base <- tensor <- model, and data <- base.
 class MadeUpTree : public ::testing::Test {
  protected:
-  MadeUpTree() : src_(fs::path(::testing::TempDir()) / ("house_" + std::to_string(getpid()))) {
-    fs::remove_all(src_);
+  MadeUpTree() {
     add("base/error.hpp", "#pragma once\n");
     add("tensor/shape.hpp", "// A shape.\n#pragma once\n#include \"base/error.hpp\"\n");
     add("model/spec.cpp", "#include \"base/error.hpp\"\n#include \"tensor/shape.hpp\"\n");
   }
-  ~MadeUpTree() override { fs::remove_all(src_); }
 
   void add(const std::string& name, const std::string& text) const {
     fs::create_directories((src_ / name).parent_path());
-    std::ofstream(src_ / name) << text;
+    write_text(src_ / name, text);
   }
   std::vector<std::string> broken() const { return broken_rules(src_, doors_); }
 
-  fs::path src_;
+  const TempFolder temporary_;
+  const fs::path src_ = temporary_.path();
   Doors doors_ = parse_doors("base=\ntensor=base\nmodel=tensor\ndata=base\ncli=model,data\n");
 };
 
@@ -88,7 +79,8 @@ TEST_F(MadeUpTree, AThirdPartyHeaderStaysInItsRoom) {
       {"model/a.cpp", "dnnl.hpp"},         {"data/a.cpp", "toml++/toml.h"},
       {"model/b.cpp", "CLI/CLI.hpp"},      {"model/c.cpp", "curl/curl.h"},
       {"data/b.cpp", "nlohmann/json.hpp"}, {"base/a.cpp", "oneapi/dnnl/dnnl.hpp"},
-      {"model/d.cpp", "hwy/highway.h"},    {"data/c.cpp", "zoltan.h"}};
+      {"model/d.cpp", "hwy/highway.h"},    {"data/c.cpp", "zoltan.h"},
+      {"cli/a.cpp", "httplib.h"}};
   for (const auto& [file, header] : bad) {
     add(file, "#include <" + header + ">\n");
     EXPECT_THAT(broken(), ElementsAre(HasSubstr(file + ":1: " + header + " belongs in"))) << file;
@@ -122,10 +114,34 @@ TEST_F(MadeUpTree, TwoTypesOfOneNameAreRefused) {
   EXPECT_THAT(broken(), ElementsAre("data/b.hpp:3: Thing is also in base/a.hpp"));
 }
 
+TEST_F(MadeUpTree, AFileBeginsWithWhatItIs) {
+  add("base/good.cpp", "// Numbers as text.\n#include <string>\n");
+  add("base/late.cpp", "#include <string>\n// Numbers as text, too late.\n");
+  add("base/mute.cpp", "//\n// Numbers as text.\n");
+  add("base/short.cpp", "// Numbers.\n");
+  add("base/empty.cpp", "");
+  const auto wrong = [](const std::string& file) {
+    return file + ": does not begin with a comment that says what it is";
+  };
+  EXPECT_THAT(files_without_statement(src_ / "base"),
+              ElementsAre(wrong("empty.cpp"), wrong("error.hpp"), wrong("late.cpp"),
+                          wrong("mute.cpp"), wrong("short.cpp")));
+}
+
+TEST(House, SaysOfEveryFileWhatItIs) {
+  for (const char* folder : {"src", "tests"}) {
+    const fs::path root = fs::path(PLAIT_SOURCE_DIR) / folder;
+    ASSERT_FALSE(source_files(root).empty());
+    for (const std::string& line : files_without_statement(root)) {
+      ADD_FAILURE() << folder << "/" << line;
+    }
+  }
+}
+
 TEST(House, KeepsItsRules) {
   const fs::path src = fs::path(PLAIT_SOURCE_DIR) / "src";
   ASSERT_FALSE(source_files(src).empty());
-  for (const std::string& line : broken_rules(src, parse_doors(read(PLAIT_DOORS_FILE)))) {
+  for (const std::string& line : broken_rules(src, parse_doors(read_text(PLAIT_DOORS_FILE)))) {
     ADD_FAILURE() << "src/" << line;
   }
 }

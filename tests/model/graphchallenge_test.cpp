@@ -8,9 +8,9 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
 #include "model/radix_structure.hpp"
 #include "model/radixnet.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

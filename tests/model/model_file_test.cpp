@@ -11,6 +11,7 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 #include "model/zoo.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {
@@ -141,8 +142,8 @@ TEST(ModelFile, GraphForm) {
 TEST(ModelFile, WholeZooSurvivesTheRoundTrip) {
   for (const ZooEntry& entry : zoo_names()) {
     const ModelSpec model = make_model(entry.name, kCifar, 10);
-    const std::string folder = testing::TempDir() + "plait_zoo_round_trip";
-    std::filesystem::create_directories(folder);
+    const TempFolder temporary;
+    const std::string folder = temporary.path();
     for (const MatrixFile& matrix : matrix_files(model)) {
       std::ofstream(folder + "/" + matrix.name) << matrix.text;
     }
@@ -332,15 +333,15 @@ TEST(ModelFile, LettersBeyondAsciiLiveInCommentsAndNames) {
 }
 
 TEST(LoadModel, TellsFilesFromNames) {
-  const std::filesystem::path path =
-      std::filesystem::path(testing::TempDir()) / "plait_load_model.toml";
+  const TempFolder folder;
+  const std::filesystem::path path = folder.path() / "model.toml";
   const ModelSpec vgg = make_model("vgg11", kCifar, 10);
   std::ofstream(path) << write_model(vgg);
   EXPECT_EQ(load_model(path.string(), kCifar, 10), vgg);
   std::filesystem::remove(path);
   EXPECT_EQ(load_model("vgg11", kCifar, 10), vgg);
   EXPECT_THROW(load_model(path.string(), kCifar, 10), UserError);
-  EXPECT_THROW(load_model(testing::TempDir() + "/.toml", kCifar, 10), UserError);
+  EXPECT_THROW(load_model((folder.path() / ".toml").string(), kCifar, 10), UserError);
 }
 
 }  // namespace

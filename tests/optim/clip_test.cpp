@@ -1,3 +1,4 @@
+// The gradient norm: any division into arrays and threads, values beyond float, and the factor.
 #include "optim/clip.hpp"
 
 #include <gtest/gtest.h>

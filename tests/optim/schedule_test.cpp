@@ -1,3 +1,4 @@
+// Learning rates against their formulas, and refusal of settings that make no sense.
 #include "optim/schedule.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// What each kind of task reads and writes, spelled out as words.
 #include "plan/accesses.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// The plan check as a whole: good plans pass, deadlocks and memory are reported. Single faults are
+// in check_faults_test.cpp.
 #include "plan/check.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Links as text and back, and refusal of impossible machines.
 #include "plan/machine.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Networks of models: counts, the chain, and the hash.
 #include "plan/network.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The numbers that follow from a plan: samples, depth, owners, staleness, bytes on the wire.
 #include "plan/plan.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Plans as text and JSON, compared word for word.
 #include "plan/text.hpp"
 
 #include <gmock/gmock.h>

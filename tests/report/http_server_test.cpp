@@ -4,14 +4,17 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "report/http_connection.hpp"
 
 namespace plait {
 namespace {
@@ -43,6 +46,10 @@ class Client {
       if (count <= 0) return;
       sent += static_cast<std::size_t>(count);
     }
+  }
+  bool hears_within(std::chrono::milliseconds time) const {
+    pollfd watched{socket_, POLLIN, 0};
+    return poll(&watched, 1, static_cast<int>(time.count())) > 0;
   }
   std::string hear() const {
     std::string all;
@@ -116,6 +123,34 @@ TEST_F(Server, TakesNoEndlessRequest) {
   expect_alive();
 }
 
+TEST_F(Server, AnswersWholeWhateverEncodingOrRangesAreAskedFor) {
+  EXPECT_THAT(ask("GET / HTTP/1.1\r\nAccept-Encoding: gzip, br\r\nRange: bytes=1-2\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\n\r\nhello")));
+  std::string ranges = "Range: bytes=0-0";
+  while (ranges.size() < 8000) ranges += ",0-0";
+  ask("GET / HTTP/1.1\r\n" + ranges + "\r\n\r\n");
+  ask("GET /" + std::string(8000, 'a') + " HTTP/1.1\r\n\r\n");
+  ask("GET /?" + std::string(8000, '&') + " HTTP/1.1\r\n\r\n");
+  expect_alive();
+}
+
+TEST_F(Server, SaysWhichMethodsThereAre) {
+  for (const std::string method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"}) {
+    EXPECT_THAT(ask(method + " / HTTP/1.1\r\n\r\n"),
+                AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET, HEAD\r\n")));
+  }
+}
+
+TEST_F(Server, HasBoundedConnections) {
+  std::vector<std::unique_ptr<Client>> silent;
+  for (int i = 0; i < 32; ++i) silent.push_back(std::make_unique<Client>(server_.port()));
+  const Client late(server_.port());
+  late.say("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_FALSE(late.hears_within(std::chrono::milliseconds(300)));
+  silent.pop_back();  // makes room
+  EXPECT_THAT(late.hear(), EndsWith("hello"));
+}
+
 TEST_F(Server, OutlivesClientsThatSaySomethingStrangeOrNothing) {
   std::vector<std::unique_ptr<Client>> silent;
   for (int i = 0; i < 20; ++i) silent.push_back(std::make_unique<Client>(server_.port()));
@@ -147,32 +182,42 @@ TEST_F(Server, SaysThatAPortIsTaken) {
   EXPECT_THROW(HttpServer("203.0.113.1", 0, {}), UserError);
 }
 
+/// A server that answers everything with `size` bytes.
+std::unique_ptr<HttpServer> server_of(std::size_t size) {
+  return std::make_unique<HttpServer>("127.0.0.1", 0, [size](const std::string&) {
+    return std::optional(HttpAnswer{.body = std::string(size, 'x')});
+  });
+}
+
 TEST(ServerEnd, IsAtOnceWhateverClientsAreDoing) {
-  auto server = std::make_unique<HttpServer>(
-      "127.0.0.1", 0, [](const std::string&) { return std::optional(HttpAnswer{}); });
+  auto server = server_of(64 << 20);
   const int port = server->port();
-  const Client waits(port);
-  ASSERT_TRUE(waits.connected());
+  const Client silent(port);
+  const Client half(port);
+  half.say("GET / HTTP/1.1\r\nHost: loc");
+  const Client reads_nothing(port);
+  reads_nothing.say("GET / HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(silent.connected());
+  ASSERT_TRUE(reads_nothing.hears_within(std::chrono::seconds(30)));
+  std::vector<std::unique_ptr<Client>> many;  // more than the server takes
+  for (int i = 0; i < 33; ++i) many.push_back(std::make_unique<Client>(port));
+  const Stopwatch watch;
   server.reset();
+  EXPECT_LT(watch.seconds(), 5);  // a connection may last 10
   EXPECT_FALSE(Client(port).connected());
 }
 
-TEST(ParseRequest, HeadIsGetWithoutABody) {
-  const HttpRequest request = parse_request("HEAD /a HTTP/1.1\r\n\r\n");
-  EXPECT_EQ(request.refused, 0);
-  EXPECT_EQ(request.path, "/a");
-  EXPECT_TRUE(request.head_only);
-  EXPECT_FALSE(parse_request("GET /a HTTP/1.1\r\n\r\n").head_only);
+TEST(ServerEnd, MayComeRightAfterTheStart) {
+  for (int i = 0; i < 50; ++i) server_of(1).reset();
 }
 
-TEST(ParseRequest, TakesPathAndHost) {
-  const HttpRequest request = parse_request("GET /a?b HTTP/1.1\r\nX: y\r\nHost:  h:1\r\n\r\n");
-  EXPECT_EQ(request.refused, 0);
-  EXPECT_EQ(request.path, "/a");
-  EXPECT_EQ(request.host, "h");
-  EXPECT_EQ(parse_request("GET / HTTP/1.1\r\nHost").host, "");
-  EXPECT_EQ(parse_request("").refused, 400);
-  EXPECT_EQ(parse_request("GET ").refused, 400);
+TEST(ServerEnd, LeavesSignalsAsTheyWere) {
+  struct sigaction before {};
+  struct sigaction after {};
+  sigaction(SIGPIPE, nullptr, &before);
+  server_of(1).reset();
+  sigaction(SIGPIPE, nullptr, &after);
+  EXPECT_EQ(before.sa_handler, after.sa_handler);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Charts: points where the numbers say, every name present, and little data.
 #include "report/line_chart.hpp"
 
 #include <gmock/gmock.h>

@@ -7,10 +7,10 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "checkpoint/temp_folder.hpp"
 #include "report/record.hpp"
 #include "report/record_check.hpp"
 #include "report/report_testing.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

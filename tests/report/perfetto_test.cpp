@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {
@@ -109,18 +110,17 @@ TEST(Perfetto, LongTracesAreWrittenInPieces) {
 TEST(Perfetto, AnEmptyTraceIsValidToo) { EXPECT_TRUE(written({}, {}).at("traceEvents").empty()); }
 
 TEST(Perfetto, AFileThatCannotBeMadeIsNamed) {
-  const std::string path = testing::TempDir() + "plait_perfetto_" + std::to_string(getpid());
+  const TempFolder folder;
+  const std::string path = folder.path() / "file";
   write_perfetto(path, small_plan(), small_trace());
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  EXPECT_FALSE(json::parse(text.str()).at("traceEvents").empty());
+  const std::string text = read_text(path);
+  EXPECT_FALSE(json::parse(text).at("traceEvents").empty());
   try {
     write_perfetto(path + "/trace.json", small_plan(), small_trace());
     ADD_FAILURE() << "written below a file";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot write '" + path + "/trace.json'"));
   }
-  std::filesystem::remove(path);
 }
 
 }  // namespace

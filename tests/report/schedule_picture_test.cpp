@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {
@@ -301,18 +302,17 @@ TEST(SchedulePicture, ATraceOfMoreWorkersThanThePlanIsRefused) {
 }
 
 TEST(SchedulePicture, AFileThatCannotBeMadeIsNamed) {
-  const std::string path = testing::TempDir() + "plait_picture_" + std::to_string(getpid());
+  const TempFolder folder;
+  const std::string path = folder.path() / "file";
   write_schedule_picture(path, plan_of(2), trace_of(2));
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  EXPECT_EQ(text.str(), schedule_picture(plan_of(2), trace_of(2)));
+  const std::string text = read_text(path);
+  EXPECT_EQ(text, schedule_picture(plan_of(2), trace_of(2)));
   try {
     write_schedule_picture(path + "/picture.svg", plan_of(2), trace_of(2));
     ADD_FAILURE() << "written below a file";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot write '" + path + "/picture.svg'"));
   }
-  std::filesystem::remove(path);
 }
 
 }  // namespace

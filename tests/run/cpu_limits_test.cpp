@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "run/cores.hpp"
+#include "temp_folder.hpp"
 #include "transport/threads.hpp"
 
 namespace plait {
@@ -16,16 +17,12 @@ namespace fs = std::filesystem;
 
 class CpuQuota : public testing::Test {
  protected:
-  CpuQuota() {
-    std::string name = (fs::temp_directory_path() / "plait-cgroup-XXXXXX").string();
-    mount_ = mkdtemp(name.data());
-  }
-  ~CpuQuota() override { fs::remove_all(mount_); }
   void write(const std::string& file, const std::string& text) const {
     fs::create_directories((mount_ / file).parent_path());
     std::ofstream(mount_ / file) << text;
   }
-  fs::path mount_;
+  const TempFolder temporary_;
+  const fs::path mount_ = temporary_.path();
 };
 
 TEST_F(CpuQuota, IsTheLeastOfAllGroupsAboveAProcess) {

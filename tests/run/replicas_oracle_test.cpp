@@ -1,6 +1,7 @@
 // daso, local_sgd and diloco: the distributed run has the bits of the plain algorithm.
 #include "plan/worker_memory.hpp"
 #include "run/plain_replicas.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {
@@ -152,11 +153,10 @@ TEST(Daso, MergesRunningStatistics) {
 class ReplicasResume : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReplicasResume, GoesOnWithTheSameBits) {
-  const fs::path folder = fs::temp_directory_path() / ("plait_replicas_" + GetParam());
-  fs::remove_all(folder);
+  const TempFolder folder;
   TrainConfig whole = config_for(GetParam(), {2, 2});
   TrainConfig part = whole;
-  part.run_dir = folder.string();
+  part.run_dir = (folder.path() / "run").string();
   part.epochs = whole.epochs;
   part.steps = 22;
   TrainConfig rest = part;
@@ -166,7 +166,6 @@ TEST_P(ReplicasResume, GoesOnWithTheSameBits) {
   whole.cooldown_epochs = part.cooldown_epochs = rest.cooldown_epochs = 0;
   run(part);
   EXPECT_EQ(run(rest).weights_hash, run(whole).weights_hash);
-  fs::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReplicasResume, testing::Values("daso", "local_sgd", "diloco"));

@@ -1,10 +1,11 @@
+// Event files read back by an independent parser.
 #include "session/tensorboard.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/temp_folder.hpp"
 #include "run/event_file.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 namespace {

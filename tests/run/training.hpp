@@ -10,6 +10,7 @@
 #include "session/eval.hpp"
 #include "session/train.hpp"
 #include "strategy/strategy.hpp"
+#include "temp_folder.hpp"
 
 namespace plait {
 
@@ -98,12 +99,6 @@ inline std::vector<double> losses_of(const TrainConfig& config) {
 
 class TrainTest : public testing::Test {
  protected:
-  TrainTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "plait-train-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~TrainTest() override { std::filesystem::remove_all(folder_); }
-
   /// Small, but with several checkpoints and a shuffle per epoch.
   TrainConfig small() const {
     TrainConfig config;
@@ -127,7 +122,8 @@ class TrainTest : public testing::Test {
     return config;
   }
 
-  std::filesystem::path folder_;
+  const TempFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 }  // namespace plait

@@ -1,3 +1,4 @@
+// Times a large matrix product of oneDNN.
 #include "layers/onednn/gemm_peak.hpp"
 
 #include <dnnl.hpp>

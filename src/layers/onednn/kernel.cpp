@@ -1,6 +1,9 @@
+// Memory descriptors of our layouts and back, and the execution of a primitive with its reorders.
 #include "layers/onednn/kernel.hpp"
 
 #include <algorithm>
+
+#include "base/rounding.hpp"
 
 namespace plait::onednn {
 
@@ -22,8 +25,6 @@ Tag tag_of(const TensorDesc& desc) {
 dnnl::memory::dims dims_of(const Shape& shape) {
   return {shape.dims().begin(), shape.dims().end()};
 }
-
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// oneDNN writes the zero padding of a blocked memory whenever its handle changes; skip what is
 /// equal.
@@ -81,7 +82,7 @@ Kernel::Kernel(dnnl::primitive primitive, const Md& scratchpad)
     : primitive_(std::move(primitive)),
       stream_(cpu()),
       scratchpad_(scratchpad, cpu(), DNNL_MEMORY_NONE),
-      scratch_bytes_(aligned(scratchpad.get_size())) {
+      scratch_bytes_(cache_lines(scratchpad.get_size())) {
   args_[DNNL_ARG_SCRATCHPAD] = scratchpad_;
 }
 
@@ -102,7 +103,7 @@ void Kernel::add_border(int arg, const Md& outside, const Md& inside, bool is_ou
   if (outside != inside) {
     border.outside = dnnl::memory(outside, engine, DNNL_MEMORY_NONE);
     border.scratch_offset = scratch_bytes_;
-    scratch_bytes_ += aligned(inside.get_size());
+    scratch_bytes_ += cache_lines(inside.get_size());
     const auto attributes = user_scratch();
     border.reorder = is_output ? dnnl::reorder({engine, inside, engine, outside, attributes})
                                : dnnl::reorder({engine, outside, engine, inside, attributes});

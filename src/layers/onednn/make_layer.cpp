@@ -1,3 +1,5 @@
+// Which fast layer computes each kind of LayerSpec: oneDNN's, Winograd's, our own SIMD or the
+// sparse kernels.
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/batch_norm_layer.hpp"
 #include "layers/simd/clip.hpp"

@@ -1,12 +1,9 @@
+// Runs simd/narrow_convolution, then reorders its result into the layout of the weights.
 #include "layers/onednn/narrow_weights.hpp"
 
+#include "base/rounding.hpp"
+
 namespace plait::onednn {
-
-namespace {
-
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-}  // namespace
 
 NarrowWeights::NarrowWeights(const simd::NarrowShape& shape, const Md& weights, int threads)
     : shape_(shape), threads_(threads) {
@@ -15,8 +12,8 @@ NarrowWeights::NarrowWeights(const simd::NarrowShape& shape, const Md& weights, 
   reorder_ = Kernel(dnnl::reorder(pd), pd.scratchpad_desc());
   reorder_.input(DNNL_ARG_FROM, ours, ours);
   reorder_.output(DNNL_ARG_TO, weights, weights);
-  sums_offset_ = aligned(sizeof(float) * simd::narrow_weights_size(shape));
-  reorder_offset_ = sums_offset_ + aligned(simd::narrow_scratch_bytes(shape, threads));
+  sums_offset_ = cache_lines(sizeof(float) * simd::narrow_weights_size(shape));
+  reorder_offset_ = sums_offset_ + cache_lines(simd::narrow_scratch_bytes(shape, threads));
 }
 
 std::size_t NarrowWeights::scratch_bytes() const {

@@ -1,3 +1,4 @@
+// Descriptors, parameters and traits that every plain-loop layer has.
 #include "layers/reference/plain_layer.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,4 @@
+// The loop of the sum, divided between threads and vectorised by the compiler.
 #include "layers/simd/add.hpp"
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// The Highway kernel for average windows in plain and channel-blocked layouts, and its division
+// between threads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/simd/average_windows.cpp"
 #include <hwy/foreach_target.h>
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "layers/simd/average_windows.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -117,7 +120,7 @@ AveragePass average_pass(const PoolSpec& pool, const TensorDesc& src, const Tens
           .dst_height = dst.shape[2],
           .dst_width = dst.shape[3],
           .block = block,
-          .end = src.shape[0] * ((src.shape[1] + block - 1) / block)};
+          .end = src.shape[0] * divide_up(src.shape[1], block)};
 }
 
 void average_windows(const AveragePass& whole, const float* src, float* dst, int threads) {

@@ -1,3 +1,4 @@
+// The Highway kernels of BatchNorm's four passes over channel-blocked planes.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/simd/batch_norm.cpp"
 #include <hwy/foreach_target.h>

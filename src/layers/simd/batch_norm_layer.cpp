@@ -1,3 +1,5 @@
+// The layer around the passes: statistics across threads and runs, running averages, gradients of
+// scale and shift.
 #include "layers/simd/batch_norm_layer.hpp"
 
 #include <omp.h>
@@ -5,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/rounding.hpp"
 #include "layers/simd/batch_norm.hpp"
 #include "layers/simd/batch_norm_plain.hpp"
 
@@ -23,7 +26,7 @@ class BatchNorm final : public Layer {
     const std::int64_t block = channel_block(desc_.layout);
     const std::int64_t pixels =
         desc_.shape.rank() == 4 ? desc_.shape[2] * desc_.shape[3] : std::int64_t{1};
-    shape_ = {desc_.shape[0], (channels_ + block - 1) / block, pixels, block};
+    shape_ = {desc_.shape[0], divide_up(channels_, block), pixels, block};
     padded_ = shape_.channel_blocks * block;
     place_parameters(layer_parameters(request.spec, desc_.shape.without_front()));
     running_var_ = slots_.back().offset;

@@ -1,3 +1,4 @@
+// The four passes of BatchNorm as plain loops with double sums.
 #include "layers/simd/batch_norm_plain.hpp"
 
 namespace plait::simd {

@@ -1,3 +1,4 @@
+// The clip layer: its backward pass reads dst only.
 #include "layers/simd/clip.hpp"
 
 namespace plait::simd {

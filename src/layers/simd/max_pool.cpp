@@ -1,7 +1,10 @@
+// The max pooling layer: layouts, saved bytes, and division of the planes between threads. The
+// passes are in max_pool_kernel.cpp.
 #include "layers/simd/max_pool.hpp"
 
 #include <omp.h>
 
+#include "base/rounding.hpp"
 #include "layers/simd/max_pool_kernel.hpp"
 #include "model/shapes.hpp"
 
@@ -17,7 +20,7 @@ class MaxPool final : public Layer {
     const Shape dst = layer_shape(request.spec, {&sample, 1}, request.name);
     dst_desc_ = batch_desc(dst, src[0], request.srcs[0].layout);
     const std::int64_t block = channel_block(dst_desc_.layout);
-    planes_ = src[0] * ((src[1] + block - 1) / block);
+    planes_ = src[0] * divide_up(src[1], block);
     pass_.pool = std::get<PoolSpec>(request.spec);
     pass_.src_height = src[2];
     pass_.src_width = src[3];

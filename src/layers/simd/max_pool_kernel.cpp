@@ -1,3 +1,4 @@
+// The Highway kernels of max pooling, forward and backward.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/simd/max_pool_kernel.cpp"
 #include <hwy/foreach_target.h>

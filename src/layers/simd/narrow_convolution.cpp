@@ -1,3 +1,5 @@
+// The Highway kernel of the weight gradient for one to four input channels, per thread over its
+// samples, then summed in a fixed order.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/simd/narrow_convolution.cpp"
 #include <hwy/foreach_target.h>
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "layers/simd/narrow_convolution.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,7 +38,7 @@ HWY_INLINE void kernel_row(const NarrowShape& shape, const float* src, const flo
   const std::int64_t stride = c.stride.width;
   // Columns [first, last) have the whole kernel row inside the image.
   const std::int64_t reach = (kernel_width - 1) * c.dilation.width;
-  const std::int64_t first = std::min(shape.dst_width, (c.padding.width + stride - 1) / stride);
+  const std::int64_t first = std::min(shape.dst_width, divide_up(c.padding.width, stride));
   const std::int64_t room = shape.src_width - 1 - reach + c.padding.width;
   const std::int64_t last =
       room < 0 ? first : std::clamp(room / stride + 1, first, shape.dst_width);

@@ -1,3 +1,4 @@
+// The loop of ReLU, divided between threads; the comparison is written so that NaN passes.
 #include "layers/simd/relu.hpp"
 
 #include <cstdint>

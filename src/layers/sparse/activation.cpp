@@ -1,3 +1,4 @@
+// The gradient of each activation from the layer's output, vectorised with Highway.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/sparse/activation.cpp"
 #include <hwy/foreach_target.h>

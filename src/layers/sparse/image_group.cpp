@@ -1,3 +1,4 @@
+// Loads images into panels, finds those that are all zero, and packs the others closer together.
 #include "layers/sparse/image_group.hpp"
 
 #include <algorithm>

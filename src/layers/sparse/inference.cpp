@@ -1,3 +1,5 @@
+// The loop of each thread: takes a group of images, runs all layers, and merges groups that lost
+// most of their images.
 #include "layers/sparse/inference.hpp"
 
 #include <omp.h>

@@ -1,3 +1,5 @@
+// Row and column classes of a pattern, the tiles cut from them, and a thread's share of the tiles
+// by cost.
 #include "layers/sparse/layout.hpp"
 
 #include <algorithm>
@@ -7,6 +9,8 @@
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
+
+#include "base/rounding.hpp"
 
 namespace plait::sparse {
 
@@ -34,7 +38,7 @@ Tiles cut(const Classes& classes, const std::vector<std::int64_t>& begin, std::i
   std::int64_t weights = 0;
   for (std::int64_t c = 0; c < classes.count(); ++c) {
     const std::int32_t size = classes.size(c);
-    const std::int64_t pieces = (size + most - 1) / most;
+    const std::int64_t pieces = divide_up(size, most);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       const auto lane = static_cast<std::int32_t>(size * piece / pieces);
       const auto end = static_cast<std::int32_t>(size * (piece + 1) / pieces);

@@ -1,3 +1,4 @@
+// Sorts the neurons between layers by who reads them, and renumbers the matrices accordingly.
 #include "layers/sparse/neuron_order.hpp"
 
 #include <algorithm>

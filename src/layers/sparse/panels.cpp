@@ -1,3 +1,4 @@
+// Transposes between plain activations and panels, in blocks of 4 x 4.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layers/sparse/panels.cpp"
 #include <hwy/foreach_target.h>
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "layers/sparse/panels.hpp"
 #include "tensor/tensor.hpp"
 
@@ -89,7 +91,7 @@ struct Piece {
 
 template <class Convert>
 void each_piece(const Panels& panels, std::int64_t features, int threads, const Convert& convert) {
-  const std::int64_t blocks = (features + kFeatures - 1) / kFeatures;
+  const std::int64_t blocks = divide_up(features, kFeatures);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t i = 0; i < panels.count * blocks; ++i) {
     const std::int64_t first = i / blocks * panels.width;

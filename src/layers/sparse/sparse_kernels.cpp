@@ -1,3 +1,5 @@
+// Packing of weights, and the division of the three tasks' tiles between threads. The inner loops
+// are in product_kernels.cpp and gradient_kernels.cpp.
 #include "layers/sparse/sparse_kernels.hpp"
 
 #include <omp.h>

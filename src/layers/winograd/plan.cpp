@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
+
 namespace plait::winograd {
 namespace {
 
@@ -27,9 +29,6 @@ constexpr std::ptrdiff_t kLeastSharedTerms = 96;
 constexpr int kPartsPerThread = 4;
 
 constexpr int kRowStep = 6;  // tiles that multiply() takes at once
-
-int divide_up(int a, int b) { return (a + b - 1) / b; }
-int round_up(int a, int b) { return divide_up(a, b) * b; }
 
 // Appends regions to the scratch memory.
 class Layout {

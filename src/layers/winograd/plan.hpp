@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "base/rounding.hpp"
 #include "layers/pass.hpp"
 #include "layers/winograd/tiling.hpp"
 
@@ -64,9 +65,9 @@ struct DataPlan {
   Region panels;      // shared, or per thread with channel_groups
   std::size_t scratch_bytes;
 
-  int parts() const { return (grid.tiles() + part - 1) / part; }
-  int chunks() const { return (part + chunk - 1) / chunk; }  // of a part
-  int groups() const { return (out_blocks + group - 1) / group; }
+  int parts() const { return divide_up(grid.tiles(), part); }
+  int chunks() const { return divide_up(part, chunk); }  // of a part
+  int groups() const { return divide_up(out_blocks, group); }
 };
 
 // backward_weights.
@@ -104,9 +105,9 @@ struct WeightsPlan {
   Region bias_sums;   // per part and slice
   std::size_t scratch_bytes;
 
-  int chunks() const { return (part + chunk - 1) / chunk; }  // of a part
-  int in_groups() const { return (in_blocks + in_group - 1) / in_group; }
-  int out_groups() const { return (out_blocks + out_group - 1) / out_group; }
+  int chunks() const { return divide_up(part, chunk); }  // of a part
+  int in_groups() const { return divide_up(in_blocks, in_group); }
+  int out_groups() const { return divide_up(out_blocks, out_group); }
 };
 
 Tiling choose_tiling(const ConvolutionShape& shape);

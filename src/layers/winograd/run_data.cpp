@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "layers/winograd/kernels.hpp"
 #include "layers/winograd/run.hpp"
 
@@ -107,7 +108,7 @@ void DataRun::channel_groups() const {
   float* const in_planes = p_.in_planes.at(scratch_);
   float* const panels = p_.panels.at(scratch_, omp_get_thread_num());
   float* const out_planes = p_.out_planes.at(scratch_, omp_get_thread_num());
-  const int slice = (p_.chunk + p_.slices - 1) / p_.slices;
+  const int slice = divide_up(p_.chunk, p_.slices);
   for (int chunk = 0; chunk < p_.chunks(); ++chunk) {
 #pragma omp for collapse(2) schedule(static)
     for (int s = 0; s < p_.slices; ++s) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "layers/winograd/kernels.hpp"
 #include "layers/winograd/run.hpp"
 
@@ -36,7 +37,7 @@ class WeightsRun {
 
   // The tiles of a slice of a chunk of a part.
   Range tiles(int part, int chunk, int slice) const {
-    const int length = (p_.chunk + p_.slices - 1) / p_.slices;
+    const int length = divide_up(p_.chunk, p_.slices);
     const int part_end = std::min((part + 1) * p_.part, p_.grid.tiles());
     const int chunk_first = part * p_.part + chunk * p_.chunk;
     const int first = std::min(chunk_first + slice * length, part_end);

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "base/rounding.hpp"
+
 namespace plait::winograd {
 
 enum class Tiling {
@@ -69,7 +71,7 @@ constexpr Grid make_grid(Tiling tiling, int batch, ImageSize src, int padding) {
   const int m = tile_size(tiling);
   const int border = 2 * padding - kernel_size(tiling) + 1;
   const ImageSize dst{src.height + border, src.width + border};
-  return {batch, src, dst, padding, (dst.height + m - 1) / m, (dst.width + m - 1) / m};
+  return {batch, src, dst, padding, divide_up(dst.height, m), divide_up(dst.width, m)};
 }
 
 // Transformed tiles are kept in planes, one per position: (positions, channels / 8, tiles, 8).
@@ -82,7 +84,7 @@ struct PlaneStrides {
 
 constexpr std::ptrdiff_t odd_lines(std::ptrdiff_t floats) {
   constexpr std::ptrdiff_t line = 16;
-  const std::ptrdiff_t lines = (floats + line - 1) / line;
+  const std::ptrdiff_t lines = divide_up(floats, line);
   return (lines | 1) * line;
 }
 

@@ -1,3 +1,5 @@
+// Zoltan by its C interface: the hypergraph as query functions, all in one process. Initialises MPI
+// if no other code has.
 #include "partition/zoltan.hpp"
 
 #include <mpi.h>

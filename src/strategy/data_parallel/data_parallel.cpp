@@ -1,3 +1,4 @@
+// The program of one worker: forward, backward with reductions between its tasks, updates.
 #include "strategy/data_parallel/data_parallel.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Counts of an added block (parameters, MACs, bytes) from its spec and source shape.
 #include "strategy/parareal/added_block.hpp"
 
 #include "model/macs.hpp"

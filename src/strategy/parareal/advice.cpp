@@ -1,3 +1,4 @@
+// Searches numbers near those asked for that can be planned, those with the fewest changes first.
 #include "strategy/parareal/advice.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The layers of the entry and coarse blocks for images and for flat tensors: resizing, bottlenecks,
+// normalisation.
 #include "strategy/parareal/coarse.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Checks of the request, placement of pieces and replicas on workers, and the plan put together.
 #include "strategy/parareal/parareal.hpp"
 
 #include <algorithm>

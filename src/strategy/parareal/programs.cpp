@@ -1,3 +1,5 @@
+// The tasks of each worker, microbatch by microbatch and sweep by sweep, with messages and
+// reductions over replicas.
 #include "strategy/parareal/programs.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Finds the places where one tensor crosses, and balances the pieces by dynamic programming over
+// their costs.
 #include "strategy/parareal/tear.hpp"
 
 #include <algorithm>

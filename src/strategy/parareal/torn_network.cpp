@@ -1,3 +1,5 @@
+// Writes the torn network: copies of the model's blocks, entry and coarse blocks, joins, and their
+// shared gradients.
 #include "strategy/parareal/torn_network.hpp"
 
 #include <algorithm>

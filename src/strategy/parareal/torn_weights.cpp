@@ -1,3 +1,4 @@
+// Finds the pieces in the names of saved tensors, and builds the torn network that they belong to.
 #include "strategy/parareal/torn_weights.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,4 @@
+// Makes a candidate plan from stages and limits, and keeps the best by time, memory or staleness.
 #include "strategy/pipeline/candidates.hpp"
 
 #include <algorithm>

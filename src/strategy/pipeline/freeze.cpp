@@ -1,3 +1,5 @@
+// Takes one period out of a play: the order of each worker's jobs, their offsets, loads, messages,
+// reductions and updates.
 #include "strategy/pipeline/freeze.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The checks that all pipelines share, and the settings they complete.
 #include "strategy/pipeline/ground.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,4 @@
+// Makes the jobs of a minibatch and the edges between them, with the bytes that travel along each.
 #include "strategy/pipeline/jobs.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// LayerPipe: tries cuts of the task line, limits and orders, and keeps the best plan. Never slower
+// than the pipelines with a fused backward pass.
 #include <algorithm>
 #include <cmath>
 

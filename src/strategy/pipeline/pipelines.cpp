@@ -1,3 +1,4 @@
+// GPipe, 1F1B, PipeDream, PipeDream-2BW and zero bubble, each as its recipe and limits.
 #include "strategy/pipeline/pipelines.hpp"
 
 #include <algorithm>

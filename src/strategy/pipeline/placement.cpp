@@ -1,3 +1,4 @@
+// Compares cuts with tasks to find the worker of each.
 #include "strategy/pipeline/placement.hpp"
 
 namespace plait::pipeline {

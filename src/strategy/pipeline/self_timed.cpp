@@ -1,3 +1,4 @@
+// The event loop of the play, with limits of microbatches in flight and of staleness.
 #include "strategy/pipeline/self_timed.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The bound for each stage, and the edges that make a play keep to it.
 #include "strategy/pipeline/staleness_bound.hpp"
 
 #include <algorithm>

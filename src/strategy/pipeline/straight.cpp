@@ -1,3 +1,4 @@
+// Balances the stages at borders of blocks, with replicas where asked, and plays the candidates.
 #include "strategy/pipeline/straight.hpp"
 
 #include <algorithm>

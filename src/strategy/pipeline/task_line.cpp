@@ -1,3 +1,4 @@
+// Costs and bytes along the line, and the balance of its pieces by dynamic programming.
 #include "strategy/pipeline/task_line.hpp"
 
 #include <algorithm>

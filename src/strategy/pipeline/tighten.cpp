@@ -1,3 +1,4 @@
+// Lowers the offsets of a frozen plan one by one as long as the simulated step takes no longer.
 #include "strategy/pipeline/tighten.hpp"
 
 #include <algorithm>

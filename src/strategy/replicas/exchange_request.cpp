@@ -1,3 +1,5 @@
+// Modes of DASO (how often, how long under way) and their choice from the losses; settings of the
+// outer optimizer.
 #include "strategy/replicas/exchange_request.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Makes the inner plan for one node, and finds the workers of it that hold the same weights.
 #include "strategy/replicas/inside_node.hpp"
 
 #include <algorithm>

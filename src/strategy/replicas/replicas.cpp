@@ -1,3 +1,4 @@
+// Repeats the inner plan on every node, and adds the exchanges of daso, local_sgd and diloco.
 #include "strategy/replicas/replicas.hpp"
 
 #include <algorithm>

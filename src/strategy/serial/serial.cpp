@@ -1,3 +1,4 @@
+// Load, forward, loss, backward, update.
 #include "strategy/serial/serial.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,4 @@
+// Cuts each layer into one block per owner of its columns, with lists of the rows that travel.
 #include "strategy/sparse_rows/cut_network.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Reads sparse and small dense linear layers as patterns with their activations; refuses other
+// layers.
 #include "strategy/sparse_rows/row_layers.hpp"
 
 #include "base/error.hpp"

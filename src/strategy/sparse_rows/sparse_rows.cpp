@@ -1,3 +1,4 @@
+// Owners of all rows from a partition, and the program of each worker over the cut network.
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
 #include <algorithm>

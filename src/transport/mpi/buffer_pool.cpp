@@ -1,3 +1,4 @@
+// Reuses buffers of equal size, and keeps no more memory than was in use at one time.
 #include "transport/mpi/buffer_pool.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Turns an MPI error code into a Failure with MPI's own text.
 #include "transport/mpi/check.hpp"
 
 #include <mpi.h>

@@ -1,3 +1,5 @@
+// The engine thread's loop: takes operations, drives MPI, wakes the members that wait, and ends the
+// job on an abort.
 #include "transport/mpi/engine.hpp"
 
 #include <sys/prctl.h>

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/rounding.hpp"
+
 namespace plait::mpi {
 
 enum class EnvelopeKind : std::int32_t { message, abort };
@@ -29,7 +31,7 @@ constexpr std::size_t kSmallBytes = kEnvelopeBytes - sizeof(Envelope);
 constexpr std::size_t kPartBytes = std::size_t{4} << 20U;
 
 inline int parts_of(std::size_t bytes) {
-  return static_cast<int>(std::max<std::size_t>(1, (bytes + kPartBytes - 1) / kPartBytes));
+  return static_cast<int>(std::max<std::size_t>(1, divide_up(bytes, kPartBytes)));
 }
 
 }  // namespace plait::mpi

@@ -1,3 +1,4 @@
+// A ring of posted receives for envelopes.
 #include "transport/mpi/inbox.hpp"
 
 #include <cstring>

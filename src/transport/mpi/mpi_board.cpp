@@ -1,3 +1,4 @@
+// Shared memory of a node's processes: created by one, mapped by all, unlinked at once.
 #include "transport/mpi/mpi_board.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Sends and receives as operations of the engine.
 #include "transport/mpi/mpi_carrier.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Groups the ranks by MPI_Comm_split_type.
 #include "transport/mpi/nodes.hpp"
 
 #include "transport/mpi/check.hpp"

@@ -1,3 +1,4 @@
+// MPI_Testsome over the requests under way.
 #include "transport/mpi/pending.hpp"
 
 #include <algorithm>

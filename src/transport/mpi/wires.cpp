@@ -1,3 +1,5 @@
+// The protocol on MPI: small messages travel in their envelope, large ones in parts on a tag of
+// their own.
 #include "transport/mpi/wires.hpp"
 
 #include <cstring>

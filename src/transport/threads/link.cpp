@@ -1,3 +1,4 @@
+// The arrival time of a message: the link is busy for size / bandwidth, then the latency passes.
 #include "transport/threads/link.hpp"
 
 #include <algorithm>

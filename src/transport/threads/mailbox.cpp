@@ -1,3 +1,4 @@
+// Pairs letters with receives under one lock per member; the copy itself is made without it.
 #include "transport/threads/mailbox.hpp"
 
 #include <algorithm>

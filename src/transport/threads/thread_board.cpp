@@ -1,13 +1,16 @@
+// A piece of memory per member, on cache lines of its own.
 #include "transport/threads/thread_board.hpp"
 
 #include <numeric>
+
+#include "base/rounding.hpp"
 
 namespace plait::threads {
 
 ThreadBoard::ThreadBoard(int members, std::size_t piece_bytes)
     : members_(members),
       piece_bytes_(piece_bytes),
-      lines_per_piece_((piece_bytes + sizeof(Line) - 1) / sizeof(Line)),
+      lines_per_piece_(divide_up(piece_bytes, sizeof(Line))),
       lines_(lines_per_piece_ * members) {}
 
 std::vector<int> ThreadBoard::members() const {

@@ -1,3 +1,5 @@
+// Sends and receives as letters and slots of mailboxes; a transfer that is destroyed early
+// withdraws them.
 #include "transport/threads/thread_carrier.hpp"
 
 #include <fmt/format.h>

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "temp_folder.hpp"
 #include "transport/mpi/play.hpp"
 
 extern char** environ;
@@ -83,9 +84,8 @@ std::string verdict(const Play& play, int members, int code, const fs::path& fol
 }  // namespace
 
 std::string stage(const Play& play, int members) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("plait-play-{}", getpid());
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const TempFolder temporary;
+  const fs::path& folder = temporary.path();
   const fs::path output = folder / "output";
   const int code = run(
       {"timeout", "-k", "5", "60", "mpirun", "-n", std::to_string(members), "--allow-run-as-root",
@@ -93,7 +93,6 @@ std::string stage(const Play& play, int members) {
       output);
   std::string wrong = verdict(play, members, code, folder);
   if (!wrong.empty()) wrong = fmt::format("{}\n{}", wrong, read(output));
-  fs::remove_all(folder);
   return wrong;
 }
 
