@@ -64,7 +64,8 @@ def main():
     log = os.path.join(sys.argv[1], "Testing", "Temporary", "LastTest.log")
     if os.path.exists(log):
         os.remove(log)  # never that of an earlier run
-    ctest = subprocess.Popen(["ctest", *sys.argv[2:]], stdout=subprocess.PIPE, text=True, errors="replace")
+    ctest = subprocess.Popen(["ctest", *sys.argv[2:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, errors="replace")
     summary = []
     try:
         for line in ctest.stdout:
