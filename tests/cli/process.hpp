@@ -43,7 +43,7 @@ struct Process {
   Words command;
   std::filesystem::path directory;  ///< where it runs
   std::vector<std::pair<std::string, std::string>> environment{};
-  double timeout_seconds = 120;
+  double timeout_seconds = 300;
   int signal = 0;                   ///< sent once, 0: none
   double signal_after_seconds = 0;  ///< counted from the start or, with a file, from its appearance
   std::filesystem::path signal_file{};

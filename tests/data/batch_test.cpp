@@ -10,7 +10,6 @@
 #include <set>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "data/augment.hpp"
 #include "data/memory.hpp"
@@ -180,26 +179,23 @@ TEST(Prefetch, LoadsNoMoreThanItsDepthAheadAndStops) {
   EXPECT_THROW(Prefetch(stream, {.index = 100}), Failure);
 }
 
-TEST(BatchStream, IsQuickEnoughForColourImages) {
-  const std::int64_t count = 2000;
+/// Nothing is loaded twice on the way through the decorators, and nothing that nobody wants.
+TEST(BatchStream, AsksForEverySampleOnce) {
+  const std::int64_t count = 200;
   const auto raw = std::make_shared<MemoryDataset>(
       MemoryData{.sample_shape = {3, 32, 32},
                  .images = std::vector<std::uint8_t>(static_cast<std::size_t>(count) * 3072, 9),
                  .targets = std::vector<float>(static_cast<std::size_t>(count)),
                  .classes = 10});
-  const auto normal = std::make_shared<Normalise>(raw, measure_channels(*raw));
+  const auto counted = std::make_shared<Failing>(raw, -1);
+  const auto normal = std::make_shared<Normalise>(counted, measure_channels(*raw));
   const DatasetPtr flipped = std::make_shared<Flip>(std::make_shared<PadCrop>(normal, 4, 1), 1);
   for (const DatasetPtr& dataset : {DatasetPtr(normal), flipped}) {
-    const BatchStream stream(dataset, {.batch = 100});
+    const BatchStream stream(dataset, {.batch = 10});
+    counted->loaded = 0;
     Batch batch;
-    stream.load_into(0, 0, batch);
-    const Stopwatch watch;
     for (std::int64_t i = 0; i < 20; ++i) stream.load_into(1, i, batch);
-    const double rate = count / watch.seconds();
-    RecordProperty(dataset == normal ? "plain_images_per_second" : "augmented_images_per_second",
-                   std::to_string(static_cast<int>(rate)));
-    EXPECT_GT(rate, 2000)
-        << "a sanity bound for sanitizers and busy machines; see the recorded property";
+    EXPECT_EQ(counted->loaded, count);
   }
 }
 

@@ -1,6 +1,7 @@
 // Synchronous data parallelism on threads against one worker, and against itself.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <thread>
 
 #include "base/error.hpp"
@@ -178,20 +179,24 @@ TEST_F(TrainTest, FailureKeepsTheLastCheckpointAndResumesToTheSameBits) {
 
 TEST_F(TrainTest, StallSaysWhatEverybodyWaitsFor) {
   TrainConfig config = parallel(2);
-  config.stall_seconds = 0.5;
+  config.stall_seconds = 2;
   struct Listener : TrainObserver {
     std::string line;
-    void fatal(const std::string& text) override { line = text; }
+    std::atomic<bool> told = false;
+    void fatal(const std::string& text) override {
+      line = text;
+      told = true;
+    }
   } listener;
   TrainJob job = job_of(config, listener);
-  job.hook = [](int worker, const Task& task, std::int64_t minibatch) {
-    if (worker == 1 && task.kind == TaskKind::loss && minibatch == 3) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  job.hook = [&](int worker, const Task& task, std::int64_t minibatch) {
+    while (worker == 1 && task.kind == TaskKind::loss && minibatch == 3 && !listener.told) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   };
   EXPECT_THROW(train(job), Failure);
   EXPECT_THAT(listener.line,
-              AllOf(HasSubstr("no progress for 0.5 s"), HasSubstr("worker 0 waits"),
+              AllOf(HasSubstr("no progress for 2 s"), HasSubstr("worker 0 waits"),
                     HasSubstr("worker 1 works in loss"), HasSubstr("minibatch 4, step 4")));
 }
 

@@ -22,10 +22,8 @@ void nap(int milliseconds) { std::this_thread::sleep_for(std::chrono::millisecon
 TEST(ThreadAbort, WakesEverybodyInEveryGroup) {
   ThreadWorld world({.nodes = 2, .members_per_node = 4});
   std::atomic<int> woken = 0;
-  std::atomic<double> aborted_at = 0;
-  const auto sleep = [&](const std::function<void()>& wait) {
+  const auto sleep = [&](const std::function<void()>& wait) {  // for ever, but for the abort
     EXPECT_EQ(thrown<Aborted>(wait), "the reason");
-    EXPECT_LT(now_seconds() - aborted_at, 1.0);
     ++woken;
   };
   run_members(world, [&](int rank) {
@@ -45,7 +43,6 @@ TEST(ThreadAbort, WakesEverybodyInEveryGroup) {
       case 6: sleep([&] { group->all_reduce(values); }); break;
       default:
         nap(50);
-        aborted_at = now_seconds();
         group->abort("the reason");
         group->abort("another reason");
         sleep([&] { (void)group->irecv(bytes, 0, 0); });
