@@ -1,5 +1,5 @@
 // Counter-based random numbers (Philox 4x32-10): a stream is named by (seed, purpose, a, b), so the
-// n-th number of a stream never depends on who drew what before. No global state.
+// n-th number of a stream never depends on other draws. No global state.
 #pragma once
 
 #include <array>

@@ -83,7 +83,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     if (where_ == Where::top) {
       tensor_ = key;
       field_.clear();
-      if (!names_.insert(key).second) refuse("comes twice in the header");
+      if (!names_.insert(key).second) refuse("occurs twice in the header");
     } else if (where_ == Where::metadata) {
       field_ = key;
       if (header_.metadata.contains(key)) refuse("has the key {} twice", shown(key));

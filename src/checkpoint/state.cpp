@@ -44,7 +44,7 @@ json parse_json(std::string_view text, const std::string& source) {
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key &&
         !keys.back().insert(value.get_ref<const std::string&>()).second) {
-      user_error("{}: the key {} comes twice", source, shown(value.get_ref<const std::string&>()));
+      user_error("{}: the key {} occurs twice", source, shown(value.get_ref<const std::string&>()));
     }
     return true;
   };

@@ -32,7 +32,7 @@ constexpr std::size_t kMaxText = 4096;
 
 json parse_json(std::string_view text, const std::string& source) {
   if (text.find('\0') != std::string_view::npos) {  // the library would stop reading there
-    user_error("{}: holds a zero byte; the file is damaged", source);
+    user_error("{}: contains a zero byte; the file is damaged", source);
   }
   const auto watch = [&](int depth, json::parse_event_t, json&) {
     if (depth > kMaxDepth) user_error("{}: nested deeper than {} levels", source, kMaxDepth);
@@ -41,10 +41,10 @@ json parse_json(std::string_view text, const std::string& source) {
   try {
     return json::parse(text.begin(), text.end(), watch);
   } catch (const json::parse_error& error) {
-    user_error("{}: not valid JSON at byte {}; the file is damaged or no profile", source,
+    user_error("{}: not valid JSON at byte {}; the file is damaged or not a profile", source,
                error.byte);
   } catch (const json::exception&) {
-    user_error("{}: holds a number out of range; the file is damaged", source);
+    user_error("{}: contains a number out of range; the file is damaged", source);
   }
 }
 
@@ -53,7 +53,7 @@ class Object {
  public:
   Object(const json& value, std::string where, const std::string& source)
       : value_(value), where_(std::move(where)), source_(source) {
-    if (!value.is_object()) user_error("{}: {}no JSON object where one belongs", source, where_);
+    if (!value.is_object()) user_error("{}: {}a JSON object is expected here", source, where_);
   }
 
   bool has(const char* key) const { return value_.contains(key); }
@@ -71,7 +71,7 @@ class Object {
     if (!value.is_number()) refuse(key, "a number");
     const auto number = value.get<double>();
     if (!(number >= 0 && number <= max)) {
-      user_error("{}: {}{} is {}; it must lie in 0 to {:g}", source_, where_, key, number, max);
+      user_error("{}: {}{} is {}; it must be in 0 to {:g}", source_, where_, key, number, max);
     }
     return number;
   }
@@ -80,12 +80,12 @@ class Object {
     const json& value = at(key);
     if (!value.is_number_integer()) refuse(key, "a whole number");
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62) {
-      user_error("{}: {}{} is {}; it must lie in {} to {}", source_, where_, key,
+      user_error("{}: {}{} is {}; it must be in {} to {}", source_, where_, key,
                  value.get<std::uint64_t>(), min, max);
     }
     const auto count = value.get<std::int64_t>();
     if (count < min || count > max) {
-      user_error("{}: {}{} is {}; it must lie in {} to {}", source_, where_, key, count, min, max);
+      user_error("{}: {}{} is {}; it must be in {} to {}", source_, where_, key, count, min, max);
     }
     return count;
   }
@@ -93,16 +93,16 @@ class Object {
     const json& value = at(key);
     if (!value.is_array()) refuse(key, "a list");
     if (value.size() > max) {
-      user_error("{}: {}{} has {} entries; at most {} are read", source_, where_, key, value.size(),
-                 max);
+      user_error("{}: {}{} has {} entries; at most {} are supported", source_, where_, key,
+                 value.size(), max);
     }
     return value;
   }
   const json& at(const char* key) const {
     const auto found = value_.find(key);
     if (found == value_.end()) {
-      user_error("{}: {}the key '{}' is missing; is this a file of plait profile?", source_, where_,
-                 key);
+      user_error("{}: {}the key '{}' is missing; was this file written by plait profile?", source_,
+                 where_, key);
     }
     return *found;
   }
@@ -160,7 +160,7 @@ void check_points(const ProfileFile& profile) {
   const ProfilePoint& main = profile.points.front();
   for (const ProfilePoint& point : profile.points) {
     if (!batches.insert(point.batch).second) {
-      user_error("{}: batch {} comes twice", profile.source, point.batch);
+      user_error("{}: batch {} occurs twice", profile.source, point.batch);
     }
     for (const auto list : {&ProfilePoint::blocks, &ProfilePoint::added}) {
       const std::vector<ProfileBlock>& here = point.*list;
@@ -188,7 +188,7 @@ std::string read_shape(const Object& object, const std::string& source) {
   try {
     if (!text.empty()) parse_shape(text);
   } catch (const UserError&) {
-    user_error("{}: data_shape is {}; a shape such as 3x32x32 belongs there", source,
+    user_error("{}: data_shape is {}; a shape such as 3x32x32 is expected", source,
                in_quotes(text));
   }
   return text;

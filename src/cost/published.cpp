@@ -24,27 +24,27 @@ constexpr double kMaxBatch = 1 << 24;
 
 /// One beginning and one end, or the graph is no chain of blocks.
 void check_ends(const Nodes& nodes, const std::string& source) {
-  if (nodes.empty()) user_error("{}: no line of a node; is this a profile?", source);
+  if (nodes.empty()) user_error("{}: contains no nodes; is this a profile?", source);
   const PublishedNode* last = nullptr;
   bool has_input = false;
   for (const PublishedNode& node : nodes) {
     has_input = has_input || node.is_input();
     if (node.is_input() && node.inputs > 0) {
-      user_error("{}: node{} is an Input but an edge ends there", source, node.number);
+      user_error("{}: node{} is an Input but has an incoming edge", source, node.number);
     }
     if (!node.is_input() && node.inputs == 0) {
-      user_error("{}: no edge ends at node{}, and it is no Input", source, node.number);
+      user_error("{}: node{} has no incoming edge and is not an Input", source, node.number);
     }
     if (!node.next.empty()) continue;
     if (last != nullptr) {
-      user_error("{}: two nodes that nobody reads, node{} and node{}; a network has one end",
+      user_error("{}: two nodes without readers, node{} and node{}; a network has one output",
                  source, last->number, node.number);
     }
     last = &node;
   }
-  if (!has_input) user_error("{}: no node is the Input", source);
-  if (last == nullptr) user_error("{}: the edges run in a circle; every node is read", source);
-  if (last->is_input()) user_error("{}: nothing but an Input", source);
+  if (!has_input) user_error("{}: there is no Input node", source);
+  if (last == nullptr) user_error("{}: the edges form a cycle: every node has a reader", source);
+  if (last->is_input()) user_error("{}: contains only an Input", source);
 }
 
 /// Batch of a Linear layer: its activation has out_features numbers per sample.

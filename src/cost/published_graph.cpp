@@ -54,7 +54,7 @@ int node_number(std::string_view name, const Line& line) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (!name.starts_with(kPrefix) || error != std::errc{} || end != digits.data() + digits.size() ||
       number < 0 || digits.size() > kMaxDigits) {
-    user_error("{}: {} is no name of a node; node1, node2, ... are", line.place(), in_quotes(name));
+    user_error("{}: {} is not the name of a node such as node1", line.place(), in_quotes(name));
   }
   return number;
 }
@@ -66,7 +66,7 @@ double number_of(std::string_view text, std::string_view key, double max, const 
     user_error("{}: {} is {}, not a number", line.place(), key, in_quotes(text));
   }
   if (!(number >= 0 && number <= max)) {  // not NaN either
-    user_error("{}: {} is {}; it must lie in 0 to {:g}", line.place(), key, number, max);
+    user_error("{}: {} is {}; it must be in 0 to {:g}", line.place(), key, number, max);
   }
   return number;
 }
@@ -85,13 +85,13 @@ void read_measures(std::string_view text, PublishedNode& node, const Line& line)
   for (const std::string_view pair : split(text, ",")) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) {
-      user_error("{}: {} where key=number belongs", line.place(), in_quotes(pair));
+      user_error("{}: {} is not of the form key=number", line.place(), in_quotes(pair));
     }
     const std::string_view key = trimmed(pair.substr(0, equals));
     Measure* found = nullptr;
     for (Measure& measure : measures) found = measure.key == key ? &measure : found;
     if (found == nullptr) user_error("{}: unknown key {}", line.place(), in_quotes(key));
-    if (found->seen) user_error("{}: {} comes twice", line.place(), key);
+    if (found->seen) user_error("{}: {} occurs twice", line.place(), key);
     found->seen = true;
     *found->value = number_of(trimmed(pair.substr(equals + 1)), key, found->max, line);
   }
@@ -126,7 +126,7 @@ std::vector<PublishedNode> parse_published_nodes(std::string_view text, const st
       read_measures(parts[2], node, line);
       if (nodes.size() == kMaxNodes) user_error("{}: more than {} nodes", line.place(), kMaxNodes);
       if (!index.emplace(node.number, static_cast<int>(nodes.size())).second) {
-        user_error("{}: node{} comes twice", line.place(), node.number);
+        user_error("{}: node{} occurs twice", line.place(), node.number);
       }
       nodes.push_back(std::move(node));
     } else {
@@ -173,7 +173,7 @@ std::vector<int> published_order(const std::vector<PublishedNode>& nodes,
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (missing[i] > 0) {
-      user_error("{}: the edges run in a circle around node{}", source, nodes[i].number);
+      user_error("{}: the edges form a cycle through node{}", source, nodes[i].number);
     }
   }
   return order;

@@ -11,16 +11,17 @@ namespace plait {
 std::string read_text_file(const std::string& path) {
   check_input_file(path);
   std::ifstream file(path, std::ios::binary);
-  if (!file) user_error("{}: cannot be opened; is the name right?", path);
+  if (!file) user_error("{}: cannot be opened; check the name", path);
   std::string text;
   char chunk[64 << 10];
   while (file.read(chunk, sizeof chunk), file.gcount() > 0) {
     text.append(chunk, static_cast<std::size_t>(file.gcount()));
     if (text.size() > kMaxProfileBytes) {
-      user_error("{}: larger than {} bytes; that is no profile", path, kMaxProfileBytes);
+      user_error("{}: larger than {} bytes, which is too large for a profile", path,
+                 kMaxProfileBytes);
     }
   }
-  if (file.bad()) user_error("{}: cannot be read to its end", path);
+  if (file.bad()) user_error("{}: cannot be read completely", path);
   return text;
 }
 

@@ -35,7 +35,7 @@ BatchStream::BatchStream(DatasetPtr dataset, BatchOptions options)
   batches_ = size / options_.batch;
   if (!options_.drop_last && size % options_.batch != 0) ++batches_;
   if (batches_ == 0) {
-    user_error("batch {} is larger than the {} samples there are; use a smaller batch",
+    user_error("batch {} is larger than the {} samples available; use a smaller batch",
                options_.batch, size);
   }
 }

@@ -20,7 +20,7 @@ class Inflater {
  public:
   explicit Inflater(const std::string& name) {
     // 15 window bits, +16: gzip header and checksum required.
-    if (inflateInit2(&stream_, 15 + 16) != Z_OK) fail("{}: zlib cannot start", name);
+    if (inflateInit2(&stream_, 15 + 16) != Z_OK) fail("{}: zlib cannot be initialised", name);
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;

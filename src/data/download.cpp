@@ -145,7 +145,7 @@ TransferResult download(const std::string& url, const std::filesystem::path& fil
                         const TransferOptions& options) {
   using Status = TransferResult::Status;
   const CurlHandle curl(curl_easy_init());
-  if (!curl) fail("libcurl cannot start");
+  if (!curl) fail("libcurl cannot be initialised");
   std::array<char, CURL_ERROR_SIZE> detail{};
   std::error_code error;
   Transfer transfer;

@@ -41,7 +41,7 @@ IdxArray parse_idx(ByteView bytes, const std::string& name) {
   }
   const std::size_t rank = bytes[3];
   if (rank < 1 || rank > kMaxRank) {
-    user_error("{}: IDX array of rank {}; 1 to {} are read", name, rank, kMaxRank);
+    user_error("{}: IDX array of rank {}; only ranks 1 to {} are supported", name, rank, kMaxRank);
   }
   const std::size_t header = 4 + 4 * rank;
   if (bytes.size() < header) {
@@ -54,7 +54,7 @@ IdxArray parse_idx(ByteView bytes, const std::string& name) {
     const std::int64_t dim = big_endian_u32(bytes.subspan(4 + 4 * axis, 4));
     if (dim < 1 || dim > present / elements) {
       user_error(
-          "{}: IDX header promises extent {} on axis {}, the file holds {} values; it is damaged"
+          "{}: IDX header declares extent {} on axis {}, the file holds {} values; it is damaged"
           " or cut off",
           name, dim, axis, present);
     }
@@ -62,7 +62,7 @@ IdxArray parse_idx(ByteView bytes, const std::string& name) {
     dims.push_back(dim);
   }
   if (elements != present) {
-    user_error("{}: IDX header promises {} values, the file holds {}", name, elements, present);
+    user_error("{}: IDX header declares {} values, the file holds {}", name, elements, present);
   }
   return {Shape(std::move(dims)),
           Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(header), bytes.end())};

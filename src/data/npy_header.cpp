@@ -134,8 +134,9 @@ std::int64_t element_bytes(std::string_view descr, const std::string& name) {
                      std::string_view("fiu").find(descr[1]) != std::string_view::npos &&
                      std::string_view("1248").find(descr[2]) != std::string_view::npos;
   if (!known) {
-    user_error("{}: values of type '{}'; floats and integers are read, for example <f4 or |u1",
-               name, DictReader::printable(descr));
+    user_error(
+        "{}: values of type '{}'; only floats and integers are supported, for example <f4 or |u1",
+        name, DictReader::printable(descr));
   }
   return descr[2] - '0';
 }
@@ -148,7 +149,7 @@ NpyHeader parse_npy_header(ByteView bytes, const std::string& name) {
   const int major = bytes[6];
   const int minor = bytes[7];
   if ((major != 1 && major != 2) || minor != 0) {
-    user_error("{}: NPY version {}.{}; 1.0 and 2.0 are read", name, major, minor);
+    user_error("{}: NPY version {}.{}; only 1.0 and 2.0 are supported", name, major, minor);
   }
   const std::size_t prefix = major == 1 ? 10 : 12;
   if (bytes.size() < prefix) user_error("{}: cut off within the NPY header", name);
@@ -169,13 +170,13 @@ NpyHeader parse_npy_header(ByteView bytes, const std::string& name) {
   for (const std::int64_t dim : *dict.shape) {
     if (dim < 1) user_error("{}: array with an empty axis (extent {})", name, dim);
     if (dim > present / item / elements) {
-      user_error("{}: NPY header promises extent {}, the file holds {} bytes; damaged or cut off",
+      user_error("{}: NPY header declares extent {}, the file holds {} bytes; damaged or cut off",
                  name, dim, present);
     }
     elements *= dim;
   }
   if (elements * item != present) {
-    user_error("{}: NPY header promises {} bytes of values, the file holds {}", name,
+    user_error("{}: NPY header declares {} bytes of values, the file holds {}", name,
                elements * item, present);
   }
   return {.descr = std::string(*dict.descr), .shape = Shape(*dict.shape), .size = prefix + length};

@@ -9,9 +9,10 @@ namespace plait {
 
 Shard::Shard(DatasetPtr inner, int rank, int ranks)
     : Decorator(std::move(inner)), rank_(rank), ranks_(ranks) {
-  if (ranks < 1 || rank < 0 || rank >= ranks) user_error("no shard {} of {}", rank, ranks);
+  if (ranks < 1 || rank < 0 || rank >= ranks)
+    user_error("shard {} of {} does not exist", rank, ranks);
   if (Decorator::size() < ranks) {
-    user_error("{} samples cannot be dealt to {} workers; use fewer workers or more data",
+    user_error("{} samples cannot be divided between {} workers; use fewer workers or more data",
                Decorator::size(), ranks);
   }
 }

@@ -100,10 +100,10 @@ class Checker {
   Shape block(const BlockSpec& block, const Shape& src) {
     const std::string at = fmt::format("{}: block '{}'", where_, block.name);
     if (block.name.empty() || !good_name(block.name)) {
-      user_error("{}: a block's name is 1 to 200 letters, digits, or _ - .", at);
+      user_error("{}: a block name must be 1 to 200 letters, digits, or _ - .", at);
     }
     if (!block_names_.insert(block.name).second) {
-      user_error("{} is there twice; give every block its own name", at);
+      user_error("{} occurs twice; give every block its own name", at);
     }
     if (block.nodes.empty()) user_error("{} has no layers", at);
     names(block, at);
@@ -130,12 +130,12 @@ class Checker {
     std::vector<bool> used(block.nodes.size(), false);
     for (const Node& node : block.nodes) {
       if (!good_name(node.name) || (node.name.empty() && block.nodes.size() > 1)) {
-        user_error("{}, layer '{}': a layer's name is 1 to 200 letters, digits, or _ - .", at,
+        user_error("{}, layer '{}': a layer name must be 1 to 200 letters, digits, or _ - .", at,
                    node.name);
       }
       if (node.name == "input") user_error("{}: a layer cannot be called 'input'", at);
       if (!layer_names_.insert(block.name + "." + node.name).second) {
-        user_error("{}: the name '{}.{}' is there twice; give every layer its own name", at,
+        user_error("{}: the name '{}.{}' occurs twice; give every layer its own name", at,
                    block.name, node.name);
       }
       for (int input : node.inputs) {
@@ -146,7 +146,7 @@ class Checker {
     }
     for (std::size_t i = 0; i + 1 < used.size(); ++i) {
       if (!used[i])
-        user_error("{}: nothing takes the output of layer '{}'", at, block.nodes[i].name);
+        user_error("{}: nothing reads the output of layer '{}'", at, block.nodes[i].name);
     }
   }
 

@@ -48,7 +48,7 @@ std::optional<LayerFile> layer_file(const std::filesystem::path& path) {
 std::vector<LayerFile> files_of(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    user_error("{}: is no folder; unpack the network and name the folder of its .tsv files",
+    user_error("{}: is not a folder; unpack the network and name the folder of its .tsv files",
                folder);
   }
   std::vector<LayerFile> files;
@@ -79,7 +79,7 @@ void check_files(const std::vector<LayerFile>& files, const std::string& folder)
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto wanted = static_cast<std::int64_t>(i) + 1;
     if (files[i].number == wanted) continue;
-    user_error("{}: n{}-l{}.tsv is missing but layer {} is there; unpack the network again", folder,
+    user_error("{}: n{}-l{}.tsv is missing but layer {} exists; unpack the network again", folder,
                first.neurons, wanted, files[i].number);
   }
 }
@@ -140,7 +140,7 @@ SparsePattern read_sparse_images(const std::string& file, std::int64_t neurons) 
                        .value = 1,
                        .line = line_of(lines)});
   }
-  if (entries.empty()) user_error("{}: no pixel in it; unpack the images again", file);
+  if (entries.empty()) user_error("{}: contains no pixels; unpack the images again", file);
   return *matrix_of_lines(images, neurons, std::move(entries), file).pattern;
 }
 

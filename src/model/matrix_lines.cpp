@@ -24,7 +24,7 @@ void refuse_twice(const std::vector<LineEntry>& sorted, const std::string& sourc
     before = last.line;
   }
   if (again == nullptr) return;
-  user_error("{}:{}: the same element as in line {}; an element may be there once", source,
+  user_error("{}:{}: the same element as in line {}; an element may occur only once", source,
              again->line, before);
 }
 

@@ -122,13 +122,13 @@ SparseMatrix parse_matrix_market(std::string_view text, const std::string& sourc
   std::int64_t seen = 0;
   while (next_line(lines)) {
     if (++seen > header.entries) {
-      lines.refuse(fmt::format("one element more than the {} that line {} promises", header.entries,
+      lines.refuse(fmt::format("more than the {} elements that line {} declares", header.entries,
                                header.line));
     }
     add_entry(lines, header, read_entry(lines, header), entries);
   }
   if (seen < header.entries) {
-    user_error("{}:{}: promises {} elements but the file ends after {}", source, header.line,
+    user_error("{}:{}: declares {} elements but the file ends after {}", source, header.line,
                header.entries, seen);
   }
   SparseMatrix matrix = matrix_of_lines(header.rows, header.columns, std::move(entries), source);

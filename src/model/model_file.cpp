@@ -189,7 +189,8 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const Shap
   const Shape output = border_shapes(model).back();
   if (!(output == Shape{classes})) {
     user_error(
-        "{}: the last block '{}' gives {} but the data has {} classes; end with out = \"classes\"",
+        "{}: the last block '{}' returns {} but the data has {} classes; end with out = "
+        "\"classes\"",
         file, model.blocks.back().name, output, classes);
   }
   return model;

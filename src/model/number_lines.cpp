@@ -41,16 +41,16 @@ std::string read_number_file(const std::string& path) {
   check_input_file(path);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
-    user_error("{}: is no file; is the name right?", path);
+    user_error("{}: no such file; check the name", path);
   }
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   if (error) user_error("{}: its size cannot be read: {}", path, error.message());
   if (bytes > kMaxBytes) user_error("{}: {} bytes are too many; the limit is 4 GiB", path, bytes);
   std::string text(static_cast<std::size_t>(bytes), '\0');
   std::ifstream file(path, std::ios::binary);
-  if (!file) user_error("{}: cannot be opened; may you read it?", path);
+  if (!file) user_error("{}: cannot be opened; check its permissions", path);
   if (!file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
-    user_error("{}: cannot be read to its end", path);
+    user_error("{}: cannot be read completely", path);
   }
   return text;
 }
@@ -119,7 +119,8 @@ float NumberLines::number(std::string_view what) {
 }
 
 void NumberLines::end_of_line() {
-  if (!rest_.empty()) refuse(fmt::format("'{}' is too much in this line", shown(rest_)));
+  if (!rest_.empty())
+    refuse(fmt::format("'{}' is not expected at the end of this line", shown(rest_)));
 }
 
 void NumberLines::refuse(std::string_view message) const {

@@ -31,23 +31,23 @@ const char* read_number(const char* first, const char* last, std::int64_t& numbe
 
 void check_neurons(std::int64_t neurons) {
   if (neurons < kMinNeurons || neurons > kMaxRadixNetNeurons) {
-    user_error("radixnet: {} neurons are not within {} and {}; take for example 1024", neurons,
+    user_error("radixnet: {} neurons are not within {} and {}; for example 1024", neurons,
                kMinNeurons, kMaxRadixNetNeurons);
   }
   if (std::has_single_bit(static_cast<std::uint64_t>(neurons))) return;
   const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(neurons)));
-  user_error("radixnet: {} neurons are not a power of two; take {} or {}", neurons, below,
+  user_error("radixnet: {} neurons are not a power of two; use {} or {}", neurons, below,
              2 * below);
 }
 
 void check_layers(const RadixNetSize& size) {
   if (size.layers < 1 || size.layers > kMaxLayers) {
-    user_error("radixnet: {} layers are not within 1 and {}; take for example 120", size.layers,
+    user_error("radixnet: {} layers are not within 1 and {}; for example 120", size.layers,
                kMaxLayers);
   }
   const std::int64_t most = kMaxConnections / kConnections / size.neurons;
   if (size.layers > most) {
-    user_error("radixnet: {}x{} has more than 2^32 connections; take at most {} layers",
+    user_error("radixnet: {}x{} has more than 2^32 connections; use at most {} layers",
                size.neurons, size.layers, most);
   }
 }
@@ -60,7 +60,7 @@ void check_memory_of(const RadixNetSize& size) {
   if (free == 0 || bytes <= free) return;
   user_error(
       "radixnet: {}x{} has {} connections and needs about {} of memory, but {} are free on this "
-      "machine; take fewer layers",
+      "machine; use fewer layers",
       size.neurons, size.layers, with_commas(size.layers * size.neurons * kConnections),
       with_bytes(bytes), with_bytes(free));
 }
@@ -125,7 +125,7 @@ RadixNetSize parse_radixnet(const std::string& text) {
   const char* end = read_number(text.data(), last, size.neurons);
   if (end != nullptr && end != last && *end == 'x') end = read_number(end + 1, last, size.layers);
   if (end != last || size.layers == 0) {
-    user_error("radixnet: '{}' is no size; write NEURONSxLAYERS, for example 1024x120",
+    user_error("radixnet: '{}' is not a size; write NEURONSxLAYERS, for example 1024x120",
                text.substr(0, 40));
   }
   check_neurons(size.neurons);

@@ -117,7 +117,7 @@ struct Infer {
   Shape operator()(const FlattenSpec&) const { return {srcs[0].elements()}; }
   Shape operator()(const AddSpec&) const {
     if (!(srcs[0] == srcs[1])) {
-      user_error("{}: add needs two inputs of one shape but has {} and {}", where, srcs[0],
+      user_error("{}: add needs two inputs of equal shape but has {} and {}", where, srcs[0],
                  srcs[1]);
     }
     return srcs[0];

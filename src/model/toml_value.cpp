@@ -88,7 +88,7 @@ class Converter {
                            .key_line = key.source().begin.line,
                            .value = convert(child, depth + 1)});
       }
-      // the library sorts keys; messages should speak of the first in the file
+      // the library sorts keys; messages should name the first one in the file
       std::ranges::stable_sort(entries, {}, &TomlEntry::key_line);
       value.data = std::move(entries);
     } else if (const auto* array = node.as_array()) {

@@ -1,5 +1,5 @@
-// ONNX files. protobuf/ speaks the format through libonnx; where that is not installed, CMake
-// compiles no_protobuf/, which refuses.
+// ONNX files. protobuf/ reads and writes the format with libonnx; where that is not installed,
+// CMake compiles no_protobuf/, which refuses.
 #pragma once
 
 #include <cstddef>

@@ -59,14 +59,14 @@ class Importer {
         unread_[one.outputs[i]] = node.name();
       }
       if (values_.contains(node.output()) || constants_.contains(node.output())) {
-        node.refuse("{} is made twice", shown(node.output()));
+        node.refuse("{} is written twice", shown(node.output()));
       }
       values_[node.output()] = value;
     }
     const std::string& output = graph_.outputs[0].name;
     const auto found = values_.find(output);
     if (found == values_.end() || !is_whole(found->second)) {
-      user_error("{}: no node makes the output {}", source_, shown(output));
+      user_error("{}: no node writes the output {}", source_, shown(output));
     }
     network_.output = found->second.layer;
     network_.input_dims = graph_.inputs[0].dims;
@@ -82,7 +82,7 @@ class Importer {
         return;
       }
     }
-    node.refuse("only constants given as a tensor are read");
+    node.refuse("only constants given as a tensor are supported");
   }
 
   Value value(const NodeReader& node, std::size_t i) const {
@@ -90,10 +90,10 @@ class Importer {
     const auto found = values_.find(name);
     if (found == values_.end()) {
       if (unread_.contains(name)) {
-        node.refuse("{} is a second output of {}, which is not read", shown(name),
+        node.refuse("{} is a second output of {}, which is not supported", shown(name),
                     unread_.at(name));
       }
-      node.refuse("no node before it makes {}", shown(name));
+      node.refuse("no earlier node writes {}", shown(name));
     }
     return found->second;
   }
@@ -103,7 +103,7 @@ class Importer {
   /// A value that a layer has left.
   int whole(const NodeReader& node, std::size_t i) const {
     const Value one = value(node, i);
-    if (!is_whole(one)) node.refuse("what it reads is no result of a layer of plait");
+    if (!is_whole(one)) node.refuse("its input is not the result of a supported layer");
     return one.layer;
   }
 
@@ -148,7 +148,7 @@ class Importer {
         pads != nullptr && pads->desc().dtype == DType::i64 && pads->shape() == Shape{8};
     const bool zeros = !node.has_input(2) || (node.scalar(2) != nullptr && *node.scalar(2) == 0);
     if (!stored || !zeros || node.text("mode", "constant") != "constant") {
-      node.refuse("only zeros around images, as many as a stored tensor says, are read");
+      node.refuse("only zeros around images, with stored sizes, are supported");
     }
     const auto n = pads->as<std::int64_t>();
     const auto fits = [](std::int64_t pad) { return pad >= 0 && pad <= kMaxWindow; };
@@ -178,11 +178,11 @@ class Importer {
     auto* spec = layer == nullptr ? nullptr : std::get_if<LinearSpec>(&layer->layer);
     const bool last = linear.layer + 1 == static_cast<int>(network_.layers.size());
     if (spec == nullptr || spec->bias || !last) {
-      node.refuse("adds a stored tensor to what is no linear layer without a bias");
+      node.refuse("adds a stored tensor to something other than a linear layer without a bias");
     }
     layer->parameters.push_back(vector_of(node, bias, spec->out_features));
     spec->bias = true;
-    values_.erase(node.input(1 - bias));  // nobody may have it without the bias
+    values_.erase(node.input(1 - bias));  // no later node may read it without the bias
     return linear;
   }
 
@@ -218,7 +218,7 @@ class Importer {
         if (a.gelu == Gelu::half) return gelu_of(node, a.layer);
       }
     }
-    node.refuse("arithmetic that is no layer of plait");
+    node.refuse("arithmetic that matches no layer of plait");
   }
   /// Whether `gate` is sigmoid(x), for SiLU(x) = x sigmoid(x).
   bool is_gate_of(const Value& gate, const Value& x) const {
@@ -227,11 +227,12 @@ class Importer {
     return layer.layer == LayerSpec{ActivationSpec{ActivationKind::sigmoid}} &&
            layer.inputs[0] == x.layer;
   }
-  /// The sigmoid becomes the whole; nobody else may have read it or read it later.
+  /// The sigmoid becomes the SiLU; no other node may read the sigmoid, before or after.
   Value silu_of(const NodeReader& node, int gate) {
     for (const ImportedLayer& layer : network_.layers) {
       if (std::ranges::find(layer.inputs, gate) != layer.inputs.end()) {
-        node.refuse("the Sigmoid of this SiLU is read by {} too, which is not read", layer.node);
+        node.refuse("the Sigmoid of this SiLU is read by {} too, which is not supported",
+                    layer.node);
       }
     }
     std::erase_if(values_, [&](const auto& one) { return one.second.layer == gate; });

@@ -61,7 +61,7 @@ const T* NodeReader::find(const char* name) const {
   const auto found = std::ranges::find(node_.attributes, name, &onnx_graph::Attribute::name);
   if (found == node_.attributes.end()) return nullptr;
   const T* value = std::get_if<T>(&found->value);
-  if (value == nullptr) refuse("attribute '{}' is of another kind than it should be", name);
+  if (value == nullptr) refuse("attribute '{}' has the wrong type", name);
   return value;
 }
 
@@ -99,7 +99,7 @@ Extent2 NodeReader::extent(const char* name, std::int64_t least,
 Extent2 NodeReader::padding() const {
   const std::string automatic = text("auto_pad", "NOTSET");
   if (automatic != "NOTSET" && automatic != "VALID") {
-    refuse("auto_pad {} is not read; give pads as numbers", shown(automatic));
+    refuse("auto_pad {} is not supported; give pads as numbers", shown(automatic));
   }
   const std::vector<std::int64_t> pads = integers("pads", {0, 0, 0, 0});
   const bool fits =

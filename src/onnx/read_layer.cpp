@@ -58,7 +58,7 @@ ReadLayer convolution(const NodeReader& node) {
 ReadLayer gemm(const NodeReader& node) {
   node.expect("transA", 0);
   if (node.real("alpha", 1) != 1 || node.real("beta", 1) != 1) {
-    node.refuse("alpha and beta other than 1 are not read");
+    node.refuse("alpha and beta other than 1 are not supported");
   }
   const Tensor& matrix = node.floats(1, 2);
   Tensor weight = node.integer("transB", 0) != 0 ? matrix : turned(matrix);
@@ -107,7 +107,7 @@ ReadLayer pool(const NodeReader& node) {
                 .ceil_mode = node.integer("ceil_mode", 0) != 0};
   node.expect("storage_order", 0);
   if (node.extent("dilations", 1, {1, 1}) != Extent2{1, 1}) {
-    node.refuse("pools with dilation are not read");
+    node.refuse("pools with dilation are not supported");
   }
   // Without padding there is nothing to count or not.
   if (!max && pool.padding != Extent2{0, 0}) {
@@ -121,7 +121,7 @@ ReadLayer reshape(const NodeReader& node) {
   const bool flat = shape != nullptr && shape->desc().dtype == DType::i64 &&
                     shape->shape() == Shape{2} &&
                     (shape->as<std::int64_t>()[1] == -1 || shape->as<std::int64_t>()[0] < 1);
-  if (!flat) node.refuse("only a Reshape to (batch, features) with a stored shape is read");
+  if (!flat) node.refuse("only a Reshape to (batch, features) with a stored shape is supported");
   return {FlattenSpec{}};
 }
 

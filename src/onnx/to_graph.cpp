@@ -84,8 +84,10 @@ class Writer {
   }
   std::string operator()(const BatchNormSpec& bn) {
     if (!bn.centered) {
-      user_error("'{}' is a batch_norm with centered = false, which ONNX has not; use .safetensors",
-                 place_.name);
+      user_error(
+          "'{}' is a batch_norm with centered = false, which ONNX does not support; use "
+          ".safetensors",
+          place_.name);
     }
     // ONNX's momentum is of the old value.
     return emit("BatchNormalization", {{"epsilon", static_cast<float>(bn.epsilon)},
@@ -139,7 +141,8 @@ class Writer {
   Tensor weight(const std::string& name, const ParameterSpec& spec) const {
     const auto found = weights_.find(name);
     if (found == weights_.end()) {
-      user_error("{}: tensor '{}' is missing; is the file of another model?", source_, name);
+      user_error("{}: tensor '{}' is missing; does the file belong to another model?", source_,
+                 name);
     }
     const Tensor& tensor = *found->second;
     if (tensor.shape() != spec.shape || tensor.desc().dtype != DType::f32) {

@@ -19,8 +19,10 @@ Shape input_of(const ImportedNetwork& network, const std::string& source) {
   const bool said = dims.size() >= 2 && std::ranges::all_of(dims.begin() + 1, dims.end(),
                                                             [](auto dim) { return dim > 0; });
   if (!said) {
-    user_error("{}: does not say the size of its input; save it with a fixed one (but the batch)",
-               source);
+    user_error(
+        "{}: does not state the size of its input; save it with a fixed size (except for the "
+        "batch)",
+        source);
   }
   return Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()));
 }
@@ -91,7 +93,7 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
                          .weights = {}};
   if (network.layers.empty() ||
       network.output + 1 != static_cast<std::int64_t>(network.layers.size())) {
-    user_error("{}: its output is not what its last layer leaves", source);
+    user_error("{}: its output is not the result of its last layer", source);
   }
   const std::vector<std::size_t> begins = block_begins(network);
   for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
@@ -108,7 +110,7 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
       for (const Tensor& tensor : network.layers[i].parameters) {
         const ParameterSpec& spec = wanted[next++];
         if (tensor.shape() != spec.shape) {
-          user_error("{}: node {}: a tensor of it is {}, but {} fits the network", source,
+          user_error("{}: node {}: its tensor is {}, but the network needs {}", source,
                      network.layers[i].node, tensor.shape(), spec.shape);
         }
         imported.weights.push_back({block.name + "." + spec.name, tensor});

@@ -12,7 +12,7 @@ struct ImportedModel {
 
 /// The chain is cut wherever only one tensor goes on; a convolution, a pool and a linear layer
 /// begin a block, and what follows them joins it. UserError with `source` (the file's name) where
-/// the graph is no chain, does not say the size of its input, or has sizes beyond plait's limits.
+/// the graph is no chain, does not state the size of its input, or has sizes beyond plait's limits.
 ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
                        const std::string& source);
 

@@ -1,4 +1,4 @@
-// Simulated annealing of one stage while its neighbours stand still.
+// Simulated annealing of one stage while its neighbours stay fixed.
 #pragma once
 
 #include <cstdint>

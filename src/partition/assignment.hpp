@@ -8,7 +8,7 @@
 
 namespace plait {
 
-/// cost[i * count + j] of giving j to i: who gets which, at the least sum. Time count^3.
+/// cost[i * count + j] of giving j to i: the assignment with the least sum. Time count^3.
 std::vector<std::int32_t> cheapest_assignment(std::span<const std::int64_t> cost,
                                               std::size_t count);
 

@@ -1,5 +1,5 @@
 // LayerChain: all stages and the part of every vertex; StageCost: what one stage costs while the
-// stages before and after it stand still.
+// stages before and after it stay fixed.
 #pragma once
 
 #include <cstdint>

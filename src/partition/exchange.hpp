@@ -31,7 +31,7 @@ class ExchangeLists {
   std::vector<std::int32_t> rows_;
 };
 
-/// In time linear in the non-zeros and parts^2. All lists are empty where nobody owns what the
+/// In time linear in the non-zeros and parts^2. All lists are empty where no part owns what the
 /// layer reads.
 ExchangeLists exchange_lists(SparseLayers layers, const Partition& partition, std::size_t layer);
 

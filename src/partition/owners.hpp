@@ -1,4 +1,4 @@
-// From vertices back to rows, and the news of how far we are.
+// From vertices back to rows, and progress reports.
 #pragma once
 
 #include <functional>

@@ -32,15 +32,15 @@ void check_layers(SparseLayers layers) {
 }
 
 void check_parts(SparseLayers layers, const PartitionOptions& options) {
-  if (options.parts < 1) user_error("{} parts: there has to be at least 1", options.parts);
+  if (options.parts < 1) user_error("{} parts: at least 1 is needed", options.parts);
   std::int64_t most = options.own_input ? layers[0]->columns : layers[0]->rows;
   for (const auto& layer : layers) most = std::min(most, layer->rows);
   if (options.parts > most) {
-    user_error("{} parts are more than the smallest layer has rows; the most is {}", options.parts,
+    user_error("{} parts are more than the smallest layer has rows; use at most {}", options.parts,
                most);
   }
   if (!(options.tolerance >= 0)) {
-    user_error("imbalance tolerance {}: it has to be 0 or more", options.tolerance);
+    user_error("imbalance tolerance {}: it must be 0 or more", options.tolerance);
   }
 }
 
@@ -49,8 +49,10 @@ void check_owners(std::span<const std::int32_t> owners, std::int64_t rows, int p
   const bool known =
       std::ranges::all_of(owners, [&](std::int32_t p) { return p >= 0 && p < parts; });
   if (static_cast<std::int64_t>(owners.size()) != rows || !known) {
-    user_error("{}: {} owners for {} rows, each to be one of {} parts; make the partition again",
-               source, owners.size(), rows, parts);
+    user_error(
+        "{}: {} owners for {} rows, each of which must be one of {} parts; run plait partition "
+        "again",
+        source, owners.size(), rows, parts);
   }
 }
 
@@ -66,7 +68,7 @@ PartitionMethod method_named(const std::string& name) {
     if (its == name) return method;
     names.emplace_back(its);
   }
-  user_error("no partition method is called '{}'{}; there are: {}", name, did_you_mean(name, names),
+  user_error("unknown partition method '{}'{}; known methods: {}", name, did_you_mean(name, names),
              fmt::join(names, ", "));
 }
 

@@ -1,4 +1,4 @@
-// Who owns which row of every layer of a sparse network. The owner of row i of layer k holds the
+// The owner of each row of every layer of a sparse network. The owner of row i of layer k holds the
 // row's weights, computes output i and receives its gradient; what other rows of layer k + 1 read
 // of it travels.
 #pragma once
@@ -25,7 +25,7 @@ struct Partition {
   std::vector<std::int32_t> input_owners;
   bool operator==(const Partition&) const = default;
 
-  /// Owners of what layer k reads; empty where nobody owns it.
+  /// Owners of what layer k reads; empty where no part owns it.
   std::span<const std::int32_t> sources(std::size_t layer) const {
     return layer == 0 ? std::span(input_owners) : std::span(owners[layer - 1]);
   }

@@ -19,7 +19,7 @@ std::string layer_name(std::size_t layer) { return fmt::format("owners.{:06}", l
 std::string word_of(const SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end()) {
-    user_error("{}: '{}' is missing; it is no partition of plait partition", file.source, key);
+    user_error("{}: '{}' is missing; it was not written by plait partition", file.source, key);
   }
   return found->second;
 }

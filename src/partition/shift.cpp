@@ -28,10 +28,10 @@ std::vector<std::int32_t> rows_for(const StageCost& cost, const Shift& shift) {
   return rows;
 }
 
-/// The ways out of one heavy part, in rows; every row has the same weight.
-class Ways {
+/// Finds the cheapest path of shifts out of a heavy part, in rows; every row has the same weight.
+class ShiftPaths {
  public:
-  Ways(const StageCost& cost, std::int64_t row_weight, double cap)
+  ShiftPaths(const StageCost& cost, std::int64_t row_weight, double cap)
       : cost_(cost),
         row_weight_(row_weight),
         cap_(static_cast<std::int64_t>(cap)),
@@ -155,7 +155,7 @@ void spill_over(LayerChain& chain, std::size_t stage, StageCost& cost, double ca
   for (;;) {
     const std::int32_t from = heaviest_part(cost);
     if (static_cast<double>(cost.part_weight(from)) <= cap) return;
-    const std::vector<Shift> shifts = Ways(cost, row, cap).cheapest(from);
+    const std::vector<Shift> shifts = ShiftPaths(cost, row, cap).cheapest(from);
     if (shifts.empty()) return;
     for (const Shift& shift : shifts) apply_shift(chain, stage, cost, shift);
   }

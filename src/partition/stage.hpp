@@ -34,7 +34,7 @@ std::vector<std::int32_t> number_equal(const Lists& lists);
 
 struct Stage {
   std::vector<std::int32_t> vertex_of_row;
-  std::vector<std::int32_t> net_of_column;  ///< -1: read by nobody; empty: costs nothing
+  std::vector<std::int32_t> net_of_column;  ///< -1: no reader; empty: costs nothing
   std::vector<std::int32_t> row_weight;     ///< per vertex; its rows weigh alike
   std::vector<std::int32_t> rows;           ///< per vertex: how many
   std::vector<std::int32_t> net_columns;    ///< per net: how many

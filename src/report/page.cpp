@@ -13,7 +13,7 @@ namespace {
 
 void put(std::string& page, std::string_view mark, std::string_view text) {
   const std::size_t at = page.find(mark);
-  if (at == std::string::npos) fail("the report page has no place for {}", mark);
+  if (at == std::string::npos) fail("the report page has no placeholder for {}", mark);
   page.replace(at, mark.size(), text);
 }
 

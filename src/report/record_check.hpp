@@ -1,4 +1,4 @@
-// Whether a report.json, which anybody may have changed, is fit to be drawn.
+// Validation of a report.json, which may have been edited, before the page draws it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

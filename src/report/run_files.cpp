@@ -41,26 +41,26 @@ std::string read_text(const fs::path& file) {
 /// Of a line the page takes what it knows.
 Json parse_epoch(const std::string& line, const std::string& where) {
   const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) user_error("{}: no JSON object; mend or delete that line", where);
+  if (!json.is_object()) user_error("{}: not a JSON object; correct or delete that line", where);
   Json epoch = Json::object();
   for (const char* key : {"epoch", "train_loss"}) {
     if (!json.contains(key) || !json[key].is_number()) {
-      user_error("{}: no number '{}'; mend or delete that line", where, key);
+      user_error("{}: no number '{}'; correct or delete that line", where, key);
     }
     epoch[key] = json[key];
   }
   for (const char* key :
        {"step", "test_loss", "test_accuracy", "images_per_second", "seconds", "learning_rate"}) {
     if (!json.contains(key) || json[key].is_null()) continue;
-    if (!json[key].is_number()) user_error("{}: '{}' is no number", where, key);
+    if (!json[key].is_number()) user_error("{}: '{}' is not a number", where, key);
     epoch[key] = json[key];
   }
   if (json.contains("mode")) {
-    if (!json["mode"].is_primitive()) user_error("{}: 'mode' is no text", where);
+    if (!json["mode"].is_primitive()) user_error("{}: 'mode' is not text", where);
     epoch["mode"] = json["mode"];
   }
   if (!json.contains("residuals")) return epoch;
-  if (!json["residuals"].is_object()) user_error("{}: 'residuals' is no object", where);
+  if (!json["residuals"].is_object()) user_error("{}: 'residuals' is not an object", where);
   for (const auto& [name, value] : json["residuals"].items()) {
     if (value.is_number()) epoch["residuals"][name] = value;
   }
@@ -89,8 +89,9 @@ Json read_record(const fs::path& file) {
   };
   Json record = Json::parse(text, shallow, false);
   if (record.is_discarded()) {
-    user_error("{} is damaged: no JSON; delete it to get a page without timeline and breakdown",
-               file.string());
+    user_error(
+        "{} is damaged: not valid JSON; delete it to get a page without timeline and breakdown",
+        file.string());
   }
   check_record(record, file.string());
   return record;
@@ -107,7 +108,7 @@ RunFiles read_run_files(const fs::path& folder) {
                  .epochs = read_epochs(folder / "metrics.jsonl"),
                  .record = read_record(folder / "report.json")};
   if (files.config.empty()) {
-    user_error("{} is no run folder: it has no config.toml", folder.string());
+    user_error("{} is not a run folder: it has no config.toml", folder.string());
   }
   return files;
 }

@@ -17,7 +17,7 @@
 
 namespace plait {
 
-/// The job has ended because of somebody else; what() says of whom and why.
+/// The job was ended by another member; what() says by which and why.
 class Aborted : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,4 +1,4 @@
-// Whether a launcher of MPI started this process, told by what launchers leave in the environment.
+// Detects whether an MPI launcher started this process, by the variables that launchers set.
 #include <cstdlib>
 #include <string_view>
 

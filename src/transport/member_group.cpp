@@ -45,7 +45,7 @@ MemberGroupSpec whole_job(int size, int rank, std::uint64_t channel) {
 
 Label MemberGroup::label(int member, int tag) const {
   if (member < 0 || member >= size()) {
-    fail("a message to or from member {} of a group of {}: there is none", member, size());
+    fail("a message to or from member {} of a group of {}: no such member", member, size());
   }
   if (tag < 0 || tag >= kTags) {
     fail("a message with tag {}: tags go from 0 to {}", tag, kFirstCollectiveTag - 1);

@@ -15,7 +15,7 @@ void end(std::unique_ptr<Transfer>& transfer, int exceptions) noexcept {
     }
     transfer->wait();
   } catch (const Failure& failure) {
-    transfer->end_job(failure.what());  // nobody would hear of it otherwise
+    transfer->end_job(failure.what());  // otherwise the error would be lost
   } catch (...) {                       // Aborted: the next wait of this member says so
   }
   transfer.reset();

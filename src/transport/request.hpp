@@ -14,7 +14,7 @@ namespace plait {
 
 /// What a transport implements. wait() may throw; done() never waits, and is true as well when
 /// wait() would throw. The destructor comes after wait(), whether it threw or not, and blocks only
-/// as long as somebody touches the caller's memory.
+/// as long as the caller's memory is in use.
 class Transfer {
  public:
   virtual ~Transfer() = default;

@@ -45,7 +45,7 @@ struct Listener {
 };
 /// On all interfaces and a free port; an empty socket where that cannot be had.
 Listener listen_anywhere();
-/// Empty when nobody has connected after `seconds`.
+/// Empty when no peer has connected after `seconds`.
 Socket accept_within(const Socket& listener, double seconds);
 Socket connect_within(Address address, std::uint16_t port, double seconds);
 

@@ -1,4 +1,4 @@
-// Who uses which tags of a group.
+// The tags of a group: which part of the program uses which.
 #pragma once
 
 namespace plait {

@@ -142,7 +142,7 @@ TEST(Safetensors, RefusesBrokenJson) {
   expect_header_refused(R"({"__metadata__":{"k":{}}})", 0, {"__metadata__", "'k'"});
   expect_header_refused(R"({"__metadata__":"x"})", 0, {"__metadata__"});
   expect_header_refused(R"({"__metadata__":{"k":"1","k":"2"}})", 0, {"'k' twice"});
-  expect_header_refused(R"({"__metadata__":{},"__metadata__":{}})", 0, {"comes twice"});
+  expect_header_refused(R"({"__metadata__":{},"__metadata__":{}})", 0, {"occurs twice"});
   expect_header_refused("{\"a\\nb\":1}", 0, {"'a\\x0ab'"});
   expect_header_refused("{\"" + std::string(5000, 'n') + "\":1}", 0, {"nnn...'"});
 }
@@ -198,7 +198,7 @@ TEST(Safetensors, RefusesHolesOverlapsAndTwins) {
   expect_header_refused(first + "}", 5, {"end at byte 4", "holds 5"});
   expect_header_refused("{}", 1, {"end at byte 0", "holds 1"});
   expect_header_refused(first + ",\"a\":" + entry("U8", "[4]", "[4,8]") + "}", 8,
-                        {"'a' comes twice"});
+                        {"'a' occurs twice"});
 }
 
 TEST(Safetensors, EveryTruncationIsRefused) {

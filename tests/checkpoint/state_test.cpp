@@ -86,7 +86,7 @@ TEST(State, RefusesWhatItDidNotWrite) {
   expect_refused(changed("\"step\": 120", "\"step\": 121"), "changed by hand");
   expect_refused(changed("\"step\": 120", "\"step\": -1"), "'step'");
   expect_refused(changed("\"step\": 120", "\"step\": 9223372036854775808"), "'step'");
-  expect_refused(changed("\"step\": 120", "\"step\": 120, \"step\": 120"), "'step' comes twice");
+  expect_refused(changed("\"step\": 120", "\"step\": 120, \"step\": 120"), "'step' occurs twice");
   expect_refused(changed("\"step\": 120", "\"step\": 120, \"stop\": 1"), "'stop'");
   expect_refused(changed("\"step\": 120,", ""), "'step' is missing");
   expect_refused(changed("\"epoch\": 3", "\"epoch\": 3.0"), "'epoch'");

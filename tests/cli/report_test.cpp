@@ -126,7 +126,7 @@ TEST_F(Report, IsRefusedWithOneLine) {
   EXPECT_THAT(refusal({"report"}), HasSubstr("needs RUN"));
   EXPECT_THAT(refusal({"report", "nowhere"}), HasSubstr("nowhere: there is no such folder"));
   fs::create_directory(path("empty"));
-  EXPECT_THAT(refusal({"report", "empty"}), HasSubstr("empty is no run folder"));
+  EXPECT_THAT(refusal({"report", "empty"}), HasSubstr("empty is not a run folder"));
   write_text(path("empty") / "config.toml", "modle = \"lenet\"\n");
   EXPECT_THAT(refusal({"report", "empty"}), HasSubstr("modle"));
   write_text(path("empty") / "config.toml", "model = \"lenet\"\n");

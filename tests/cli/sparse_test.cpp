@@ -199,7 +199,7 @@ TEST_F(SparseCli, RefusesADamagedPartition) {
 
 TEST_F(SparseCli, RefusesPartitionsThatCannotBe) {
   const Words partition{"partition", "--model", "radixnet:64x6", "--parts"};
-  EXPECT_THAT(refusal(partition + Words{"65"}), HasSubstr("the most is 64"));
+  EXPECT_THAT(refusal(partition + Words{"65"}), HasSubstr("use at most 64"));
   EXPECT_THAT(refusal(partition + Words{"0"}), HasSubstr("--parts"));
   EXPECT_THAT(refusal(partition + Words{"2", "--method", "blok"}),
               HasSubstr("did you mean 'block'"));

@@ -89,7 +89,7 @@ TEST_F(OnnxCli, RefusesWithOneLine) {
     return Words{"eval", "--model", model, "--init", file} + kData;
   };
   EXPECT_THAT(refusal(init("cut.onnx", "lenet")),
-              HasSubstr("plait: cut.onnx: is no ONNX model, or a damaged one"));
+              HasSubstr("plait: cut.onnx: is not an ONNX model, or is damaged"));
   EXPECT_THAT(refusal(init("nowhere.onnx", "lenet")), HasSubstr("cannot open 'nowhere.onnx'"));
   EXPECT_THAT(
       refusal(init("lenet.onnx", "mlp:20")),

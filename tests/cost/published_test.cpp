@@ -165,15 +165,16 @@ const std::string kInput = node(1, "Input", kGood);
 INSTANTIATE_TEST_SUITE_P(
     PublishedProfile, BadPublishedFiles,
     testing::Values(
-        BadPublished{"Empty", "", "no line of a node"},
+        BadPublished{"Empty", "", "contains no nodes"},
         BadPublished{"OtherText", kInput + "loss 3\n", "p.txt:2: 'loss 3' is neither"},
-        BadPublished{"BadName", "layer1 -- ReLU -- " + kGood, "'layer1' is no name of a node"},
-        BadPublished{"NoNumber", "node -- ReLU -- " + kGood, "'node' is no name"},
-        BadPublished{"HugeNumber", "node99999999999 -- ReLU -- " + kGood, "is no name"},
-        BadPublished{"NoEquals", node(1, "Input", "forward"), "'forward' where key=number"},
+        BadPublished{"BadName", "layer1 -- ReLU -- " + kGood, "'layer1' is not the name of a node"},
+        BadPublished{"NoNumber", "node -- ReLU -- " + kGood, "'node' is not the name"},
+        BadPublished{"HugeNumber", "node99999999999 -- ReLU -- " + kGood, "is not the name"},
+        BadPublished{"NoEquals", node(1, "Input", "forward"),
+                     "'forward' is not of the form key=number"},
         BadPublished{"UnknownKey", node(1, "Input", kGood + ", colour=3"), "unknown key 'colour'"},
         BadPublished{"KeyTwice", node(1, "Input", kGood + ", parameter_size=3"),
-                     "parameter_size comes twice"},
+                     "parameter_size occurs twice"},
         BadPublished{"KeyMissing", node(1, "Input", "forward_compute_time=1"),
                      "backward_compute_time is missing"},
         BadPublished{"Negative", node(1, "Input", measures(-1, 1, 1, 1)),
@@ -191,11 +192,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "forward_compute_time=1, backward_compute_time=1, activation_size=[1; 2], "
                  "parameter_size=1"),
             "activation_size is '[1; 2]', not a number"},
-        BadPublished{"NodeTwice", kInput + kInput, "p.txt:2: node1 comes twice"},
+        BadPublished{"NodeTwice", kInput + kInput, "p.txt:2: node1 occurs twice"},
         BadPublished{"UnknownEdge", kInput + "\tnode1 -- node7\n",
                      "p.txt:2: an edge of node7, which has no line"},
-        BadPublished{"OnlyInput", kInput, "nothing but an Input"},
-        BadPublished{"NoInput", node(1, "ReLU", kGood), "no edge ends at node1"},
+        BadPublished{"OnlyInput", kInput, "contains only an Input"},
+        BadPublished{"NoInput", node(1, "ReLU", kGood), "node1 has no incoming edge"},
         BadPublished{"TwoEnds",
                      kInput + node(2, "ReLU", kGood) + node(3, "ReLU", kGood) +
                          "\tnode1 -- node2\n\tnode1 -- node3\n",
@@ -204,14 +205,14 @@ INSTANTIATE_TEST_SUITE_P(
                      kInput + node(2, "ReLU", kGood) + node(3, "ReLU", kGood) +
                          node(4, "ReLU", kGood) +
                          "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node2\n\tnode3 -- node4\n",
-                     "circle around node2"},
+                     "cycle through node2"},
         BadPublished{"AllCircle",
                      node(2, "ReLU", kGood) + node(3, "ReLU", kGood) +
                          "\tnode2 -- node3\n\tnode3 -- node2\n",
-                     "no node is the Input"},
+                     "there is no Input node"},
         BadPublished{"IntoInput",
                      kInput + node(2, "ReLU", kGood) + "\tnode1 -- node2\n\tnode2 -- node1\n",
-                     "node1 is an Input but an edge ends there"}),
+                     "node1 is an Input but has an incoming edge"}),
     [](const auto& one) { return one.param.name; });
 
 /// Sums of the columns, without the line of the Input. One block for each Conv2d and Linear.

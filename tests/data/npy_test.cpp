@@ -47,7 +47,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
               HasSubstr("structured"));
   EXPECT_THAT(message(npy_dict("<f4", "(4611686018427387904, 4)")), HasSubstr("holds 8 bytes"));
   EXPECT_THAT(message(npy_dict("<f4", "(99999999999999999999,)")), HasSubstr("cannot be read"));
-  EXPECT_THAT(message(npy_dict("<f4", "(1,)")), HasSubstr("promises 4 bytes"));
+  EXPECT_THAT(message(npy_dict("<f4", "(1,)")), HasSubstr("declares 4 bytes"));
   EXPECT_THAT(message(npy_dict("<f4", "(0,)")), HasSubstr("empty axis"));
   EXPECT_THAT(message("{'descr': '<f4', 'shape': (2,), }"), HasSubstr("lacks"));
   EXPECT_THAT(message("{'colour': '<f4', }"), HasSubstr("'colour'"));

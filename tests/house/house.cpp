@@ -76,7 +76,7 @@ std::string wrong_include(const std::string& file, const std::string& header, bo
   }
   const std::string target = first_folder(header);
   if (!doors.contains(target)) {
-    return quoted ? "\"" + header + "\" is no file of src/; write includes from there" : "";
+    return quoted ? "\"" + header + "\" is not a file of src/; write includes relative to it" : "";
   }
   const std::string room = first_folder(file);  // none for main.cpp, which may see every room
   if (!room.empty() && !doors.at(room).contains(target)) return room + " may not include " + header;

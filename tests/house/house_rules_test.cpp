@@ -53,7 +53,7 @@ TEST_F(MadeUpTree, ACommentIsNoInclude) {
 TEST_F(MadeUpTree, AnIncludeThatIsNotWrittenFromSrcIsRefused) {
   add("tensor/bad.cpp", "#include \"shape.hpp\"\n");
   EXPECT_THAT(broken(),
-              ElementsAre(HasSubstr("tensor/bad.cpp:1: \"shape.hpp\" is no file of src/")));
+              ElementsAre(HasSubstr("tensor/bad.cpp:1: \"shape.hpp\" is not a file of src/")));
 }
 
 TEST_F(MadeUpTree, AFileOutsideTheRoomsIsRefused) {

@@ -83,7 +83,7 @@ TEST_F(GraphChallengeFolder, OtherFilesAreLeftAlone) {
 TEST_F(GraphChallengeFolder, AGapIsRefused) {
   add("n4-l1.tsv");
   add("n4-l3.tsv");
-  EXPECT_THAT(refusal(), HasSubstr("n4-l2.tsv is missing but layer 3 is there"));
+  EXPECT_THAT(refusal(), HasSubstr("n4-l2.tsv is missing but layer 3 exists"));
 }
 
 TEST_F(GraphChallengeFolder, TheFirstLayerMustBeThere) {
@@ -102,8 +102,8 @@ TEST_F(GraphChallengeFolder, WithoutLayersOrAtAllIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("no layer n<NEURONS>-l<K>.tsv in this folder; unpack"));
   add("file.tar");
   EXPECT_THAT(refusal_of([&] { read_graphchallenge(path("file.tar")); }),
-              AllOf(HasSubstr("file.tar: is no folder"), HasSubstr("unpack")));
-  EXPECT_THAT(refusal_of([&] { read_graphchallenge(path("none")); }), HasSubstr("is no folder"));
+              AllOf(HasSubstr("file.tar: is not a folder"), HasSubstr("unpack")));
+  EXPECT_THAT(refusal_of([&] { read_graphchallenge(path("none")); }), HasSubstr("is not a folder"));
 }
 
 TEST_F(GraphChallengeFolder, TooManyNeuronsAreRefused) {
@@ -129,7 +129,7 @@ TEST(BadGraphChallengeLayer, IsRefusedWithItsLine) {
   EXPECT_THAT(refusal(good + "2\t3\tnan\n"), HasSubstr("l:2: the weight must be a finite"));
   EXPECT_THAT(refusal(good + "2\t3\tinf\n"), HasSubstr("l:2: the weight must be a finite"));
   EXPECT_THAT(refusal(good + "2\t3\n"), HasSubstr("l:2: the line ends before the weight"));
-  EXPECT_THAT(refusal(good + "2\t3\t1\t1\n"), HasSubstr("l:2: '1' is too much"));
+  EXPECT_THAT(refusal(good + "2\t3\t1\t1\n"), HasSubstr("l:2: '1' is not expected"));
   EXPECT_THAT(refusal(good + "2,3,1\n"), HasSubstr("l:2: the row must be a whole number"));
   EXPECT_THAT(refusal(good + "2\t1\t1\n1\t1\t2\n"),
               HasSubstr("l:3: the same element as in line 1"));
@@ -169,7 +169,7 @@ TEST_F(GraphChallengeFolder, ReadsCategories) {
            {"3\n0\n", "c.tsv:2: image 0 is not within"},
            {"3\n3\n", "c.tsv:2: the images must be in ascending order"},
            {"3\n2\n", "c.tsv:2: the images must be in ascending order"},
-           {"3 4\n", "c.tsv:1: '4' is too much"},
+           {"3 4\n", "c.tsv:1: '4' is not expected"},
            {"x\n", "c.tsv:1: the image must be a whole number"}}) {
     add("c.tsv", text);
     EXPECT_THAT(refusal_of([&] { read_categories(path("c.tsv")); }), HasSubstr(wanted));

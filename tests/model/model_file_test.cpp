@@ -242,20 +242,20 @@ TEST(ModelFile, WrongGraphsAreRefused) {
   EXPECT_THAT(message_of(with_layers("{type = \"relu\"}, {type = \"tanh\", from = \"rely\"}")),
               HasSubstr("did you mean 'relu'"));
   EXPECT_THAT(message_of(with_layers("{type = \"relu\"}, {type = \"tanh\", from = \"input\"}")),
-              HasSubstr("nothing takes the output of layer 'relu'"));
+              HasSubstr("nothing reads the output of layer 'relu'"));
   EXPECT_THAT(message_of(with_layers("{type = \"add\"}")),
               HasSubstr("add takes 2 input(s) but has 1"));
   EXPECT_THAT(message_of(with_layers("{type = \"relu\", from = []}")),
               HasSubstr("takes 1 input(s) but has 0"));
   EXPECT_THAT(
       message_of(with_layers("{type = \"relu\", name = \"x\"}, {type = \"tanh\", name = \"x\"}")),
-      HasSubstr("'b.x' is there twice"));
+      HasSubstr("'b.x' occurs twice"));
   EXPECT_THAT(message_of(with_layers("{type = \"relu\", name = \"input\"}")),
               HasSubstr("cannot be called"));
   EXPECT_THAT(message_of(with_layers("{type = \"relu\", name = \"a b\"}")),
               HasSubstr("letters, digits"));
   EXPECT_THAT(message_of("[[block]]\nname = \"block2\"\nlayers = [{type = \"relu\"}]\n" + kHead),
-              HasSubstr("block 'block2' is there twice"));
+              HasSubstr("block 'block2' occurs twice"));
   EXPECT_THAT(message_of("[[block]]\nshortcut = []\nlayers = [{type = \"relu\"}]\n"),
               HasSubstr("residual = true"));
   EXPECT_THAT(message_of("[[block]]\n"), HasSubstr("needs layers"));
@@ -273,7 +273,7 @@ TEST(ModelFile, WrongShapesAreRefusedWithBothShapes) {
   EXPECT_THAT(message_of(kHead, Shape{}), HasSubstr("no input shape"));
   EXPECT_THAT(
       message_of("[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = 7}]\n"),
-      AllOf(HasSubstr("gives 7"), HasSubstr("10 classes")));
+      AllOf(HasSubstr("returns 7"), HasSubstr("10 classes")));
   EXPECT_THAT(message_of(kHead, kCifar, 0), HasSubstr("at least 1 class"));
 }
 

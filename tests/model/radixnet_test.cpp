@@ -41,7 +41,7 @@ TEST(ParseRadixNet, RefusesWhatIsNoSize) {
 }
 
 TEST(ParseRadixNet, RefusesOtherNumbersOfNeuronsAndNamesTheNeighbours) {
-  EXPECT_THAT(refusal("1000x120"), HasSubstr("1000 neurons are not a power of two; take 512 or"));
+  EXPECT_THAT(refusal("1000x120"), HasSubstr("1000 neurons are not a power of two; use 512 or"));
   EXPECT_THAT(refusal("16x120"), HasSubstr("16 neurons are not within 32 and"));
   EXPECT_THAT(refusal("-1024x120"), HasSubstr("-1024 neurons are not within"));
   EXPECT_THAT(refusal("2097152x1"), HasSubstr("2097152 neurons are not within"));
@@ -50,7 +50,7 @@ TEST(ParseRadixNet, RefusesOtherNumbersOfNeuronsAndNamesTheNeighbours) {
 TEST(ParseRadixNet, RefusesOtherNumbersOfLayers) {
   EXPECT_THAT(refusal("1024x-3"), HasSubstr("-3 layers are not within 1 and"));
   EXPECT_THAT(refusal("32x9999999"), HasSubstr("9999999 layers are not within"));
-  EXPECT_THAT(refusal("1048576x1920"), HasSubstr("take at most 128 layers"));
+  EXPECT_THAT(refusal("1048576x1920"), HasSubstr("use at most 128 layers"));
 }
 
 TEST(RadixNet, BiasIsThatOfTheNearestOfficialSize) {

@@ -157,7 +157,7 @@ TEST_F(OnnxRefusal, OfWhatIsTooMuchOrTooLittle) {
   graph_.nodes.back().inputs = {"more"};
   graph_.nodes.push_back(
       {.name = "more", .op = "Relu", .inputs = {"head.fc.dst"}, .outputs = {"more"}});
-  EXPECT_THAT(refusal(), ::testing::HasSubstr("no node before it makes 'more'"));
+  EXPECT_THAT(refusal(), ::testing::HasSubstr("no earlier node writes 'more'"));
   std::swap(graph_.nodes[graph_.nodes.size() - 2], graph_.nodes.back());
   EXPECT_EQ(refusal(), "t.onnx: node 'more' (Relu), relu, is not in the model");
   graph_ = whole;
@@ -174,7 +174,7 @@ TEST_F(OnnxRefusal, OfWeightsThatAreComputed) {
 
 TEST_F(OnnxRefusal, OfHalfAGelu) {
   graph_.nodes.back().op = "Erf";
-  EXPECT_THAT(refusal(), ::testing::HasSubstr("'logits' (Erf): arithmetic that is no layer"));
+  EXPECT_THAT(refusal(), ::testing::HasSubstr("'logits' (Erf): arithmetic that matches no layer"));
 }
 
 TEST_F(OnnxRefusal, OfElementsWhereASparseLayerHasNone) {
@@ -199,10 +199,10 @@ TEST_F(OnnxRoundTrip, RefusesDamagedBytes) {
     return "read";
   };
   EXPECT_EQ(read(bytes), "read");
-  EXPECT_EQ(read(""), "cut.onnx: is no ONNX model, or a damaged one");
-  EXPECT_EQ(read("{\"no\": \"onnx\"}"), "cut.onnx: is no ONNX model, or a damaged one");
+  EXPECT_EQ(read(""), "cut.onnx: is not an ONNX model, or is damaged");
+  EXPECT_EQ(read("{\"no\": \"onnx\"}"), "cut.onnx: is not an ONNX model, or is damaged");
   const std::string half = bytes.substr(0, bytes.size() / 2);
-  EXPECT_EQ(read(half), "cut.onnx: is no ONNX model, or a damaged one");
+  EXPECT_EQ(read(half), "cut.onnx: is not an ONNX model, or is damaged");
 }
 
 TEST_F(OnnxRoundTrip, RefusesSizesThatDoNotFitTheBytes) {

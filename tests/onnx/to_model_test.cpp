@@ -60,14 +60,14 @@ TEST(OnnxToModel, RefusesWhatItCannotKnow) {
   EXPECT_EQ(refusal(whole), "taken");
   onnx_graph::Graph graph = whole;
   graph.inputs[0].dims[1] = onnx_graph::kSymbolic;
-  EXPECT_THAT(refusal(graph), HasSubstr("t.onnx: does not say the size of its input"));
+  EXPECT_THAT(refusal(graph), HasSubstr("t.onnx: does not state the size of its input"));
   graph = whole;
   graph.inputs[0].dims[1] = 5;
   EXPECT_EQ(refusal(graph),
-            "t.onnx: node 'fc1.linear' (Gemm): a tensor of it is 3x4, but 3x5 fits the network");
+            "t.onnx: node 'fc1.linear' (Gemm): its tensor is 3x4, but the network needs 3x5");
   graph = whole;
   graph.outputs[0].name = "fc1.relu.dst";
-  EXPECT_THAT(refusal(graph), HasSubstr("its output is not what its last layer leaves"));
+  EXPECT_THAT(refusal(graph), HasSubstr("its output is not the result of its last layer"));
 }
 
 }  // namespace

@@ -111,10 +111,10 @@ TEST(Partition, KeepsTheToleranceWhereSingleRowsAllowIt) {
 TEST(Partition, MorePartsThanRowsAreRefusedWithTheMost) {
   const Network network = irregular({9, 30, 12, 20}, 3, 1);
   const PartitionOptions options = options_for(PartitionMethod::merged, 13);
-  EXPECT_THAT(refusal([&] { make_partition(network, options); }), HasSubstr("the most is 12"));
+  EXPECT_THAT(refusal([&] { make_partition(network, options); }), HasSubstr("use at most 12"));
   PartitionOptions own = options_for(PartitionMethod::block, 10);
   own.own_input = true;
-  EXPECT_THAT(refusal([&] { make_partition(network, own); }), HasSubstr("the most is 9"));
+  EXPECT_THAT(refusal([&] { make_partition(network, own); }), HasSubstr("use at most 9"));
   EXPECT_NO_THROW(make_partition(network, options_for(PartitionMethod::merged, 12)));
 }
 

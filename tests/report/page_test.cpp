@@ -129,7 +129,7 @@ class RunFolderFiles : public ::testing::Test {
 };
 
 TEST_F(RunFolderFiles, NeedOnlyAConfig) {
-  EXPECT_THAT(refusal(), HasSubstr("is no run folder"));
+  EXPECT_THAT(refusal(), HasSubstr("is not a run folder"));
   write("config.toml", "model = \"lenet\"\n");
   const RunFiles files = read_run_files(folder_.path());
   EXPECT_TRUE(files.record.is_null());
@@ -158,17 +158,17 @@ TEST_F(RunFolderFiles, ThatAreDamagedAreNamedWithTheirLine) {
     write("metrics.jsonl", good + line + "\n" + good);
     return refusal();
   };
-  EXPECT_THAT(metrics_refusal("rubbish"), HasSubstr("metrics.jsonl:2: no JSON object"));
+  EXPECT_THAT(metrics_refusal("rubbish"), HasSubstr("metrics.jsonl:2: not a JSON object"));
   EXPECT_THAT(metrics_refusal("[]"), HasSubstr("metrics.jsonl:2"));
   EXPECT_THAT(metrics_refusal("{\"epoch\":1}"), HasSubstr("'train_loss'"));
   EXPECT_THAT(metrics_refusal("{\"epoch\":1,\"train_loss\":1,\"test_loss\":\"low\"}"),
-              HasSubstr("'test_loss' is no number"));
+              HasSubstr("'test_loss' is not a number"));
   EXPECT_THAT(metrics_refusal("{\"epoch\":1,\"train_loss\":1,\"residuals\":[1]}"),
               HasSubstr("residuals"));
   EXPECT_THAT(metrics_refusal("{\"epoch\":1,\"train_loss\":1,\"mode\":[1]}"), HasSubstr("'mode'"));
   write("metrics.jsonl", good);
   write("report.json", "{");
-  EXPECT_THAT(refusal(), HasSubstr("report.json is damaged: no JSON"));
+  EXPECT_THAT(refusal(), HasSubstr("report.json is damaged: not valid JSON"));
   write("report.json", "{}");
   EXPECT_THAT(refusal(), HasSubstr("no 'format'"));
   write("report.json", good_record().dump());

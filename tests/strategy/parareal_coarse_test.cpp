@@ -148,10 +148,9 @@ TEST(PararealCoarse, WordsOfKinds) {
     EXPECT_EQ(coarse_kind(std::string(name_of(kind))), kind);
   }
   for (const char* word : {"", "blok", "Block", "none", "identity "}) {
-    EXPECT_THAT([&] { coarse_kind(word); },
-                testing::ThrowsMessage<UserError>(
-                    testing::AllOf(testing::HasSubstr("there are: block, conv, identity"),
-                                   testing::Not(testing::HasSubstr("\n")))))
+    EXPECT_THAT([&] { coarse_kind(word); }, testing::ThrowsMessage<UserError>(testing::AllOf(
+                                                testing::HasSubstr("use block, conv or identity"),
+                                                testing::Not(testing::HasSubstr("\n")))))
         << word;
   }
   EXPECT_THAT([] { coarse_kind("blok"); },

@@ -96,9 +96,9 @@ TEST_F(ReplicaPlans, HaveAnySynchronousStrategyInside) {
   }
   exchange_.inner = "pipedream";
   EXPECT_THAT(refusal("daso", 2, 2),
-              HasSubstr("--inner pipedream: inside a node weights are read"));
+              HasSubstr("--inner pipedream: inside a node stale weights are read"));
   exchange_.inner = "daso";
-  EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("no nodes inside a node"));
+  EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("cannot run inside one; use --inner data_parallel"));
   exchange_.inner = "dasoo";
   EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("did you mean 'daso'"));
 }
@@ -139,7 +139,7 @@ TEST_F(ReplicaPlans, RefuseWeightsThatMoveInsideANode) {
 
 TEST_F(ReplicaPlans, RefuseWhatCannotBe) {
   for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
-    EXPECT_THAT(refusal(strategy, 1, 4), HasSubstr("between nodes, and there is one"));
+    EXPECT_THAT(refusal(strategy, 1, 4), HasSubstr("between nodes, but there is only one"));
     EXPECT_THAT(refusal(strategy, 13, 5), HasSubstr("use at least 65"));
   }
   exchange_.wait = 4;

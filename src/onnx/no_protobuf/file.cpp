@@ -10,7 +10,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& source) {
   user_error(
       "{}: this plait was built without ONNX; install libonnx-dev and libprotobuf-dev, and "
-      "build it anew",
+      "rebuild it",
       source);
 }
 

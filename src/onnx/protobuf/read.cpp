@@ -29,10 +29,11 @@ class Reader {
     if (from.data_location() == onnx::TensorProto::EXTERNAL || from.external_data_size() > 0) {
       user_error("{}: {} lies in another file; save the model in one piece", source_, what);
     }
-    if (from.has_segment()) user_error("{}: {} is in segments, which nobody writes", source_, what);
+    if (from.has_segment())
+      user_error("{}: {} is stored in segments, which is not supported", source_, what);
     const bool floats = from.data_type() == onnx::TensorProto::FLOAT;
     if (!floats && from.data_type() != onnx::TensorProto::INT64) {
-      user_error("{}: {} has data type {}, but only float (1) and int64 (7) are read", source_,
+      user_error("{}: {} has data type {}, but only float (1) and int64 (7) are supported", source_,
                  what, from.data_type());
     }
     const DType dtype = floats ? DType::f32 : DType::i64;
@@ -106,7 +107,7 @@ class Reader {
         return tensor(from.t(),
                       fmt::format("attribute {} of node {}", shown(from.name()), shown(node.name)));
       default:
-        user_error("{}: attribute {} of node {} ({}) is of a kind that plait does not read",
+        user_error("{}: attribute {} of node {} ({}) is of a kind that plait does not support",
                    source_, shown(from.name()), shown(node.name), shown(node.op));
     }
   }
@@ -123,7 +124,7 @@ Graph parse_onnx(std::span<const std::byte> bytes, const std::string& source) {
   onnx::ModelProto model;
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   if (!model.ParsePartialFromZeroCopyStream(&stream) || !model.has_graph()) {
-    user_error("{}: is no ONNX model, or a damaged one", source);
+    user_error("{}: is not an ONNX model, or is damaged", source);
   }
   Graph graph{.name = model.graph().name()};
   for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
@@ -139,7 +140,7 @@ Graph parse_onnx(std::span<const std::byte> bytes, const std::string& source) {
     constants.insert(one.name());
   }
   if (model.graph().sparse_initializer_size() > 0) {
-    user_error("{}: has sparse tensors, which plait does not read; save them dense", source);
+    user_error("{}: has sparse tensors, which plait does not support; save them dense", source);
   }
   for (const onnx::NodeProto& one : model.graph().node()) {
     graph.nodes.push_back(reader.node(one, graph.nodes.size()));

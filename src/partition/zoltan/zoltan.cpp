@@ -25,7 +25,7 @@ void finalise_mpi() {
 void need_mpi() {
   int done = 0;
   MPI_Finalized(&done);
-  if (done != 0) fail("Zoltan needs MPI, which has ended in this process already");
+  if (done != 0) fail("Zoltan needs MPI, which has already ended in this process");
   int begun = 0;
   MPI_Initialized(&begun);
   if (begun != 0) return;
@@ -118,7 +118,7 @@ void set_parameters(Zoltan_Struct* zoltan, int parts, double tolerance, std::uin
       {"SEED", std::to_string(1 + seed % 0x7fffffff)}};
   for (const auto& [name, value] : parameters) {
     if (Zoltan_Set_Param(zoltan, name, value.c_str()) != ZOLTAN_OK) {
-      fail("Zoltan does not take {} = {}", name, value);
+      fail("Zoltan rejects {} = {}", name, value);
     }
   }
 }
@@ -158,9 +158,9 @@ bool has_zoltan() { return true; }
 Parts zoltan_parts(const Hypergraph& graph, int parts, double tolerance, std::uint64_t seed) {
   need_mpi();
   float version = 0;
-  if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK) fail("Zoltan does not begin");
+  if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK) fail("Zoltan cannot be initialised");
   const Zoltan zoltan(Zoltan_Create(MPI_COMM_SELF));
-  if (!zoltan) fail("Zoltan has no memory");
+  if (!zoltan) fail("Zoltan is out of memory");
   Query query{graph, parts};
   set_parameters(zoltan.get(), parts, tolerance, seed);
   set_queries(zoltan.get(), query);

@@ -173,7 +173,7 @@ CoarseKind coarse_kind(const std::string& text) {
   for (const CoarseKind kind : {CoarseKind::block, CoarseKind::conv, CoarseKind::identity}) {
     if (text == name_of(kind)) return kind;
   }
-  user_error("--coarse {} is not known{}; there are: block, conv, identity", text,
+  user_error("--coarse {} is unknown{}; use block, conv or identity", text,
              did_you_mean(text, {"block", "conv", "identity"}));
 }
 

@@ -45,26 +45,26 @@ Shares shares_of(const TearNumbers& asked) {
 void check(const PlanRequest& request) {
   if (request.clip && request.machine.workers() > 1) {
     user_error(
-        "--clip-norm needs the gradients of the whole network on every worker, and parareal has "
-        "them on different ones: leave it away, or use data_parallel");
+        "--clip-norm needs the gradients of the whole network on every worker, but parareal "
+        "distributes them; leave it out, or use data_parallel");
   }
 }
 
 void check_samples(const PlanRequest& request, const Shares& shares) {
   const std::int64_t parts = std::int64_t{shares.replicas} * request.microbatches;
   if (parts <= request.batch) return;
-  user_error(
-      "--batch {} has not enough samples for {} replica(s) x {} microbatches; use at least {}",
-      request.batch, shares.replicas, request.microbatches, parts);
+  user_error("--batch {} has too few samples for {} replica(s) x {} microbatches; use at least {}",
+             request.batch, shares.replicas, request.microbatches, parts);
 }
 
 void check_sweeps(const TearNumbers& asked) {
-  if (asked.sweeps < 1) user_error("--sweeps {}: there is at least 1", asked.sweeps);
+  if (asked.sweeps < 1) user_error("--sweeps {}: must be at least 1", asked.sweeps);
   if (asked.sweeps <= asked.pieces) return;
-  throw Refusal{fmt::format(
-      "--sweeps {} are more than {} pieces: after {} sweeps the torn network is the serial one "
-      "already",
-      asked.sweeps, asked.pieces, asked.pieces)};
+  throw Refusal{
+      fmt::format("--sweeps {} are more than {} pieces: after {} sweeps the torn network already "
+                  "equals the serial "
+                  "one",
+                  asked.sweeps, asked.pieces, asked.pieces)};
 }
 
 /// What asks for so many pieces.
@@ -148,7 +148,7 @@ class Planner {
     }
     if (best) return std::move(*best);
     if (reason.empty()) reason = "there is no way to share them by pieces and replicas";
-    user_error("--pieces auto finds no tearing for {} worker(s): {}; {}", workers, reason,
+    user_error("--pieces auto finds no valid split for {} worker(s): {}; {}", workers, reason,
                advice(asked(std::max(2, workers), std::max(1, request_.tear.replicas))));
   }
 

@@ -166,8 +166,9 @@ TornChain::TornChain(const Network& network) : network_(network) {
       user_error("parareal tears a chain, but block '{}' reads tensor {}", block.name, block.src);
     }
     if (block.spec.nodes.empty()) {
-      user_error("parareal needs the layers of '{}', and a published profile has none; use --model",
-                 network.name);
+      user_error(
+          "parareal needs the layers of '{}', which a published profile does not have; use --model",
+          network.name);
     }
     model.blocks.push_back(block.spec);
   }
@@ -244,7 +245,7 @@ std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel&
 }
 
 Tearing tear(const TornChain& chain, const CostModel& cost, const TearOptions& options) {
-  if (options.pieces < 1) user_error("--pieces {}: there is at least 1", options.pieces);
+  if (options.pieces < 1) user_error("--pieces {}: must be at least 1", options.pieces);
   if (options.pieces <= static_cast<int>(chain.places().size()) + 1) {
     Tearing tearing = Balance(chain, cost, options).best();
     if (!tearing.first.empty()) return tearing;

@@ -52,7 +52,10 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
   const std::vector<std::string> outer =
       names_in(std::ranges::find(rows, "inner", &Setting<ReplicaOptions>::key)->used_by);
   if (std::ranges::find(outer, inner) != outer.end()) {
-    user_error("--inner {}: there are no nodes inside a node; use --inner data_parallel", inner);
+    user_error(
+        "--inner {}: it exchanges weights between nodes and cannot run inside one; use --inner "
+        "data_parallel",
+        inner);
   }
   Machine node = request.machine;
   node.nodes = 1;
@@ -67,7 +70,7 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
   const std::vector<int> late = staleness(plan);
   if (plan.depth() > 0 || std::ranges::any_of(late, [](int steps) { return steps > 0; })) {
     user_error(
-        "--strategy {} --inner {}: inside a node weights are read late, and what comes from other "
+        "--strategy {} --inner {}: inside a node stale weights are read, and updates from other "
         "nodes would be lost; use --inner 1f1b or zb-h1, or layerpipe with --pipeline sync",
         name, inner);
   }

@@ -15,15 +15,15 @@ void check(const std::string& name, const PlanRequest& request) {
   const Machine& machine = request.machine;
   if (machine.nodes < 2) {
     user_error(
-        "{} exchanges weights between nodes, and there is one; add --nodes 2 "
-        "(threads that pretend), "
-        "or start it with mpirun on several, or use data_parallel",
+        "{} exchanges weights between nodes, but there is only one; add --nodes 2 "
+        "(simulated by threads), "
+        "or start it with mpirun on several nodes, or use data_parallel",
         name);
   }
   const std::int64_t parts = std::int64_t{machine.workers()} * request.microbatches;
   if (parts <= request.batch) return;
   user_error(
-      "--batch {} has not enough samples for {} workers x {} "
+      "--batch {} has too few samples for {} workers x {} "
       "microbatches; use at least {}",
       request.batch, machine.workers(), request.microbatches, parts);
 }
@@ -336,7 +336,7 @@ class Writer {
 Plan blocking_plan(const std::string& name, const PlanRequest& request, MergeKind merge) {
   check(name, request);
   if (request.exchange.local_steps < 1) {
-    user_error("--local-steps {}: there is at least 1", request.exchange.local_steps);
+    user_error("--local-steps {}: must be at least 1", request.exchange.local_steps);
   }
   return Writer(name, request, {{.every = request.exchange.local_steps, .wait = 0, .merge = merge}})
       .run();

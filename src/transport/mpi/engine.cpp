@@ -134,7 +134,7 @@ void Engine::pause(int fruitless) {
 }
 
 /// Tells the others, and sees to it that MPI is done with the members' memory, as far as that can
-/// be had in a tenth of a second. From then on nobody here calls MPI.
+/// be had in a tenth of a second. From then on this process makes no MPI calls.
 void Engine::end_job() {
   constexpr double kLongest = 0.1;
   try {

@@ -1,6 +1,6 @@
-// Engine: the thread that speaks MPI, and the way of all others to it. Members hand it operations
-// and sleep until they are finished. It sleeps when nothing is under way, and otherwise looks again
-// after pauses that grow, so that processes may share cores.
+// Engine: the thread that makes all MPI calls, and the interface for other threads. Members hand it
+// operations and sleep until they are finished. It sleeps when nothing is under way, and otherwise
+// looks again after pauses that grow, so that processes may share cores.
 #pragma once
 
 #include <mpi.h>

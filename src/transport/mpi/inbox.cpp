@@ -40,7 +40,7 @@ std::optional<Received> Inbox::poll() {
   check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
   Received received{.from = status.MPI_SOURCE};
   if (count < static_cast<int>(sizeof(Envelope))) {
-    fail("an MPI message of {} bytes from process {} is none of plait's", count, received.from);
+    fail("an MPI message of {} bytes from process {} was not sent by plait", count, received.from);
   }
   std::memcpy(&received.envelope, buffer(next_).data(), sizeof(Envelope));
   received.bytes = buffer(next_).subspan(sizeof(Envelope), count - sizeof(Envelope));

@@ -1,4 +1,4 @@
-// Inbox: receives for envelopes from anybody that are posted all the time. Used by one thread.
+// Inbox: receives for envelopes from any process, always posted. Used by one thread.
 #pragma once
 
 #include <mpi.h>

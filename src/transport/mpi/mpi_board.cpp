@@ -77,8 +77,8 @@ std::byte* share(const NodeComm& node, std::size_t bytes) {
   if (node.leads()) shm_unlink(name.data());
   if (worked == 1) return mapping.memory;
   if (mapping.memory != nullptr) munmap(mapping.memory, bytes);
-  fail("the board of this node could not be made: {}",
-       mapping.error.empty() ? "another process of it failed" : mapping.error);
+  fail("the shared memory of this node could not be created: {}",
+       mapping.error.empty() ? "another process of the node failed" : mapping.error);
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ MpiBoard::MpiBoard(MPI_Comm comm, std::vector<int> here, std::size_t piece_bytes
         "MPI_Allgather");
   for (const ProcessId& process : processes_) visible_.push_back(plait::alive(process));
   if (piece_bytes_ > 0) memory_ = share(node, stride_ * here_.size());
-  check(MPI_Barrier(node.get()), "MPI_Barrier");  // nobody ends before all have looked
+  check(MPI_Barrier(node.get()), "MPI_Barrier");  // no process ends before all have looked
 }
 
 MpiBoard::~MpiBoard() {

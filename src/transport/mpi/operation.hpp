@@ -1,5 +1,5 @@
 // Operation: one send or receive of a member, shared by the thread that waits for it and the one
-// that speaks MPI.
+// that calls MPI.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct Operation {
   std::span<const std::byte> out{};  ///< of a send
   std::span<std::byte> in{};         ///< of a receive
 
-  // Of the thread that speaks MPI, until finished.
+  // Used by the thread that calls MPI, until finished.
   int parts = 0;  ///< MPI requests still under way
   int slot = -1;
   std::string error{};  ///< text of a Failure

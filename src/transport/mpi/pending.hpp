@@ -12,7 +12,7 @@ namespace plait::mpi {
 
 /// What an MPI request was for.
 struct Part {
-  OperationPtr operation{};               ///< none: nobody waits for it
+  OperationPtr operation{};               ///< null: nothing waits for it
   std::unique_ptr<std::byte[]> buffer{};  ///< kept as long as MPI uses it
 };
 

@@ -28,13 +28,13 @@ class Wires {
   bool all_sent() const { return pending_.empty(); }
 
   void tell_abort(const std::string& reason);
-  /// The reason that another process has told.
+  /// The reason that another process has sent.
   const std::optional<std::string>& abort_heard() const { return abort_heard_; }
   /// After an abort: takes back receives that have not begun; quiet() says when nothing is left but
   /// sends of large messages, which may never be received.
   void cancel_receives() { pending_.cancel_receives(); }
   bool quiet() const { return pending_.only_large_sends(); }
-  /// At the regular end, when nobody sends any more.
+  /// At the regular end, when no process sends any more.
   void close() { inbox_.close(); }
 
  private:

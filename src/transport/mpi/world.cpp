@@ -42,9 +42,9 @@ void check_launcher() {
   }
 }
 
-/// Open MPI 4.1 over TCP lets large messages that cross take turns, unless they are sent without
-/// asking the receiver first: a sum over two nodes then takes twice what the link allows. So all
-/// our parts go without. The user's own setting stays.
+/// Open MPI 4.1 over TCP serialises large messages in opposite directions, unless they are sent
+/// without asking the receiver first: a sum over two nodes then takes twice what the link allows.
+/// So all our parts go without. The user's own setting stays.
 void let_large_messages_cross() {
   constexpr std::size_t kWithHeaders = kPartBytes + 4096;
   setenv("OMPI_MCA_btl_tcp_eager_limit", std::to_string(kWithHeaders).c_str(), 0);
@@ -55,13 +55,14 @@ MPI_Comm open_mpi() {
   let_large_messages_cross();
   int already = 0;
   MPI_Initialized(&already);
-  if (already != 0) fail("MPI is initialised already in this process");
+  if (already != 0) fail("MPI is already initialised in this process");
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_MULTIPLE) {
     MPI_Finalize();
     fail(
-        "this MPI gives thread level {} where MPI_THREAD_MULTIPLE ({}) is needed; use an MPI built "
+        "this MPI provides thread level {} where MPI_THREAD_MULTIPLE ({}) is needed; use an MPI "
+        "built "
         "with threads",
         provided, MPI_THREAD_MULTIPLE);
   }

@@ -62,7 +62,7 @@ class ThreadWorld::State {
   Board& board() { return board_; }
 
   std::unique_ptr<Group> group(int rank, bool control) {
-    if (rank < 0 || rank >= size_) fail("member {} of a world of {}: there is none", rank, size_);
+    if (rank < 0 || rank >= size_) fail("member {} of a world of {}: no such member", rank, size_);
     MemberGroupSpec spec = whole_job(size_, rank, 0);
     spec.counted = !control;
     return std::make_unique<MemberGroup>(control ? *control_carriers_[rank] : *data_carriers_[rank],
