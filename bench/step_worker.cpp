@@ -93,10 +93,11 @@ Batch made_up_batch(const Shape& sample, std::int64_t size) {
 Samples loaded_by(const Program& program) {
   Samples share{0, 0, 1};
   for (const Task& task : program.tasks) {
-    if (task.kind != TaskKind::load) continue;
-    if (share.end == 0) share = task.samples;
-    share.begin = std::min(share.begin, task.samples.begin);
-    share.end = std::max(share.end, task.samples.end);
+    if (!is<Load>(task)) continue;
+    const Samples samples = samples_of(task);
+    if (share.end == 0) share = samples;
+    share.begin = std::min(share.begin, samples.begin);
+    share.end = std::max(share.end, samples.end);
   }
   return share;
 }

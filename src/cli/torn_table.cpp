@@ -38,8 +38,8 @@ std::vector<PieceFigures> figures_of(const Plan& plan, const CostModel& cost) {
   }
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.block < 0) continue;
-      const NetworkBlock& block = network.blocks[static_cast<std::size_t>(task.block)];
+      if (block_of(task) < 0) continue;
+      const NetworkBlock& block = network.blocks[static_cast<std::size_t>(block_of(task))];
       PieceFigures& piece = pieces[block.piece];
       (block.added ? piece.added_seconds : piece.seconds) += task_seconds(cost, plan, task, 1);
     }

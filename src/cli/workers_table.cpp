@@ -58,7 +58,7 @@ std::vector<bool> blocks_with(const Plan& plan, TaskKind kind) {
   std::vector<bool> with(plan.network.blocks.size(), false);
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind == kind) with[static_cast<std::size_t>(task.block)] = true;
+      if (kind_of(task) == kind) with[static_cast<std::size_t>(block_of(task))] = true;
     }
   }
   return with;
@@ -75,7 +75,7 @@ std::string tasks_text(const Plan& plan, int worker) {
   for (const auto& [kind, letter] : passes) {
     std::map<int, int> count;
     for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (task.kind == kind) ++count[task.block];
+      if (kind_of(task) == kind) ++count[block_of(task)];
     }
     if (count.empty()) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : "; ", letter,
@@ -87,9 +87,11 @@ std::string tasks_text(const Plan& plan, int worker) {
 std::string staleness_text(const Plan& plan, int worker) {
   std::map<int, std::map<int, int>, std::greater<>> by_delay;
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    if (task.kind != TaskKind::forward && task.kind != TaskKind::backward_data) continue;
-    if (plan.network.blocks[static_cast<std::size_t>(task.block)].parameters == 0) continue;
-    by_delay[task.delay][task.block] = std::max(1, plan.microbatches);
+    const std::optional<int> delay = delay_of(task);
+    if (!delay) continue;
+    const int block = block_of(task);
+    if (plan.network.blocks[static_cast<std::size_t>(block)].parameters == 0) continue;
+    by_delay[*delay][block] = std::max(1, plan.microbatches);
   }
   if (by_delay.empty() || by_delay.begin()->first == 0) return "0";
   std::vector<bool> learns;

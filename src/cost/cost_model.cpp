@@ -2,6 +2,7 @@
 // blocks and clipping.
 #include "cost/cost_model.hpp"
 
+#include "base/overloaded.hpp"
 #include "cost/analytic.hpp"
 
 namespace plait {
@@ -13,20 +14,20 @@ BlockSeconds CostModel::added(const Network& network, int block, std::int64_t sa
 double clip_seconds(const CostModel& cost, const Plan& plan, int worker, int busy) {
   std::int64_t parameters = 0;
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    if (task.kind == TaskKind::update) {
-      parameters += plan.network.blocks[static_cast<std::size_t>(task.block)].parameters;
-    }
+    const auto* update = std::get_if<Update>(&task.what);
+    if (update == nullptr) continue;
+    parameters += plan.network.blocks[static_cast<std::size_t>(update->block)].parameters;
   }
   return cost.sum(4 * parameters, 1) * cost.contention(busy);
 }
 
 namespace {
 
-BlockSeconds block_seconds(const CostModel& cost, const Plan& plan, const Task& task,
+BlockSeconds block_seconds(const CostModel& cost, const Plan& plan, int index,
                            std::int64_t samples) {
-  const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(task.block)];
-  if (block.added) return cost.added(plan.network, task.block, samples);
-  if (block.whole < 0) return cost.block(task.block, samples);
+  const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(index)];
+  if (block.added) return cost.added(plan.network, index, samples);
+  if (block.whole < 0) return cost.block(index, samples);
   BlockSeconds seconds = cost.block(block.whole, samples);
   seconds.forward *= block.share;
   seconds.backward_data *= block.share;
@@ -38,25 +39,21 @@ BlockSeconds block_seconds(const CostModel& cost, const Plan& plan, const Task& 
 }  // namespace
 
 double task_seconds(const CostModel& cost, const Plan& plan, const Task& task, int busy) {
-  const std::int64_t samples = task.samples.count(plan.batch);
-  const double slower = cost.contention(busy);
-  switch (task.kind) {
-    case TaskKind::load: return slower * cost.load(samples);
-    case TaskKind::forward: return slower * block_seconds(cost, plan, task, samples).forward;
-    case TaskKind::loss: return slower * cost.loss(samples);
-    case TaskKind::backward_data:
-      return slower * block_seconds(cost, plan, task, samples).backward_data;
-    case TaskKind::backward_weights:
-      return slower * block_seconds(cost, plan, task, samples).backward_weights;
-    case TaskKind::clip: return slower * cost.sum(4 * plan.network.parameters(), 1);
-    case TaskKind::update: return slower * block_seconds(cost, plan, task, samples).update;
-    case TaskKind::send:
-    case TaskKind::receive:
-    case TaskKind::reduce_start:
-    case TaskKind::reduce_sum:
-    case TaskKind::reduce_finish: break;
-  }
-  return 0;
+  const std::int64_t samples = samples_of(task).count(plan.batch);
+  const auto block = [&](int index) { return block_seconds(cost, plan, index, samples); };
+  const double alone = std::visit(
+      overloaded{
+          [&](const Load&) { return cost.load(samples); },
+          [&](const Forward& forward) { return block(forward.block).forward; },
+          [&](const Loss&) { return cost.loss(samples); },
+          [&](const BackwardData& back) { return block(back.block).backward_data; },
+          [&](const BackwardWeights& back) { return block(back.block).backward_weights; },
+          [&](const Clip&) { return cost.sum(4 * plan.network.parameters(), 1); },
+          [&](const Update& update) { return block(update.block).update; },
+          [](const auto&) { return 0.0; },
+      },
+      task.what);
+  return cost.contention(busy) * alone;
 }
 
 }  // namespace plait

@@ -34,6 +34,7 @@ struct ParameterSpec {
   std::shared_ptr<const SparsePattern> pattern{};
   /// Where only some elements of a parameter of the model are here; null: all.
   std::shared_ptr<const ParameterPart> part{};
+  bool operator==(const ParameterSpec& other) const;  ///< of what is shared, the values
 };
 
 /// Element i of the part is element positions[i] of the whole.
@@ -41,11 +42,13 @@ struct ParameterPart {
   std::string name;  ///< full name of the whole
   ParameterSpec whole;
   std::vector<std::int64_t> positions;
+  bool operator==(const ParameterPart&) const = default;
 };
 
 struct LinearPiece {
   std::shared_ptr<const ParameterPart> weight;
   std::shared_ptr<const ParameterPart> bias;  ///< null where the piece has none
+  bool operator==(const LinearPiece& other) const;
 };
 
 /// In fixed order: weight, bias; BatchNorm: weight, bias, running_mean, running_var (of one

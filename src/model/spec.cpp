@@ -2,6 +2,8 @@
 // block.
 #include "model/spec.hpp"
 
+#include "model/parameters.hpp"
+
 namespace plait {
 
 namespace {
@@ -34,12 +36,30 @@ struct KindName {
 
 }  // namespace
 
+namespace {
+
+/// The same object, or equal ones.
+template <class T>
+bool equal(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+}  // namespace
+
+bool ParameterSpec::operator==(const ParameterSpec& other) const {
+  return name == other.name && shape == other.shape && init == other.init &&
+         fan_in == other.fan_in && scale == other.scale && trainable == other.trainable &&
+         value == other.value && equal(values, other.values) && equal(pattern, other.pattern) &&
+         equal(part, other.part);
+}
+
+bool LinearPiece::operator==(const LinearPiece& other) const {
+  return equal(weight, other.weight) && equal(bias, other.bias);
+}
+
 bool SparseLinearSpec::operator==(const SparseLinearSpec& other) const {
-  const auto equal = [](const auto& a, const auto& b) {
-    return a == b || (a != nullptr && b != nullptr && *a == *b);
-  };
   return equal(pattern, other.pattern) && equal(values, other.values) && bias == other.bias &&
-         initial_bias == other.initial_bias && piece == other.piece && adds == other.adds &&
+         initial_bias == other.initial_bias && equal(piece, other.piece) && adds == other.adds &&
          ends_in == other.ends_in;
 }
 

@@ -7,13 +7,6 @@
 
 namespace plait {
 
-struct Value {
-  Role role = Role::tensor;
-  int index = 0;
-  Samples samples{};  ///< of values that belong to a minibatch
-  bool operator==(const Value&) const = default;
-};
-
 struct Access {
   Value value;
   bool writes = false;

@@ -18,9 +18,12 @@ std::vector<std::string> wrong_tasks(const Plan& plan) {
   FaultList faults(plan);
   planning::check_indices(plan, faults);
   if (!faults.empty()) return faults.take();
-  planning::check_values(plan, faults);
-  planning::check_updates(plan, faults);
-  planning::check_versions(plan, faults);
+  for (int mode = 0; mode < plan.ways() && faults.empty(); ++mode) {
+    faults.in_mode(mode);
+    planning::check_values(plan, mode, faults);
+    planning::check_updates(plan, mode, faults);
+    planning::check_versions(plan, mode, faults);
+  }
   FaultList messages(plan);
   const Talk talk = planning::check_messages(plan, messages);
   if (messages.empty()) planning::check_order(plan, talk, messages);

@@ -114,123 +114,160 @@ void check_head(const Plan& plan, FaultList& faults) {
 }
 
 /// The owner's tensor has the rows of the list; the other side's is as long as the list.
-std::string wrong_list(const Plan& plan, const Task& task) {
-  if (!in_range(task.list, plan.row_lists.size()) || !is_of_tensor(task.role)) {
-    return fmt::format("there is no row list {} of a tensor, only {}", task.list,
+std::string wrong_list(const Plan& plan, const Message& message, bool packs) {
+  const auto& [role, tensor, samples] = message.value;
+  if (!in_range(message.list, plan.row_lists.size()) || !is_of_tensor(role)) {
+    return fmt::format("there is no row list {} of a tensor, only {}", message.list,
                        plan.row_lists.size());
   }
-  const std::vector<std::int32_t>& rows = plan.row_lists[static_cast<std::size_t>(task.list)];
-  const std::int64_t elements = plan.network.tensors[static_cast<std::size_t>(task.tensor)];
+  const std::vector<std::int32_t>& rows = plan.row_lists[static_cast<std::size_t>(message.list)];
+  const std::int64_t elements = plan.network.tensors[static_cast<std::size_t>(tensor)];
   const bool ascending =
       std::ranges::adjacent_find(rows, std::ranges::greater_equal{}) == rows.end();
   if (rows.empty() || !ascending || rows.front() < 0) {
-    return fmt::format("row list {} does not ascend from 0", task.list);
+    return fmt::format("row list {} does not ascend from 0", message.list);
   }
-  if (packs(task) && rows.back() >= elements) {
-    return fmt::format("row list {} has row {}, but tensor {} only {}", task.list, rows.back(),
-                       task.tensor, elements);
+  if (packs && rows.back() >= elements) {
+    return fmt::format("row list {} has row {}, but tensor {} only {}", message.list, rows.back(),
+                       tensor, elements);
   }
-  if (!packs(task) && static_cast<std::int64_t>(rows.size()) != elements) {
-    return fmt::format("row list {} has {} rows, but tensor {} has {}", task.list, rows.size(),
-                       task.tensor, elements);
+  if (!packs && std::ssize(rows) != elements) {
+    return fmt::format("row list {} has {} rows, but tensor {} has {}", message.list, rows.size(),
+                       tensor, elements);
   }
   return "";
 }
 
-/// What joins and blocks that repeat another cannot do.
-std::string wrong_use(const Network& network, const Task& task) {
-  const NetworkBlock& block = network.blocks[static_cast<std::size_t>(task.block)];
-  if (task.kind == TaskKind::update && block.repeats >= 0) {
-    return fmt::format("the weights are those of block {}; only that one is updated",
-                       block.repeats);
+/// Says what is wrong with the numbers of a task; nothing where it is as it should be.
+class NumberCheck {
+ public:
+  NumberCheck(const Plan& plan, int worker) : plan_(plan), worker_(worker) {}
+
+  std::string operator()(const Load&) const { return ""; }
+  std::string operator()(const Loss&) const { return ""; }
+  std::string operator()(const Clip&) const { return ""; }
+  std::string operator()(const Forward& forward) const { return wrong_block(forward.block); }
+
+  std::string operator()(const BackwardData& backward) const {
+    if (std::string what = wrong_block(backward.block); !what.empty()) return what;
+    const NetworkBlock& block = block_at(backward.block);
+    if (!block.joins()) return "";
+    if (backward.tensor != block.src && backward.tensor != block.other) {
+      return fmt::format("tensor {} is none of the two that are joined", backward.tensor);
+    }
+    if (plan_.network.diff_of(backward.tensor) == plan_.network.diff_of(block.dst)) {
+      return fmt::format("tensor {} has the gradient of tensor {} already", backward.tensor,
+                         block.dst);
+    }
+    return "";
   }
-  if (!block.joins()) return "";
-  if (task.kind == TaskKind::backward_weights || task.kind == TaskKind::update) {
-    return "a join has no weights";
+
+  std::string operator()(const BackwardWeights& backward) const {
+    if (std::string what = wrong_block(backward.block); !what.empty()) return what;
+    return block_at(backward.block).joins() ? "a join has no weights" : "";
   }
-  if (task.kind != TaskKind::backward_data) return "";
-  if (task.tensor != block.src && task.tensor != block.other) {
-    return fmt::format("tensor {} is none of the two that are joined", task.tensor);
+
+  std::string operator()(const Update& update) const {
+    if (std::string what = wrong_block(update.block); !what.empty()) return what;
+    const NetworkBlock& block = block_at(update.block);
+    if (block.repeats >= 0) {
+      return fmt::format("the weights are those of block {}; only that one is updated",
+                         block.repeats);
+    }
+    return block.joins() ? "a join has no weights" : "";
   }
-  if (network.diff_of(task.tensor) == network.diff_of(block.dst)) {
-    return fmt::format("tensor {} has the gradient of tensor {} already", task.tensor, block.dst);
+
+  std::string operator()(const Send& send) const {
+    return wrong_message(send.message, packed_value(send).has_value());
+  }
+  std::string operator()(const Receive& receive) const {
+    return wrong_message(receive.message, packed_value(receive).has_value());
+  }
+
+  std::string operator()(const Reduce& reduce) const {
+    if (!in_range(reduce.bucket, plan_.buckets.size())) {
+      return fmt::format("there is no bucket {}, only {}", reduce.bucket, plan_.buckets.size());
+    }
+    if (!in_range(reduce.group, plan_.groups.size())) {
+      return fmt::format("there is no group {}, only {}", reduce.group, plan_.groups.size());
+    }
+    const std::vector<int>& group = plan_.groups[static_cast<std::size_t>(reduce.group)];
+    if (!std::ranges::binary_search(group, worker_)) {
+      return fmt::format("the worker is no member of group {}", reduce.group);
+    }
+    return "";
+  }
+
+ private:
+  const NetworkBlock& block_at(int block) const {
+    return plan_.network.blocks[static_cast<std::size_t>(block)];
+  }
+  std::string wrong_block(int block) const {
+    if (in_range(block, plan_.network.blocks.size())) return "";
+    return fmt::format("there is no block {}, only {}", block, plan_.network.size());
+  }
+
+  std::string wrong_message(const Message& message, bool packs) const {
+    const auto& [role, index, samples] = message.value;
+    if (!is_of_tensor(role) && role != Role::saved && role != Role::pending &&
+        role != Role::weights) {
+      return fmt::format("{} never travels from worker to worker", name_of(role));
+    }
+    if (is_of_tensor(role) && !in_range(index, plan_.network.tensors.size())) {
+      return fmt::format("there is no tensor {}, only {}", index, plan_.network.tensors.size());
+    }
+    if (!is_of_tensor(role)) {
+      if (std::string what = wrong_block(index); !what.empty()) return what;
+    }
+    if (message.half && (message.list >= 0 || !is_of_tensor(role))) {
+      return "only whole tensors and their gradients travel as bf16";
+    }
+    if (message.list >= 0) {
+      if (std::string what = wrong_list(plan_, message, packs); !what.empty()) return what;
+    }
+    if (!in_range(message.peer, plan_.programs.size()) || message.peer == worker_) {
+      return fmt::format("the peer must be another one of the {} workers", plan_.workers());
+    }
+    return "";
+  }
+
+  const Plan& plan_;
+  int worker_;
+};
+
+std::string wrong_part(const Plan& plan, const Task& task) {
+  const Samples part = samples_of(task);
+  if (part.begin < 0 || part.begin >= part.end || part.end > part.of) {
+    return fmt::format("{}/{} to {}/{} is no part of a minibatch", part.begin, part.of, part.end,
+                       part.of);
+  }
+  if (takes_samples(task) && part.count(plan.batch) < 1) {
+    return fmt::format("it gets no sample of a batch of {}", plan.batch);
+  }
+  return "";
+}
+
+std::string wrong_time(const Plan& plan, const Task& task) {
+  const When& when = task.when;
+  if (when.offset < 0 || when.offset > kMaxSteps) {
+    return fmt::format("the offset is {}", when.offset);
+  }
+  const int delay = delay_of(task).value_or(0);
+  if (delay < 0 || delay > kMaxSteps) return fmt::format("the delay is {}", delay);
+  if (when.mode < -1 || when.mode >= static_cast<int>(plan.modes.size())) {
+    return fmt::format("there is no mode {}, only {}", when.mode, plan.modes.size());
+  }
+  if (when.every < 1 || when.every > kMaxSteps || when.phase < 0 || when.phase >= when.every) {
+    return fmt::format("phase {} of every {} steps never comes", when.phase, when.every);
   }
   return "";
 }
 
 /// Empty where the task is as it should be.
 std::string wrong_number(const Plan& plan, int worker, const Task& task) {
-  switch (task.kind) {
-    case TaskKind::forward:
-    case TaskKind::backward_data:
-    case TaskKind::backward_weights:
-    case TaskKind::update:
-      if (!in_range(task.block, plan.network.blocks.size())) {
-        return fmt::format("there is no block {}, only {}", task.block, plan.network.size());
-      }
-      if (const std::string what = wrong_use(plan.network, task); !what.empty()) return what;
-      break;
-    case TaskKind::send:
-    case TaskKind::receive:
-      if (task.role != Role::tensor && task.role != Role::diff && task.role != Role::saved &&
-          task.role != Role::pending && task.role != Role::weights) {
-        return fmt::format("{} never travels from worker to worker", name_of(task.role));
-      }
-      if (is_of_tensor(task.role) && !in_range(task.tensor, plan.network.tensors.size())) {
-        return fmt::format("there is no tensor {}, only {}", task.tensor,
-                           plan.network.tensors.size());
-      }
-      if (!is_of_tensor(task.role) && !in_range(task.block, plan.network.blocks.size())) {
-        return fmt::format("there is no block {}, only {}", task.block, plan.network.size());
-      }
-      if (task.half && (task.list >= 0 || !is_of_tensor(task.role))) {
-        return "only whole tensors and their gradients travel as bf16";
-      }
-      if (task.list >= 0) {
-        if (const std::string what = wrong_list(plan, task); !what.empty()) return what;
-      }
-      if (!in_range(task.peer, plan.programs.size()) || task.peer == worker) {
-        return fmt::format("the peer must be another one of the {} workers", plan.workers());
-      }
-      break;
-    case TaskKind::reduce_start:
-    case TaskKind::reduce_sum:
-    case TaskKind::reduce_finish:
-      if (!in_range(task.bucket, plan.buckets.size())) {
-        return fmt::format("there is no bucket {}, only {}", task.bucket, plan.buckets.size());
-      }
-      if (!in_range(task.group, plan.groups.size())) {
-        return fmt::format("there is no group {}, only {}", task.group, plan.groups.size());
-      }
-      if (!std::ranges::binary_search(plan.groups[static_cast<std::size_t>(task.group)], worker)) {
-        return fmt::format("the worker is no member of group {}", task.group);
-      }
-      break;
-    case TaskKind::load:
-    case TaskKind::loss:
-    case TaskKind::clip: break;
-  }
-  const Samples& part = task.samples;
-  if (part.begin < 0 || part.begin >= part.end || part.end > part.of) {
-    return fmt::format("{}/{} to {}/{} is no part of a minibatch", part.begin, part.of, part.end,
-                       part.of);
-  }
-  if (takes_samples(task.kind) && part.count(plan.batch) < 1) {
-    return fmt::format("it gets no sample of a batch of {}", plan.batch);
-  }
-  if (task.offset < 0 || task.offset > kMaxSteps) {
-    return fmt::format("the offset is {}", task.offset);
-  }
-  if (task.delay < 0 || task.delay > kMaxSteps) {
-    return fmt::format("the delay is {}", task.delay);
-  }
-  if (task.mode < -1 || task.mode >= static_cast<int>(plan.modes.size())) {
-    return fmt::format("there is no mode {}, only {}", task.mode, plan.modes.size());
-  }
-  if (task.every < 1 || task.every > kMaxSteps || task.phase < 0 || task.phase >= task.every) {
-    return fmt::format("phase {} of every {} steps never comes", task.phase, task.every);
-  }
-  return "";
+  std::string what = std::visit(NumberCheck(plan, worker), task.what);
+  if (what.empty()) what = wrong_part(plan, task);
+  return what.empty() ? wrong_time(plan, task) : what;
 }
 
 }  // namespace

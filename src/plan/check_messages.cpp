@@ -3,35 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <unordered_map>
 
 #include "plan/check_parts.hpp"
+#include "plan/message_name.hpp"
 
 namespace plait::planning {
 
 namespace {
-
-/// What makes a send and a receive belong together.
-struct ChannelKey {
-  int from = 0;
-  int to = 0;
-  int index = 0;  ///< channel_index()
-  Role role = Role::tensor;
-  Samples samples{};
-  bool operator==(const ChannelKey&) const = default;
-};
-
-struct KeyHash {
-  std::size_t operator()(const ChannelKey& key) const {
-    auto hash = static_cast<std::uint64_t>(key.role);
-    for (int part :
-         {key.from, key.to, key.index, key.samples.begin, key.samples.end, key.samples.of}) {
-      hash = (hash ^ static_cast<std::uint32_t>(part)) * 0x9E3779B97F4A7C15;
-      hash ^= hash >> 31;
-    }
-    return static_cast<std::size_t>(hash);
-  }
-};
 
 class MessageCheck {
  public:
@@ -45,10 +25,10 @@ class MessageCheck {
       number.assign(tasks.size(), -1);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
         const Location here{worker, static_cast<int>(i)};
-        if (tasks[i].kind == TaskKind::send || tasks[i].kind == TaskKind::receive) {
+        if (message_of(tasks[i]) != nullptr) {
           number[i] = note_message(tasks[i], here);
-        } else if (is_reduce(tasks[i].kind)) {
-          number[i] = note_summation(tasks[i], here);
+        } else if (const auto* reduce = std::get_if<Reduce>(&tasks[i].what)) {
+          number[i] = note_summation(*reduce, here);
         }
       }
     }
@@ -59,40 +39,33 @@ class MessageCheck {
 
  private:
   int note_message(const Task& task, const Location& here) {
-    const bool sends = task.kind == TaskKind::send;
-    const ChannelKey key{.from = sends ? here.worker : task.peer,
-                         .to = sends ? task.peer : here.worker,
-                         .index = channel_index(task),
-                         .role = task.role,
-                         .samples = task.samples};
+    const MessageName key = name_of_message(here.worker, task);
     const auto [found, is_new] =
         channels_.try_emplace(key, static_cast<int>(talk_.channels.size()));
     if (is_new) talk_.channels.emplace_back();
     Channel& channel = talk_.channels[static_cast<std::size_t>(found->second)];
-    put(sends ? channel.send : channel.receive, here);
+    put(is<Send>(task) ? channel.send : channel.receive, here);
     return found->second;
   }
 
-  int note_summation(const Task& task, const Location& here) {
-    const std::vector<int>& group = plan_.groups[static_cast<std::size_t>(task.group)];
-    const std::int64_t key =
-        task.group * static_cast<std::int64_t>(plan_.buckets.size()) + task.bucket;
-    const auto [found, is_new] =
-        summations_.try_emplace(key, static_cast<int>(talk_.summations.size()));
+  int note_summation(const Reduce& reduce, const Location& here) {
+    const std::vector<int>& group = plan_.groups[static_cast<std::size_t>(reduce.group)];
+    const auto [found, is_new] = summations_.try_emplace({reduce.group, reduce.bucket},
+                                                         static_cast<int>(talk_.summations.size()));
     if (is_new) {
       const std::vector<Location> nobody(group.size());
-      talk_.summations.push_back({task.group, task.bucket, nobody, nobody, nobody});
+      talk_.summations.push_back({reduce.group, reduce.bucket, nobody, nobody, nobody});
     }
     Summation& summation = talk_.summations[static_cast<std::size_t>(found->second)];
     const auto member =
         static_cast<std::size_t>(std::ranges::lower_bound(group, here.worker) - group.begin());
-    put(moves(summation, task.kind)[member], here);
+    put(moves(summation, reduce.move)[member], here);
     return found->second;
   }
 
-  static std::vector<Location>& moves(Summation& summation, TaskKind kind) {
-    if (kind == TaskKind::reduce_start) return summation.start;
-    return kind == TaskKind::reduce_sum ? summation.sum : summation.finish;
+  static std::vector<Location>& moves(Summation& summation, Move move) {
+    if (move == Move::start) return summation.start;
+    return move == Move::sum ? summation.sum : summation.finish;
   }
 
   void put(Location& place, const Location& here) {
@@ -105,17 +78,17 @@ class MessageCheck {
 
   void check(const Channel& channel) {
     if (channel.send.worker < 0) {
-      const Task& task = at(channel.receive);
-      add(channel.receive, fmt::format("worker {} never sends it", task.peer));
+      const int peer = message_of(at(channel.receive))->peer;
+      add(channel.receive, fmt::format("worker {} never sends it", peer));
     } else if (channel.receive.worker < 0) {
-      const Task& task = at(channel.send);
-      add(channel.send, fmt::format("worker {} never receives it", task.peer));
+      const int peer = message_of(at(channel.send))->peer;
+      add(channel.send, fmt::format("worker {} never receives it", peer));
     } else if (!same_minibatches(at(channel.send), at(channel.receive))) {
       add(channel.receive,
           fmt::format("runs for other minibatches than the send (task {}) of worker "
                       "{}",
                       channel.send.position, channel.send.worker));
-    } else if (at(channel.send).half != at(channel.receive).half) {
+    } else if (message_of(at(channel.send))->half != message_of(at(channel.receive))->half) {
       add(channel.receive, fmt::format("worker {} sends it in another width", channel.send.worker));
     }
   }
@@ -145,8 +118,16 @@ class MessageCheck {
     }
   }
 
+  /// In every mode.
+  bool same_minibatches(const Task& a, const Task& b) const {
+    for (int mode = 0; mode < plan_.ways(); ++mode) {
+      if (!runs_whenever(a.when, b.when, mode) || !runs_whenever(b.when, a.when, mode))
+        return false;
+    }
+    return true;
+  }
   const Task& at(const Location& place) const { return faults_.task(place.worker, place.position); }
-  Moment moment(const Location& place) const { return {at(place).offset, place.position}; }
+  Moment moment(const Location& place) const { return {at(place).when.offset, place.position}; }
   void add(const Location& place, const std::string& what) {
     faults_.add(place.worker, place.position, what);
   }
@@ -154,8 +135,8 @@ class MessageCheck {
   const Plan& plan_;
   FaultList& faults_;
   Talk talk_;
-  std::unordered_map<ChannelKey, int, KeyHash> channels_;
-  std::unordered_map<std::int64_t, int> summations_;
+  std::unordered_map<MessageName, int, MessageNameHash> channels_;
+  std::map<std::pair<int, int>, int> summations_;  ///< by group and bucket
 };
 
 }  // namespace

@@ -18,13 +18,13 @@ std::int64_t minibatches_to_play(const Plan& plan) {
   std::int64_t period = 1;
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (period < kMostPeriods) period = std::lcm(period, std::int64_t{task.every});
+      if (period < kMostPeriods) period = std::lcm(period, std::int64_t{task.when.every});
     }
   }
   return plan.depth() + std::min(2 * period, kMostPeriods);
 }
 
-struct Message {
+struct Sent {
   std::int64_t sent = -1;  ///< the latest minibatch
   bool awaited = false;
 };
@@ -40,13 +40,12 @@ class Play {
   Play(const Plan& plan, const Talk& talk, int mode)
       : plan_(plan),
         talk_(talk),
-        mode_(mode),
-        minibatches_(minibatches_to_play(plan)),
-        steps_(minibatches_ + plan.depth()),
+        range_{.first = 0, .last = minibatches_to_play(plan), .mode = mode},
+        steps_(range_.last + plan.depth()),
         players_(plan.programs.size()),
         messages_(talk.channels.size()),
         sums_(talk.summations.size()) {
-    const auto rows = static_cast<std::size_t>(minibatches_);
+    const auto rows = static_cast<std::size_t>(range_.last);
     for (Sum& sum : sums_) {
       sum.started.assign(rows, 0);
       sum.summed.assign(rows, 0);
@@ -84,10 +83,8 @@ class Play {
     for (; player.step < steps_; ++player.step, player.next = 0) {
       for (; player.next < player.tasks.size(); ++player.next) {
         const Task& task = task_of(worker);
-        const std::int64_t minibatch = player.step - task.offset;
-        if (minibatch < 0 || minibatch >= minibatches_ || !task.runs_at(player.step)) continue;
-        if (task.at_end && minibatch + 1 != minibatches_) continue;
-        if (task.mode >= 0 && task.mode != mode_) continue;
+        if (!runs(task.when, player.step, range_)) continue;
+        const std::int64_t minibatch = task.when.minibatch_at(player.step);
         if (!play(worker, task, static_cast<std::size_t>(minibatch))) return;
       }
     }
@@ -96,29 +93,30 @@ class Play {
   /// False: it has to wait, and is woken.
   bool play(int worker, const Task& task, std::size_t minibatch) {
     const auto number = static_cast<std::size_t>(number_of(worker));
-    if (task.kind == TaskKind::send) {
-      Message& message = messages_[number];
+    if (is<Send>(task)) {
+      Sent& message = messages_[number];
       message.sent = static_cast<std::int64_t>(minibatch);
       if (message.awaited) ready_.push_back(talk_.channels[number].receive.worker);
       message.awaited = false;
       return true;
     }
-    if (task.kind == TaskKind::receive) {
-      Message& message = messages_[number];
+    if (is<Receive>(task)) {
+      Sent& message = messages_[number];
       message.awaited = message.sent < static_cast<std::int64_t>(minibatch);
       return !message.awaited;
     }
     Sum& sum = sums_[number];
     const int members = static_cast<int>(talk_.summations[number].start.size());
-    if (task.kind != TaskKind::reduce_start) {
-      const std::vector<int>& before = task.kind == TaskKind::reduce_sum ? sum.started : sum.summed;
+    const Move move = std::get<Reduce>(task.what).move;
+    if (move != Move::start) {
+      const std::vector<int>& before = move == Move::sum ? sum.started : sum.summed;
       if (before[minibatch] < members) {
         sum.waiting.push_back(worker);
         return false;
       }
-      if (task.kind == TaskKind::reduce_finish) return true;
+      if (move == Move::finish) return true;
     }
-    std::vector<int>& done = task.kind == TaskKind::reduce_start ? sum.started : sum.summed;
+    std::vector<int>& done = move == Move::start ? sum.started : sum.summed;
     if (++done[minibatch] == members) {
       ready_.insert(ready_.end(), sum.waiting.begin(), sum.waiting.end());
       sum.waiting.clear();
@@ -137,17 +135,20 @@ class Play {
       text += fmt::format("{}worker {} waits in {} (task {}, step {}, minibatch {}) for {}",
                           text.empty() ? "" : "; ", w, describe(plan_, task),
                           players_[w].tasks[players_[w].next], players_[w].step,
-                          players_[w].step - task.offset, awaited(worker, task));
+                          task.when.minibatch_at(players_[w].step), awaited(worker, task));
     }
     if (blocked > kMostBlocked) text += fmt::format("; and {} more", blocked - kMostBlocked);
     return text;
   }
 
   std::string awaited(int worker, const Task& task) const {
-    if (task.kind == TaskKind::receive) return fmt::format("worker {} to send it", task.peer);
+    if (const Message* message = message_of(task)) {
+      return fmt::format("worker {} to send it", message->peer);
+    }
     const Summation& sum = talk_.summations[static_cast<std::size_t>(number_of(worker))];
-    const bool starts = task.kind == TaskKind::reduce_sum;
-    const std::int64_t minibatch = players_[static_cast<std::size_t>(worker)].step - task.offset;
+    const bool starts = std::get<Reduce>(task.what).move == Move::sum;
+    const std::int64_t minibatch =
+        task.when.minibatch_at(players_[static_cast<std::size_t>(worker)].step);
     for (const Location& move : starts ? sum.start : sum.sum) {
       if (reached(move, minibatch)) continue;
       return fmt::format("worker {} to {} it", move.worker, starts ? "start" : "sum");
@@ -160,7 +161,7 @@ class Play {
     const Player& player = players_[static_cast<std::size_t>(move.worker)];
     const Task& task = plan_.programs[static_cast<std::size_t>(move.worker)]
                            .tasks[static_cast<std::size_t>(move.position)];
-    const std::int64_t step = minibatch + task.offset;
+    const std::int64_t step = minibatch + task.when.offset;
     if (player.step != step) return player.step > step;
     return player.tasks[player.next] > move.position;
   }
@@ -178,11 +179,10 @@ class Play {
 
   const Plan& plan_;
   const Talk& talk_;
-  int mode_;
-  std::int64_t minibatches_;
+  MinibatchRange range_;
   std::int64_t steps_;
   std::vector<Player> players_;
-  std::vector<Message> messages_;
+  std::vector<Sent> messages_;
   std::vector<Sum> sums_;
   std::vector<int> ready_;
 };
@@ -190,7 +190,7 @@ class Play {
 }  // namespace
 
 void check_order(const Plan& plan, const Talk& talk, FaultList& faults) {
-  for (int mode = 0; mode < std::max(1, static_cast<int>(plan.modes.size())); ++mode) {
+  for (int mode = 0; mode < plan.ways(); ++mode) {
     const std::string text = Play(plan, talk, mode).run();
     if (text.empty()) continue;
     faults.add("the workers wait for each other for ever: " + text);

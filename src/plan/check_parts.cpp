@@ -14,10 +14,14 @@ constexpr std::size_t kMostFaults = 100;
 
 void FaultList::add(std::string line) {
   if (lines_.size() < kMostFaults) {
-    lines_.push_back(std::move(line));
+    lines_.push_back(std::move(line) + mode_);
   } else {
     ++left_out_;
   }
+}
+
+void FaultList::in_mode(int mode) {
+  mode_ = plan_.modes.size() > 1 ? fmt::format(" (in mode {})", mode) : "";
 }
 
 const Task& FaultList::task(int worker, int position) const {
@@ -31,30 +35,20 @@ void FaultList::add(int worker, int position, const std::string& what) {
   }
   const Task& of = task(worker, position);
   std::string part;
-  if (takes_samples(of.kind) && of.samples != Samples{}) {
-    const bool single = of.samples.end == of.samples.begin + 1;
-    part = single ? fmt::format(", part {} of {}", of.samples.end, of.samples.of)
-                  : fmt::format(", samples {}/{} to {}/{}", of.samples.begin, of.samples.of,
-                                of.samples.end, of.samples.of);
+  const Samples samples = samples_of(of);
+  if (samples != Samples{}) {
+    const bool single = samples.end == samples.begin + 1;
+    part = single ? fmt::format(", part {} of {}", samples.end, samples.of)
+                  : fmt::format(", samples {}/{} to {}/{}", samples.begin, samples.of, samples.end,
+                                samples.of);
   }
-  lines_.push_back(fmt::format("worker {}, task {} ({}{}): {}", worker, position,
-                               describe(plan_, of), part, what));
+  add(fmt::format("worker {}, task {} ({}{}): {}", worker, position, describe(plan_, of), part,
+                  what));
 }
 
 std::vector<std::string> FaultList::take() {
   if (left_out_ > 0) lines_.push_back(fmt::format("and {} more faults", left_out_));
   return std::move(lines_);
-}
-
-bool runs_whenever(const Task& a, const Task& b) {
-  if (b.every % a.every != 0) return false;
-  // b runs for the minibatches m with m = b.phase - b.offset (mod b.every)
-  const std::int64_t step = std::int64_t{b.phase} - b.offset + a.offset;
-  return (step % a.every + a.every) % a.every == a.phase;
-}
-
-bool same_minibatches(const Task& a, const Task& b) {
-  return runs_whenever(a, b) && runs_whenever(b, a);
 }
 
 }  // namespace plait::planning

@@ -18,6 +18,8 @@ class FaultList {
   void add(std::string line);
   /// "worker 2, task 7 (forward of conv1, part 1 of 4): `what`".
   void add(int worker, int position, const std::string& what);
+  /// Where a plan has several modes, the lines that follow name this one.
+  void in_mode(int mode);
   bool empty() const { return lines_.empty(); }
   /// The lines, and one more that counts those left out.
   std::vector<std::string> take();
@@ -26,19 +28,16 @@ class FaultList {
 
  private:
   const Plan& plan_;
+  std::string mode_;  ///< " (in mode 1)", or nothing
   std::vector<std::string> lines_;
   std::size_t left_out_ = 0;
 };
 
-/// Whether two tasks run for the same minibatches.
-bool same_minibatches(const Task& a, const Task& b);
-/// Whether `a` runs for every minibatch that `b` runs for.
-bool runs_whenever(const Task& a, const Task& b);
-
 void check_indices(const Plan& plan, FaultList& faults);
-void check_values(const Plan& plan, FaultList& faults);
-void check_updates(const Plan& plan, FaultList& faults);
-void check_versions(const Plan& plan, FaultList& faults);
+/// Of the tasks that run in ranges of this mode.
+void check_values(const Plan& plan, int mode, FaultList& faults);
+void check_updates(const Plan& plan, int mode, FaultList& faults);
+void check_versions(const Plan& plan, int mode, FaultList& faults);
 
 /// A task of a program, from outside.
 struct Location {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/overloaded.hpp"
 #include "plan/check_parts.hpp"
 
 namespace plait::planning {
@@ -31,8 +32,8 @@ void keep_first(Moment& kept, const Moment& moment) {
 /// One worker at a time.
 class UpdateCheck {
  public:
-  UpdateCheck(const Plan& plan, FaultList& faults)
-      : plan_(plan), faults_(faults), lives_(plan.network.blocks.size()) {}
+  UpdateCheck(const Plan& plan, int mode, FaultList& faults)
+      : plan_(plan), mode_(mode), faults_(faults), lives_(plan.network.blocks.size()) {}
 
   void run(int worker) {
     worker_ = worker;
@@ -40,7 +41,8 @@ class UpdateCheck {
     clips_.clear();
     const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      note(tasks[i], {tasks[i].offset, static_cast<int>(i)});
+      if (runs_in(tasks[i].when, mode_))
+        note(tasks[i], {tasks[i].when.offset, static_cast<int>(i)});
     }
     for (int block = 0; block < plan_.network.size(); ++block) {
       if (plan_.network.blocks[static_cast<std::size_t>(block)].parameters > 0) check(block);
@@ -49,54 +51,48 @@ class UpdateCheck {
 
  private:
   void note(const Task& task, const Moment& moment) {
-    switch (task.kind) {
-      case TaskKind::forward:
-        if (plan_.network.blocks[static_cast<std::size_t>(task.block)].state == 0) break;
-        if (!task.accumulate && moves_again(task)) {
-          faults_.add(worker_, moment.position,
-                      "moves the running statistics a second time for one minibatch; all "
-                      "microbatches but the first must accumulate");
-        }
-        break;
-      case TaskKind::backward_weights: {
-        Life& of = life(home(task));
-        keep_first(of.first, moment);
-        of.last = std::max(of.last, moment);
-        if (!task.accumulate) ++of.begun;
-        break;
-      }
-      case TaskKind::update:
-        if (life(task.block).update != kNever) {
-          faults_.add(worker_, moment.position, "the block is updated twice in a step");
-        }
-        life(task.block).update = moment;
-        break;
-      case TaskKind::clip: clips_.push_back(moment); break;
-      case TaskKind::reduce_start:
-      case TaskKind::reduce_finish: {
-        const Bucket& bucket = plan_.buckets[static_cast<std::size_t>(task.bucket)];
-        if (bucket.payload != Payload::gradient) break;
-        for (int block : bucket.blocks) {
-          Life& of = life(block);
-          if (task.kind == TaskKind::reduce_start) {
-            keep_first(of.start, moment);
-          } else {
-            of.finish = std::max(of.finish, moment);
-          }
-        }
-        break;
-      }
-      default: break;
+    std::visit(
+        overloaded{[&](const Forward& forward) { note_forward(forward, moment); },
+                   [&](const BackwardWeights& backward) {
+                     Life& of = life(plan_.network.home_of(backward.block));
+                     keep_first(of.first, moment);
+                     of.last = std::max(of.last, moment);
+                     if (!backward.adds) ++of.begun;
+                   },
+                   [&](const Update& update) {
+                     if (life(update.block).update != kNever) {
+                       faults_.add(worker_, moment.position,
+                                   "the block is updated twice in a step");
+                     }
+                     life(update.block).update = moment;
+                   },
+                   [&](const Clip&) { clips_.push_back(moment); },
+                   [&](const Reduce& reduce) { note_reduce(reduce, moment); }, [](const auto&) {}},
+        task.what);
+  }
+
+  void note_reduce(const Reduce& reduce, const Moment& moment) {
+    const Bucket& bucket = plan_.buckets[static_cast<std::size_t>(reduce.bucket)];
+    if (bucket.payload != Payload::gradient) return;
+    for (int block : bucket.blocks) {
+      Life& of = life(block);
+      if (reduce.move == Move::start) keep_first(of.start, moment);
+      if (reduce.move == Move::finish) of.finish = std::max(of.finish, moment);
     }
   }
 
-  /// Notes that the task moves running statistics; whether another one has done so before.
-  bool moves_again(const Task& task) {
-    std::vector<int>& moved = life(home(task)).moved;
-    const int set = plan_.network.blocks[static_cast<std::size_t>(task.block)].state_set;
-    if (std::ranges::find(moved, set) != moved.end()) return true;
-    moved.push_back(set);
-    return false;
+  /// A set of running statistics moves once.
+  void note_forward(const Forward& forward, const Moment& moment) {
+    const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(forward.block)];
+    if (block.state == 0 || !forward.moves_state) return;
+    std::vector<int>& moved = life(plan_.network.home_of(forward.block)).moved;
+    if (std::ranges::find(moved, block.state_set) == moved.end()) {
+      moved.push_back(block.state_set);
+      return;
+    }
+    faults_.add(worker_, moment.position,
+                "moves the running statistics a second time for one minibatch; only the first "
+                "microbatch may");
   }
 
   void check(int block) {
@@ -129,12 +125,12 @@ class UpdateCheck {
 
   /// The first microbatch begins the gradient, every other one adds to it.
   void check_accumulation(const Life& of, const std::string& name) {
-    if (faults_.task(worker_, of.first.position).accumulate) {
+    if (std::get<BackwardWeights>(faults_.task(worker_, of.first.position).what).adds) {
       add(of.first, fmt::format("adds to a gradient of {} that nothing has begun", name));
     }
     if (of.begun > 1) {
       add(of.last, fmt::format("a microbatch overwrites the gradient of {}; all but the first of "
-                               "{} must accumulate",
+                               "{} must add",
                                name, of.begun));
     }
   }
@@ -144,10 +140,10 @@ class UpdateCheck {
     return fmt::format("{} (task {})", describe(plan_, faults_.task(worker_, at.position)),
                        at.position);
   }
-  int home(const Task& task) const { return plan_.network.home_of(task.block); }
   Life& life(int block) { return lives_[static_cast<std::size_t>(block)]; }
 
   const Plan& plan_;
+  int mode_;
   FaultList& faults_;
   int worker_ = 0;
   std::vector<Life> lives_;
@@ -159,8 +155,9 @@ void check_nobody_forgotten(const Plan& plan, FaultList& faults) {
   std::vector<bool> wanted(plan.network.blocks.size(), false);
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind != TaskKind::backward_data) continue;
-      wanted[static_cast<std::size_t>(plan.network.home_of(task.block))] = true;
+      const auto* backward = std::get_if<BackwardData>(&task.what);
+      if (backward == nullptr) continue;
+      wanted[static_cast<std::size_t>(plan.network.home_of(backward->block))] = true;
     }
   }
   const std::vector<int> owner = owners(plan);
@@ -173,11 +170,12 @@ void check_nobody_forgotten(const Plan& plan, FaultList& faults) {
 }
 
 /// The losses of all workers together are taken of the whole minibatch.
-void check_nobody_unseen(const Plan& plan, FaultList& faults) {
+void check_nobody_unseen(const Plan& plan, int mode, FaultList& faults) {
   std::vector<Samples> parts;
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind == TaskKind::loss) parts.push_back(task.samples);
+      const auto* loss = std::get_if<Loss>(&task.what);
+      if (loss != nullptr && runs_in(task.when, mode)) parts.push_back(loss->samples);
     }
   }
   if (parts.empty()) return;
@@ -194,11 +192,11 @@ void check_nobody_unseen(const Plan& plan, FaultList& faults) {
 
 }  // namespace
 
-void check_updates(const Plan& plan, FaultList& faults) {
-  UpdateCheck check(plan, faults);
+void check_updates(const Plan& plan, int mode, FaultList& faults) {
+  UpdateCheck check(plan, mode, faults);
   for (int worker = 0; worker < plan.workers(); ++worker) check.run(worker);
   check_nobody_forgotten(plan, faults);
-  check_nobody_unseen(plan, faults);
+  check_nobody_unseen(plan, mode, faults);
 }
 
 }  // namespace plait::planning

@@ -23,9 +23,10 @@ std::string text_of(const Plan& plan, const Value& value) {
     case Role::tensor: return fmt::format("tensor {}", value.index);
     case Role::diff: return fmt::format("the gradient of tensor {}", value.index);
     case Role::targets: return "the targets";
-    case Role::packed:
-      return value.index < 0 ? fmt::format("tensor {} as bf16", packed_tensor(value.index))
-                             : fmt::format("the rows of list {}", value.index / 2);
+    case Role::half_tensor:
+    case Role::half_diff: return fmt::format("tensor {} as bf16", value.index);
+    case Role::sent_rows:
+    case Role::received_rows: return fmt::format("the rows of list {}", value.index);
     case Role::partial:
     case Role::gradient:
       return fmt::format("the gradient of {}",
@@ -39,7 +40,8 @@ std::string text_of(const Plan& plan, const Value& value) {
 /// One worker at a time.
 class ValueCheck {
  public:
-  ValueCheck(const Plan& plan, FaultList& faults) : plan_(plan), faults_(faults) {}
+  ValueCheck(const Plan& plan, int mode, FaultList& faults)
+      : plan_(plan), mode_(mode), faults_(faults) {}
 
   void run(int worker) {
     table_.clear();
@@ -47,8 +49,9 @@ class ValueCheck {
     const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
     for (const bool writes : {true, false}) {
       for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (!runs_in(tasks[i].when, mode_)) continue;
         accesses_into(plan_, tasks[i], {}, list_);
-        const Moment moment{tasks[i].offset, static_cast<int>(i)};
+        const Moment moment{tasks[i].when.offset, static_cast<int>(i)};
         for (const Access& access : list_) {
           if (access.writes != writes || !is_made(access.value.role)) continue;
           if (writes) {
@@ -104,8 +107,8 @@ class ValueCheck {
                             describe(plan_, faults_.task(worker_, use.writer)), use.writer);
       faults_.add(worker_, moment.position,
                   fmt::format("reads {}, which {}", text_of(plan_, value), writer));
-    } else if (!runs_whenever(faults_.task(worker_, use.writer),
-                              faults_.task(worker_, moment.position))) {
+    } else if (!runs_whenever(faults_.task(worker_, use.writer).when,
+                              faults_.task(worker_, moment.position).when, mode_)) {
       faults_.add(
           worker_, moment.position,
           fmt::format("reads {} in steps in which {} (task {}) rests", text_of(plan_, value),
@@ -125,6 +128,7 @@ class ValueCheck {
   }
 
   const Plan& plan_;
+  int mode_;
   FaultList& faults_;
   int worker_ = 0;
   ValueTable table_;
@@ -133,8 +137,8 @@ class ValueCheck {
 
 }  // namespace
 
-void check_values(const Plan& plan, FaultList& faults) {
-  ValueCheck check(plan, faults);
+void check_values(const Plan& plan, int mode, FaultList& faults) {
+  ValueCheck check(plan, mode, faults);
   for (int worker = 0; worker < plan.workers(); ++worker) check.run(worker);
 }
 

@@ -11,13 +11,13 @@ namespace plait::planning {
 namespace {
 
 /// Position of the task that makes versions of each block on this worker; -1: none.
-std::vector<int> find_makers(const Plan& plan, int worker, FaultList& faults) {
+std::vector<int> find_makers(const Plan& plan, int worker, int mode, FaultList& faults) {
   std::vector<int> maker(plan.network.blocks.size(), -1);
   const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
   for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
     const Task& task = tasks[static_cast<std::size_t>(i)];
-    if (!makes_version(task)) continue;
-    int& made = maker[static_cast<std::size_t>(task.block)];
+    if (!makes_version(task) || !runs_in(task.when, mode)) continue;
+    int& made = maker[static_cast<std::size_t>(block_of(task))];
     if (made >= 0) {
       faults.add(worker, i, fmt::format("task {} makes the weights in the same step", made));
     }
@@ -35,25 +35,26 @@ std::string missing_version(const Plan& plan, const std::vector<Task>& tasks, in
     return fmt::format("reads weights that worker {} updates and nobody sends here", owner);
   }
   const Task& made = tasks[static_cast<std::size_t>(maker)];
-  if (made.every != 1) return "";  // versions then are not those of single minibatches
+  if (made.when.every != 1) return "";  // versions then are not those of single minibatches
   const int newest = newest_delay(task, reader, made, maker);
-  if (task.delay >= newest) return "";
+  const int delay = delay_of(task).value_or(0);
+  if (delay >= newest) return "";
   return fmt::format(
-      "asks for weights {} updates old, but when it runs {} (task {}) is {} updates behind",
-      task.delay, describe(plan, made), maker, newest);
+      "asks for weights {} updates old, but when it runs {} (task {}) is {} updates behind", delay,
+      describe(plan, made), maker, newest);
 }
 
 }  // namespace
 
-void check_versions(const Plan& plan, FaultList& faults) {
+void check_versions(const Plan& plan, int mode, FaultList& faults) {
   const std::vector<int> owner = owners(plan);
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    const std::vector<int> maker = find_makers(plan, worker, faults);
+    const std::vector<int> maker = find_makers(plan, worker, mode, faults);
     const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
     for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
       const Task& task = tasks[static_cast<std::size_t>(i)];
-      if (!reads_version(plan, task)) continue;
-      const auto block = static_cast<std::size_t>(plan.network.home_of(task.block));
+      if (!reads_version(plan, task) || !runs_in(task.when, mode)) continue;
+      const auto block = static_cast<std::size_t>(plan.network.home_of(block_of(task)));
       const std::string what = missing_version(plan, tasks, i, maker[block], owner[block]);
       if (!what.empty()) faults.add(worker, i, what);
     }

@@ -53,39 +53,79 @@ Json network_json(const Network& network, const std::vector<int>& late) {
           {"blocks", std::move(blocks)}};
 }
 
-Json task_json(const Task& task) {
-  const Task usual{};
-  Json json{{"kind", name_of(task.kind)}};
-  const auto put = [&](const char* key, int value, int otherwise) {
-    if (value != otherwise) json[key] = value;
-  };
-  put("block", task.block, usual.block);
-  put("tensor", task.tensor, usual.tensor);
-  if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
-    json["role"] = name_of(task.role);
+Json samples_json(const Samples& samples) { return {samples.begin, samples.end, samples.of}; }
+
+/// The fields of one task. What has its usual value is left out.
+class TaskWriter {
+ public:
+  explicit TaskWriter(const Task& task) : json_{{"kind", name_of(kind_of(task))}} {
+    std::visit(*this, task.what);
+    const When usual{};
+    put("offset", task.when.offset, usual.offset);
+    put("every", task.when.every, usual.every);
+    put("phase", task.when.phase, usual.phase);
+    put("mode", task.when.mode, usual.mode);
+    flag("at_end", task.when.at_end);
   }
-  put("peer", task.peer, usual.peer);
-  put("group", task.group, usual.group);
-  put("bucket", task.bucket, usual.bucket);
-  put("list", task.list, usual.list);
-  if (takes_samples(task.kind) && task.samples != usual.samples) {
-    json["samples"] = {task.samples.begin, task.samples.end, task.samples.of};
+  Json take() { return std::move(json_); }
+
+  void operator()(const Load& load) { part(load.samples); }
+  void operator()(const Forward& forward) {
+    put("block", forward.block, -1);
+    part(forward.samples);
+    put("delay", forward.delay, 0);
+    if (!forward.moves_state) json_["moves_state"] = false;
   }
-  if (task.accumulate) json["accumulate"] = true;
-  if (task.half) json["half"] = true;
-  put("delay", task.delay, usual.delay);
-  put("offset", task.offset, usual.offset);
-  put("every", task.every, usual.every);
-  put("phase", task.phase, usual.phase);
-  if (task.at_end) json["at_end"] = true;
-  put("mode", task.mode, usual.mode);
-  return json;
-}
+  void operator()(const Loss& loss) { part(loss.samples); }
+  void operator()(const BackwardData& backward) {
+    put("block", backward.block, -1);
+    put("tensor", backward.tensor, -1);
+    part(backward.samples);
+    put("delay", backward.delay, 0);
+  }
+  void operator()(const BackwardWeights& backward) {
+    put("block", backward.block, -1);
+    part(backward.samples);
+    flag("adds", backward.adds);
+  }
+  void operator()(const Clip&) {}
+  void operator()(const Update& update) { put("block", update.block, -1); }
+  void operator()(const Send& send) { message(send.message); }
+  void operator()(const Receive& receive) {
+    message(receive.message);
+    flag("adds", receive.adds);
+  }
+  void operator()(const Reduce& reduce) {
+    put("group", reduce.group, -1);
+    put("bucket", reduce.bucket, -1);
+  }
+
+ private:
+  void put(const char* key, int value, int otherwise) {
+    if (value != otherwise) json_[key] = value;
+  }
+  void flag(const char* key, bool value) {
+    if (value) json_[key] = true;
+  }
+  void part(const Samples& samples) {
+    if (samples != Samples{}) json_["samples"] = samples_json(samples);
+  }
+  void message(const Message& message) {
+    json_["role"] = name_of(message.value.role);
+    put(is_of_tensor(message.value.role) ? "tensor" : "block", message.value.index, -1);
+    put("peer", message.peer, -1);
+    put("list", message.list, -1);
+    part(message.value.samples);
+    flag("half", message.half);
+  }
+
+  Json json_;
+};
 
 Json worker_json(const Plan& plan, int worker) {
   Json tasks = Json::array();
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    tasks.push_back(task_json(task));
+    tasks.push_back(TaskWriter(task).take());
   }
   return {{"node", plan.machine.node_of(worker)},
           {"memory_bytes", estimate_memory(plan, worker)},

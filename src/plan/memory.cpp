@@ -23,14 +23,9 @@ std::size_t round_up(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-auto order_of(const Value& value) {
-  return std::tuple(value.role, value.index, value.samples.begin, value.samples.end,
-                    value.samples.of);
-}
-
 /// A packed value is used by its own task only, and until that task ends.
 Moment last_of(const Task& task, std::size_t position) {
-  return {task.offset, static_cast<int>(position)};
+  return {task.when.offset, static_cast<int>(position)};
 }
 
 /// Walks the program twice: a value may be read before the program's text writes it (in a pipeline
@@ -44,9 +39,9 @@ void collect_uses(const Plan& plan, int worker, const std::vector<BackwardReads>
       accesses_into(plan, tasks[i], reads, list);
       for (const Access& access : list) {
         // Where rows are packed, it is the packed ones that travel.
-        const bool travels = !packs(tasks[i]) || access.value.role == Role::packed;
-        const bool received = tasks[i].kind == TaskKind::receive && travels;
-        const Moment moment{tasks[i].offset, received ? -1 : static_cast<int>(i)};
+        const bool travels = !packs(tasks[i]) || is_packed(access.value.role);
+        const bool received = is<Receive>(tasks[i]) && travels;
+        const Moment moment{tasks[i].when.offset, received ? -1 : static_cast<int>(i)};
         if (access.writes != writes || is_permanent(access.value.role)) continue;
         int number = writes ? -1 : table.find(access.value);
         bool is_new = false;
@@ -54,9 +49,9 @@ void collect_uses(const Plan& plan, int worker, const std::vector<BackwardReads>
         ValueUse& use = table.use(number);
         use.first = is_new ? moment : std::min(use.first, moment);
         use.last = is_new ? moment : std::max(use.last, moment);
-        if (access.value.role == Role::packed) use.last = std::max(use.last, last_of(tasks[i], i));
+        if (is_packed(access.value.role)) use.last = std::max(use.last, last_of(tasks[i], i));
         use.received = use.received || received;
-        use.sent = use.sent || (tasks[i].kind == TaskKind::send && travels);
+        use.sent = use.sent || (is<Send>(tasks[i]) && travels);
       }
     }
   }
@@ -109,8 +104,7 @@ std::size_t place(std::vector<Slot>& slots) {
 }  // namespace
 
 int MemoryMap::find(const Value& value) const {
-  const auto exact = std::ranges::lower_bound(
-      slots, order_of(value), {}, [](const Slot& slot) { return order_of(slot.value); });
+  const auto exact = std::ranges::lower_bound(slots, value, {}, &Slot::value);
   if (exact != slots.end() && exact->value == value) return static_cast<int>(exact - slots.begin());
   const auto name = [](const Slot& slot) { return std::tuple(slot.value.role, slot.value.index); };
   const auto wanted = std::tuple(value.role, value.index);
@@ -156,7 +150,7 @@ MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of,
                      const std::vector<BackwardReads>& reads) {
   MemoryMap map;
   map.slots = planning::value_slots(plan, worker, size_of, reads);
-  std::ranges::sort(map.slots, {}, [](const Slot& slot) { return order_of(slot.value); });
+  std::ranges::sort(map.slots, {}, &Slot::value);
   map.bytes = place(map.slots);
   return map;
 }

@@ -42,6 +42,7 @@ struct NetworkBlock {
   int state_set = 0;  ///< of its home's, which it computes with
 
   bool joins() const { return other >= 0; }
+  bool operator==(const NetworkBlock&) const = default;
 };
 
 struct Network {
@@ -66,6 +67,7 @@ struct Network {
     const int earlier = blocks[static_cast<std::size_t>(block)].repeats;
     return earlier < 0 ? block : earlier;
   }
+  bool operator==(const Network&) const = default;
 };
 
 Network make_network(const ModelSpec& model);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/overloaded.hpp"
+
 namespace plait {
 
 namespace {
@@ -46,32 +48,54 @@ std::int64_t shard_size(std::int64_t n, int members, int member) {
 
 /// "12 rows of " on the side that picks them.
 std::string rows_text(const Plan& plan, const Task& task) {
-  if (!packs(task) || task.half || task.list >= static_cast<int>(plan.row_lists.size())) return "";
-  return fmt::format("{} rows of ", plan.row_lists[static_cast<std::size_t>(task.list)].size());
+  const auto list = static_cast<std::size_t>(message_of(task)->list);
+  if (!packs(task) || message_of(task)->half || list >= plan.row_lists.size()) return "";
+  return fmt::format("{} rows of ", plan.row_lists[list].size());
 }
 
 /// "tensor 5", "the gradient of tensor 5", "what forward leaves of conv1", "the weights of conv1".
 std::string message_text(const Plan& plan, const Task& task) {
-  switch (task.role) {
+  const auto& [role, index, samples] = message_of(task)->value;
+  switch (role) {
     case Role::tensor:
     case Role::diff:
       return fmt::format("{}{}tensor {}", rows_text(plan, task),
-                         task.role == Role::diff ? "the gradient of " : "", task.tensor);
-    case Role::saved: return "what forward leaves of " + block_text(plan, task.block);
-    case Role::pending: return "what backward_data leaves of " + block_text(plan, task.block);
-    default: return fmt::format("the {} of {}", name_of(task.role), block_text(plan, task.block));
+                         role == Role::diff ? "the gradient of " : "", index);
+    case Role::saved: return "what forward leaves of " + block_text(plan, index);
+    case Role::pending: return "what backward_data leaves of " + block_text(plan, index);
+    default: return fmt::format("the {} of {}", name_of(role), block_text(plan, index));
   }
 }
 
 /// Per sample; of weights, all.
-std::int64_t message_elements(const Plan& plan, const Task& task) {
-  if (task.list >= 0) {
-    return static_cast<std::int64_t>(plan.row_lists.at(static_cast<std::size_t>(task.list)).size());
-  }
-  if (is_of_tensor(task.role))
-    return plan.network.tensors.at(static_cast<std::size_t>(task.tensor));
-  const NetworkBlock& block = plan.network.blocks.at(static_cast<std::size_t>(task.block));
-  return task.role == Role::weights ? block.parameters : block.inner_elements;
+std::int64_t message_elements(const Plan& plan, const Message& message) {
+  if (message.list >= 0)
+    return std::ssize(plan.row_lists.at(static_cast<std::size_t>(message.list)));
+  const auto index = static_cast<std::size_t>(message.value.index);
+  if (is_of_tensor(message.value.role)) return plan.network.tensors.at(index);
+  const NetworkBlock& block = plan.network.blocks.at(index);
+  return message.value.role == Role::weights ? block.parameters : block.inner_elements;
+}
+
+std::int64_t send_bytes(const Plan& plan, const Message& message) {
+  const bool weights = message.value.role == Role::weights;
+  const std::int64_t samples = weights ? 1 : message.value.samples.count(plan.batch);
+  return message_elements(plan, message) * samples * (message.half ? 2 : 4);
+}
+
+/// transport/reduction.hpp: start sends every shard but the own one to its member, sum sends the
+/// own shard to all others.
+std::int64_t reduce_bytes(const Plan& plan, int worker, const Reduce& reduce) {
+  if (reduce.move == Move::finish) return 0;
+  const std::vector<int>& group = plan.groups.at(static_cast<std::size_t>(reduce.group));
+  const auto size = static_cast<int>(group.size());
+  const auto found = std::ranges::lower_bound(group, worker);
+  if (found == group.end() || *found != worker) return 0;
+  const Bucket& bucket = plan.buckets.at(static_cast<std::size_t>(reduce.bucket));
+  const std::int64_t elements = bucket_elements(plan, bucket);
+  const std::int64_t own = shard_size(elements, size, static_cast<int>(found - group.begin()));
+  const std::int64_t sent = reduce.move == Move::start ? elements - own : own * (size - 1);
+  return sent * number_bytes(plan, bucket);
 }
 
 }  // namespace
@@ -100,7 +124,7 @@ std::string_view name_of(Payload payload) {
 std::string_view name_of(MergeKind kind) {
   switch (kind) {
     case MergeKind::average: return "average";
-    case MergeKind::paper: return "paper";
+    case MergeKind::weighted: return "weighted";
     case MergeKind::corrected: return "corrected";
     case MergeKind::outer: return "outer";
     case MergeKind::gather: return "gather";
@@ -111,7 +135,7 @@ std::string_view name_of(MergeKind kind) {
 int Plan::depth() const {
   int depth = 0;
   for (const Program& program : programs) {
-    for (const Task& task : program.tasks) depth = std::max(depth, task.offset);
+    for (const Task& task : program.tasks) depth = std::max(depth, task.when.offset);
   }
   return depth;
 }
@@ -120,8 +144,9 @@ std::vector<int> owners(const Plan& plan) {
   std::vector<int> owner(plan.network.blocks.size(), -1);
   for (int worker = 0; worker < plan.workers(); ++worker) {
     for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (task.kind != TaskKind::update) continue;
-      int& first = owner.at(static_cast<std::size_t>(task.block));
+      const auto* update = std::get_if<Update>(&task.what);
+      if (update == nullptr) continue;
+      int& first = owner.at(static_cast<std::size_t>(update->block));
       if (first < 0) first = worker;
     }
   }
@@ -132,8 +157,9 @@ std::vector<int> state_owners(const Plan& plan) {
   std::vector<int> owner(plan.network.blocks.size(), -1);
   for (int worker = 0; worker < plan.workers(); ++worker) {
     for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (task.kind != TaskKind::forward || task.accumulate) continue;
-      int& first = owner.at(static_cast<std::size_t>(plan.network.home_of(task.block)));
+      const auto* forward = std::get_if<Forward>(&task.what);
+      if (forward == nullptr || !forward->moves_state) continue;
+      int& first = owner.at(static_cast<std::size_t>(plan.network.home_of(forward->block)));
       if (first < 0) first = worker;
     }
   }
@@ -144,48 +170,40 @@ std::vector<int> staleness(const Plan& plan) {
   std::vector<int> result(plan.network.blocks.size(), 0);
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind != TaskKind::forward && task.kind != TaskKind::backward_data) continue;
-      int& most = result.at(static_cast<std::size_t>(plan.network.home_of(task.block)));
-      most = std::max(most, task.delay);
+      const std::optional<int> delay = delay_of(task);
+      if (!delay) continue;
+      int& most = result.at(static_cast<std::size_t>(plan.network.home_of(block_of(task))));
+      most = std::max(most, *delay);
     }
   }
   return result;
 }
 
 std::string describe(const Plan& plan, const Task& task) {
-  const std::string_view kind = name_of(task.kind);
-  switch (task.kind) {
-    case TaskKind::load:
-    case TaskKind::loss:
-    case TaskKind::clip: return std::string(kind);
-    case TaskKind::send:
-    case TaskKind::receive:
-      return fmt::format("{} of {} {} worker {}", kind, message_text(plan, task),
-                         task.kind == TaskKind::send ? "to" : "from", task.peer);
-    case TaskKind::reduce_start:
-    case TaskKind::reduce_sum:
-    case TaskKind::reduce_finish: return fmt::format("{} of bucket {}", kind, task.bucket);
-    default: return fmt::format("{} of {}", kind, block_text(plan, task.block));
+  const std::string_view kind = name_of(kind_of(task));
+  if (const Message* message = message_of(task)) {
+    return fmt::format("{} of {} {} worker {}", kind, message_text(plan, task),
+                       is<Send>(task) ? "to" : "from", message->peer);
   }
+  return std::visit(
+      [&](const auto& what) {
+        if constexpr (requires { what.block; }) {
+          return fmt::format("{} of {}", kind, block_text(plan, what.block));
+        } else if constexpr (requires { what.bucket; }) {
+          return fmt::format("{} of bucket {}", kind, what.bucket);
+        } else {
+          return std::string(kind);
+        }
+      },
+      task.what);
 }
 
 std::int64_t wire_bytes(const Plan& plan, int worker, const Task& task) {
-  if (task.kind == TaskKind::send) {
-    const std::int64_t samples = task.role == Role::weights ? 1 : task.samples.count(plan.batch);
-    return message_elements(plan, task) * samples * (task.half ? 2 : 4);
-  }
-  if (task.kind != TaskKind::reduce_start && task.kind != TaskKind::reduce_sum) return 0;
-  // transport/reduction.hpp: start sends every shard but the own one to its member, sum sends the
-  // own shard to all others
-  const std::vector<int>& group = plan.groups.at(static_cast<std::size_t>(task.group));
-  const auto size = static_cast<int>(group.size());
-  const auto found = std::ranges::lower_bound(group, worker);
-  if (found == group.end() || *found != worker) return 0;
-  const Bucket& bucket = plan.buckets.at(static_cast<std::size_t>(task.bucket));
-  const std::int64_t elements = bucket_elements(plan, bucket);
-  const std::int64_t own = shard_size(elements, size, static_cast<int>(found - group.begin()));
-  const std::int64_t sent = task.kind == TaskKind::reduce_start ? elements - own : own * (size - 1);
-  return sent * number_bytes(plan, bucket);
+  return std::visit(
+      overloaded{[&](const Send& send) { return send_bytes(plan, send.message); },
+                 [&](const Reduce& reduce) { return reduce_bytes(plan, worker, reduce); },
+                 [](const auto&) { return std::int64_t{0}; }},
+      task.what);
 }
 
 bool has_outer_optimizer(const Plan& plan) {

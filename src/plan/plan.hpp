@@ -23,9 +23,9 @@ std::string_view name_of(Payload payload);
 /// What a member makes of G, the sum of the values x of P members as they were when it started.
 enum class MergeKind : std::uint8_t {
   average,    ///< x <- G / P
-  paper,      ///< x <- (2 S x + G) / (2 S + P), S being the steps since the start
+  weighted,   ///< x <- (2 S x + G) / (2 S + P), S being the steps since the start
   corrected,  ///< x <- x + G / P - x at the start
-  outer,      ///< DiLoCo: a step of Nesterov's SGD from where all were last equal, along G / P
+  outer,      ///< a step of Nesterov's SGD from where all were last equal, along G / P
   gather,     ///< no sum: member m brings part m of x, and all get all
 };
 std::string_view name_of(MergeKind kind);
@@ -55,6 +55,7 @@ struct Program {
   std::vector<Task> tasks{};
   /// The samples whose gradient the updates see; they take the mean over these.
   Samples averages{};
+  bool operator==(const Program&) const = default;
 };
 
 /// How a worker comes by weights older than its newest ones.
@@ -86,8 +87,11 @@ struct Plan {
   std::vector<Program> programs{};                     ///< one per worker
 
   int workers() const { return static_cast<int>(programs.size()); }
+  /// Modes to play it in, 1 where it has none: 0 is the one.
+  int ways() const { return modes.empty() ? 1 : static_cast<int>(modes.size()); }
   /// The largest offset.
   int depth() const;
+  bool operator==(const Plan&) const = default;
 };
 
 /// The first worker that updates each block: its copy counts for checkpoints. -1: nobody.

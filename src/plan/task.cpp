@@ -1,6 +1,8 @@
 // Names and classes of task kinds and roles.
 #include "plan/task.hpp"
 
+#include "base/overloaded.hpp"
+
 namespace plait {
 
 std::string_view name_of(TaskKind kind) {
@@ -21,24 +23,22 @@ std::string_view name_of(TaskKind kind) {
   return "unknown";
 }
 
-std::string_view name_of(Role role) {
-  switch (role) {
-    case Role::tensor: return "tensor";
-    case Role::diff: return "diff";
-    case Role::targets: return "targets";
-    case Role::saved: return "saved";
-    case Role::pending: return "pending";
-    case Role::partial: return "partial";
-    case Role::packed: return "packed";
-    case Role::weights: return "weights";
-    case Role::gradient: return "gradient";
-    case Role::state: return "state";
-  }
-  return "unknown";
-}
-
-bool is_permanent(Role role) {
-  return role == Role::weights || role == Role::gradient || role == Role::state;
+TaskKind kind_of(const Task& task) {
+  return std::visit(overloaded{[](const Load&) { return TaskKind::load; },
+                               [](const Forward&) { return TaskKind::forward; },
+                               [](const Loss&) { return TaskKind::loss; },
+                               [](const BackwardData&) { return TaskKind::backward_data; },
+                               [](const BackwardWeights&) { return TaskKind::backward_weights; },
+                               [](const Clip&) { return TaskKind::clip; },
+                               [](const Update&) { return TaskKind::update; },
+                               [](const Send&) { return TaskKind::send; },
+                               [](const Receive&) { return TaskKind::receive; },
+                               [](const Reduce& reduce) {
+                                 if (reduce.move == Move::start) return TaskKind::reduce_start;
+                                 return reduce.move == Move::sum ? TaskKind::reduce_sum
+                                                                 : TaskKind::reduce_finish;
+                               }},
+                    task.what);
 }
 
 bool is_compute(TaskKind kind) {
@@ -53,13 +53,104 @@ bool is_compute(TaskKind kind) {
   }
 }
 
-bool is_reduce(TaskKind kind) {
-  return kind == TaskKind::reduce_start || kind == TaskKind::reduce_sum ||
-         kind == TaskKind::reduce_finish;
+int block_of(const Task& task) {
+  return std::visit(
+      [](const auto& what) {
+        if constexpr (requires { what.block; }) {
+          return what.block;
+        } else if constexpr (requires { what.message; }) {
+          return is_of_tensor(what.message.value.role) ? -1 : what.message.value.index;
+        } else {
+          return -1;
+        }
+      },
+      task.what);
 }
 
-bool takes_samples(TaskKind kind) {
-  return !is_reduce(kind) && kind != TaskKind::clip && kind != TaskKind::update;
+Samples samples_of(const Task& task) {
+  return std::visit(
+      [](const auto& what) {
+        if constexpr (requires { what.samples; }) {
+          return what.samples;
+        } else if constexpr (requires { what.message; }) {
+          return what.message.value.samples;
+        } else {
+          return Samples{};
+        }
+      },
+      task.what);
+}
+
+bool takes_samples(const Task& task) {
+  return !is<Clip>(task) && !is<Update>(task) && !is<Reduce>(task);
+}
+
+void set_samples(Task& task, const Samples& samples) {
+  std::visit(
+      [&](auto& what) {
+        if constexpr (requires { what.samples; }) what.samples = samples;
+        if constexpr (requires { what.message; }) what.message.value.samples = samples;
+      },
+      task.what);
+}
+
+std::optional<int> delay_of(const Task& task) {
+  return std::visit(
+      [](const auto& what) -> std::optional<int> {
+        if constexpr (requires { what.delay; }) return what.delay;
+        return std::nullopt;
+      },
+      task.what);
+}
+
+void set_delay(Task& task, int delay) {
+  std::visit(
+      [&](auto& what) {
+        if constexpr (requires { what.delay; }) what.delay = delay;
+      },
+      task.what);
+}
+
+const Message* message_of(const Task& task) {
+  if (const auto* send = std::get_if<Send>(&task.what)) return &send->message;
+  if (const auto* receive = std::get_if<Receive>(&task.what)) return &receive->message;
+  return nullptr;
+}
+
+Message* message_of(Task& task) {
+  if (auto* send = std::get_if<Send>(&task.what)) return &send->message;
+  if (auto* receive = std::get_if<Receive>(&task.what)) return &receive->message;
+  return nullptr;
+}
+
+namespace {
+
+/// All of it as bf16, or `rows` of a message of `picked`: rows of a tensor are picked by their
+/// sender, those of a diff put back by their receiver.
+std::optional<Value> packed(const Message& message, Role picked, Role rows) {
+  const Value& value = message.value;
+  if (message.half) {
+    const Role role = value.role == Role::diff ? Role::half_diff : Role::half_tensor;
+    return Value{.role = role, .index = value.index, .samples = value.samples};
+  }
+  if (message.list < 0 || value.role != picked) return std::nullopt;
+  return Value{.role = rows, .index = message.list, .samples = value.samples};
+}
+
+}  // namespace
+
+std::optional<Value> packed_value(const Send& send) {
+  return packed(send.message, Role::tensor, Role::sent_rows);
+}
+
+std::optional<Value> packed_value(const Receive& receive) {
+  return packed(receive.message, Role::diff, Role::received_rows);
+}
+
+std::optional<Value> packed_value(const Task& task) {
+  if (const auto* send = std::get_if<Send>(&task.what)) return packed_value(*send);
+  if (const auto* receive = std::get_if<Receive>(&task.what)) return packed_value(*receive);
+  return std::nullopt;
 }
 
 }  // namespace plait

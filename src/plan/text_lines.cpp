@@ -19,39 +19,31 @@ bool has_parameters(const Network& network, int block) {
 struct Unit {
   std::vector<TaskKind> kinds{};
   int block = -1;
-  Task like{};  ///< when and, where they are taken or read, which samples and weights
-  bool takes_samples = false;
-  bool reads_weights = false;
+  When when{};
+  std::optional<Samples> samples{};  ///< where they are taken
+  std::optional<int> delay{};        ///< where weights are read
 };
 
-bool is_message(const Task& task) {
-  return task.kind == TaskKind::send || task.kind == TaskKind::receive;
-}
+bool is_of_block(const Task& task) { return block_of(task) >= 0 && message_of(task) == nullptr; }
 
 Unit unit_of(const Plan& plan, const Task& task) {
-  return {.kinds = {task.kind},
-          .block = task.block,
-          .like = task,
-          .takes_samples = takes_samples(task.kind),
-          .reads_weights = reads_version(plan, task)};
+  Unit unit{.kinds = {kind_of(task)}, .block = block_of(task), .when = task.when};
+  if (takes_samples(task)) unit.samples = samples_of(task);
+  if (reads_version(plan, task)) unit.delay = delay_of(task);
+  return unit;
 }
 
 /// Whether both can be said in one breath: at the same time, of the same samples and the same
 /// weights unless one has none.
 bool same_place(const Unit& a, const Unit& b) {
-  return a.like.offset == b.like.offset && a.like.every == b.like.every &&
-         a.like.phase == b.like.phase &&
-         (!a.reads_weights || !b.reads_weights || a.like.delay == b.like.delay) &&
-         (!a.takes_samples || !b.takes_samples || a.like.samples == b.like.samples);
+  return a.when == b.when && (!a.delay || !b.delay || a.delay == b.delay) &&
+         (!a.samples || !b.samples || a.samples == b.samples);
 }
 
 /// Takes over what `unit` has none of.
 void complete(Unit& unit, const Unit& more) {
-  const int delay = unit.reads_weights ? unit.like.delay : more.like.delay;
-  if (!unit.takes_samples && more.takes_samples) unit.like = more.like;
-  unit.like.delay = delay;
-  unit.takes_samples = unit.takes_samples || more.takes_samples;
-  unit.reads_weights = unit.reads_weights || more.reads_weights;
+  if (!unit.samples) unit.samples = more.samples;
+  if (!unit.delay) unit.delay = more.delay;
 }
 
 /// What is left of a block's tasks when it has no parameters.
@@ -62,15 +54,13 @@ std::vector<TaskKind> without_weights(std::vector<TaskKind> kinds) {
   return kinds;
 }
 
-std::string time_text(const Task& task) {
+std::string time_text(const When& when, int delay = 0) {
   std::string text;
-  if (task.offset != 0) text += fmt::format(", offset {}", task.offset);
-  if (task.delay != 0) {
-    text += fmt::format(", weights {} update{} old", task.delay, task.delay == 1 ? "" : "s");
-  }
-  if (task.every != 1) text += fmt::format(", every {} steps (phase {})", task.every, task.phase);
-  if (task.at_end) text += ", at the end of an epoch";
-  if (task.mode >= 0) text += fmt::format(", in mode {}", task.mode);
+  if (when.offset != 0) text += fmt::format(", offset {}", when.offset);
+  if (delay != 0) text += fmt::format(", weights {} update{} old", delay, delay == 1 ? "" : "s");
+  if (when.every != 1) text += fmt::format(", every {} steps (phase {})", when.every, when.phase);
+  if (when.at_end) text += ", at the end of an epoch";
+  if (when.mode >= 0) text += fmt::format(", in mode {}", when.mode);
   return text;
 }
 
@@ -91,13 +81,13 @@ class Folder {
   std::vector<Line> run() {
     while (next_ < tasks_.size()) {
       const Task& task = tasks_[next_];
-      if (task.block >= 0 && !is_message(task)) {
+      if (is_of_block(task)) {
         fold_blocks();
-      } else if (is_reduce(task.kind)) {
+      } else if (is<Reduce>(task)) {
         fold_buckets();
       } else {
-        lines_.push_back({.what = describe(plan_, task), .when = time_text(task)});
-        if (takes_samples(task.kind)) lines_.back().samples = task.samples;
+        lines_.push_back({.what = describe(plan_, task), .when = time_text(task.when)});
+        if (takes_samples(task)) lines_.back().samples = samples_of(task);
         ++next_;
       }
     }
@@ -107,9 +97,10 @@ class Folder {
  private:
   Unit read_unit(std::size_t& at, bool with_update) const {
     Unit unit = unit_of(plan_, tasks_[at++]);
-    for (; at < tasks_.size() && tasks_[at].block == unit.block && !is_message(tasks_[at]); ++at) {
+    for (; at < tasks_.size() && is_of_block(tasks_[at]) && block_of(tasks_[at]) == unit.block;
+         ++at) {
       const Unit more = unit_of(plan_, tasks_[at]);
-      const TaskKind kind = more.like.kind;
+      const TaskKind kind = more.kinds.front();
       if (!same_place(unit, more) || (kind == TaskKind::update && !with_update) ||
           std::ranges::find(unit.kinds, kind) != unit.kinds.end()) {
         break;
@@ -125,7 +116,7 @@ class Folder {
     run.unit = read_unit(run.end, with_update);
     run.last = run.unit.block;
     run.has_parameters = has_parameters(plan_.network, run.last);
-    while (run.end < tasks_.size() && tasks_[run.end].block >= 0 && !is_message(tasks_[run.end])) {
+    while (run.end < tasks_.size() && is_of_block(tasks_[run.end])) {
       std::size_t after = run.end;
       if (!extend(run, read_unit(after, with_update))) break;
       run.end = after;
@@ -167,25 +158,29 @@ class Folder {
       what += name_of(kind);
     }
     lines_.push_back({.what = std::move(what),
-                      .when = time_text(run.unit.like),
+                      .when = time_text(run.unit.when, run.unit.delay.value_or(0)),
                       .first = run.unit.block,
                       .last = run.last,
                       .blocks = run.count});
-    if (run.unit.takes_samples) lines_.back().samples = run.unit.like.samples;
+    lines_.back().samples = run.unit.samples;
     next_ = run.end;
   }
 
   void fold_buckets() {
-    const Task& first = tasks_[next_++];
-    Task expected = first;
-    ++expected.bucket;
-    for (; next_ < tasks_.size() && tasks_[next_] == expected; ++next_) ++expected.bucket;
-    std::string when = time_text(first);
+    const Task& task = tasks_[next_++];
+    const auto& first = std::get<Reduce>(task.what);
+    Reduce next = first;
+    ++next.bucket;
+    while (next_ < tasks_.size() && tasks_[next_] == Task{task.when, next}) {
+      ++next_;
+      ++next.bucket;
+    }
+    std::string when = time_text(task.when);
     if (plan_.groups.size() > 1) when = fmt::format(" over {} workers{}", first.group, when);
-    lines_.push_back({.what = std::string(name_of(first.kind)),
+    lines_.push_back({.what = std::string(name_of(kind_of(task))),
                       .when = std::move(when),
                       .bucket = first.bucket,
-                      .last_bucket = expected.bucket - 1});
+                      .last_bucket = next.bucket - 1});
   }
 
   const Plan& plan_;

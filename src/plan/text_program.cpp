@@ -170,25 +170,25 @@ std::string block_list(const Network& network, const std::vector<int>& blocks) {
 Samples envelope(const std::vector<Task>& tasks) {
   Samples whole{0, 0, 0};
   for (const Task& task : tasks) {
-    if (!takes_samples(task.kind)) continue;
-    if (whole.of == 0) whole = task.samples;
-    if (task.samples.of != whole.of) return {};
-    whole.begin = std::min(whole.begin, task.samples.begin);
-    whole.end = std::max(whole.end, task.samples.end);
+    if (!takes_samples(task)) continue;
+    const Samples samples = samples_of(task);
+    if (whole.of == 0) whole = samples;
+    if (samples.of != whole.of) return {};
+    whole.begin = std::min(whole.begin, samples.begin);
+    whole.end = std::max(whole.end, samples.end);
   }
   return whole.of == 0 ? Samples{} : whole;
 }
 
 std::vector<Task> relative_to(const Samples& whole, const Plan& plan, std::vector<Task> tasks) {
   for (Task& task : tasks) {
-    if (task.group >= 0) {
-      task.group = static_cast<int>(plan.groups[static_cast<std::size_t>(task.group)].size());
+    if (auto* reduce = std::get_if<Reduce>(&task.what)) {
+      reduce->group = static_cast<int>(plan.groups[static_cast<std::size_t>(reduce->group)].size());
     }
-    if (!takes_samples(task.kind)) {
-      task.samples = {};
-    } else if (task.samples.of == whole.of) {
-      task.samples = {task.samples.begin - whole.begin, task.samples.end - whole.begin,
-                      whole.end - whole.begin};
+    const Samples samples = samples_of(task);
+    if (takes_samples(task) && samples.of == whole.of) {
+      set_samples(
+          task, {samples.begin - whole.begin, samples.end - whole.begin, whole.end - whole.begin});
     }
   }
   return tasks;

@@ -9,16 +9,6 @@ namespace plait::planning {
 
 namespace {
 
-std::uint64_t hash_of(const Value& value) {
-  constexpr std::uint64_t mixer = 0x9E3779B97F4A7C15;
-  std::uint64_t hash = static_cast<std::uint64_t>(value.role);
-  for (int part : {value.index, value.samples.begin, value.samples.end, value.samples.of}) {
-    hash = (hash ^ static_cast<std::uint32_t>(part)) * mixer;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
-
 auto name_key(const Value& value) { return std::tuple(value.role, value.index); }
 
 }  // namespace

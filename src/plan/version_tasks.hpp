@@ -6,13 +6,13 @@
 namespace plait::planning {
 
 inline bool makes_version(const Task& task) {
-  return task.kind == TaskKind::update ||
-         (task.kind == TaskKind::receive && task.role == Role::weights);
+  const auto* receive = std::get_if<Receive>(&task.what);
+  return is<Update>(task) || (receive != nullptr && receive->message.value.role == Role::weights);
 }
 
 inline bool reads_version(const Plan& plan, const Task& task) {
-  return (task.kind == TaskKind::forward || task.kind == TaskKind::backward_data) &&
-         plan.network.blocks.at(static_cast<std::size_t>(task.block)).parameters > 0;
+  return delay_of(task).has_value() &&
+         plan.network.blocks.at(static_cast<std::size_t>(block_of(task))).parameters > 0;
 }
 
 }  // namespace plait::planning

@@ -18,7 +18,7 @@ std::vector<int> makers(const Plan& plan, const std::vector<Task>& tasks) {
   std::vector<int> maker(plan.network.blocks.size(), -1);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (makes_version(tasks[i]))
-      maker[static_cast<std::size_t>(tasks[i].block)] = static_cast<int>(i);
+      maker[static_cast<std::size_t>(block_of(tasks[i]))] = static_cast<int>(i);
   }
   return maker;
 }
@@ -26,7 +26,7 @@ std::vector<int> makers(const Plan& plan, const std::vector<Task>& tasks) {
 }  // namespace
 
 int newest_delay(const Task& read, int read_position, const Task& made, int made_position) {
-  return made.offset - read.offset - (made_position < read_position ? 1 : 0);
+  return made.when.offset - read.when.offset - (made_position < read_position ? 1 : 0);
 }
 
 std::vector<int> weight_versions(const Plan& plan, int worker) {
@@ -36,11 +36,12 @@ std::vector<int> weight_versions(const Plan& plan, int worker) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const Task& task = tasks[i];
     if (!reads_version(plan, task) && !makes_version(task)) continue;
-    const auto block = static_cast<std::size_t>(plan.network.home_of(task.block));
+    const auto block = static_cast<std::size_t>(plan.network.home_of(block_of(task)));
     int needed = 1;
     if (reads_version(plan, task) && maker[block] >= 0) {
       const Task& made = tasks[static_cast<std::size_t>(maker[block])];
-      needed += task.delay - newest_delay(task, static_cast<int>(i), made, maker[block]);
+      needed +=
+          delay_of(task).value_or(0) - newest_delay(task, static_cast<int>(i), made, maker[block]);
     }
     versions[block] = std::max(versions[block], needed);
   }
@@ -55,7 +56,7 @@ void set_least_delays(Plan& plan) {
       for (std::size_t i = 0; i < program.tasks.size(); ++i) {
         Task& task = program.tasks[i];
         if (!reads_version(plan, task)) continue;
-        const auto block = static_cast<std::size_t>(plan.network.home_of(task.block));
+        const auto block = static_cast<std::size_t>(plan.network.home_of(block_of(task)));
         body(task, static_cast<int>(i),
              maker[block] < 0 ? nullptr : &program.tasks[static_cast<std::size_t>(maker[block])],
              maker[block]);
@@ -64,11 +65,11 @@ void set_least_delays(Plan& plan) {
   };
   each_reader([&](const Task& task, int position, const Task* made, int made_position) {
     if (made == nullptr) return;
-    int& of = delay[static_cast<std::size_t>(plan.network.home_of(task.block))];
+    int& of = delay[static_cast<std::size_t>(plan.network.home_of(block_of(task)))];
     of = std::max(of, newest_delay(task, position, *made, made_position));
   });
   each_reader([&](Task& task, int, const Task*, int) {
-    task.delay = delay[static_cast<std::size_t>(plan.network.home_of(task.block))];
+    set_delay(task, delay[static_cast<std::size_t>(plan.network.home_of(block_of(task)))]);
   });
 }
 

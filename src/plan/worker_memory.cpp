@@ -26,7 +26,7 @@ std::int64_t most_samples(const Plan& plan) {
   std::int64_t most = 1;
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind == TaskKind::forward) most = std::max(most, task.samples.count(plan.batch));
+      if (is<Forward>(task)) most = std::max(most, samples_of(task).count(plan.batch));
     }
   }
   return most;
@@ -51,12 +51,12 @@ std::vector<Use> uses_of(const Plan& plan, int worker) {
   const bool collects = worker == 0;  // for checkpoints: all weights and optimizer arrays
   std::vector<Use> uses(plan.network.blocks.size(), {collects, false, collects});
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    if (task.block < 0) continue;
-    Use& use = uses[static_cast<std::size_t>(plan.network.home_of(task.block))];
-    const bool updates = task.kind == TaskKind::update;
+    if (block_of(task) < 0) continue;
+    Use& use = uses[static_cast<std::size_t>(plan.network.home_of(block_of(task)))];
+    const bool updates = is<Update>(task);
     use.weights = true;
     use.optimizer = use.optimizer || updates;
-    use.gradient = use.gradient || updates || task.kind == TaskKind::backward_weights;
+    use.gradient = use.gradient || updates || is<BackwardWeights>(task);
   }
   return uses;
 }
@@ -64,7 +64,7 @@ std::vector<Use> uses_of(const Plan& plan, int worker) {
 bool has_forward_of_all(const Plan& plan, const Program& program) {
   std::vector<bool> has(plan.network.blocks.size(), false);
   for (const Task& task : program.tasks) {
-    if (task.kind == TaskKind::forward) has[static_cast<std::size_t>(task.block)] = true;
+    if (is<Forward>(task)) has[static_cast<std::size_t>(block_of(task))] = true;
   }
   return std::ranges::all_of(has, [](bool x) { return x; });
 }
@@ -144,13 +144,12 @@ std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
     case Role::saved: return sizes.blocks[index].saved_bytes;
     case Role::pending: return sizes.blocks[index].pending_bytes;
     case Role::partial: return home(index).weights * kFloat;
-    case Role::packed: {
-      if (value.index < 0) {
-        return (tensor_bytes(static_cast<std::size_t>(packed_tensor(value.index))) + 1) / 2;
-      }
-      const TensorDesc rows{
-          .shape = {samples, static_cast<std::int64_t>(plan_.row_lists.at(index / 2).size())},
-          .layout = has_layers_ ? Layout::panels : Layout::plain};
+    case Role::half_tensor:
+    case Role::half_diff: return (tensor_bytes(index) + 1) / 2;
+    case Role::sent_rows:
+    case Role::received_rows: {
+      const TensorDesc rows{.shape = {samples, std::ssize(plan_.row_lists.at(index))},
+                            .layout = has_layers_ ? Layout::panels : Layout::plain};
       return static_cast<std::int64_t>(rows.bytes());
     }
     case Role::weights:
@@ -194,7 +193,7 @@ double MemoryForecast::padding() {
 WorkerMemory MemoryForecast::of(int worker) {
   WorkerMemory memory;
   const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
-  const bool loads_directly = std::ranges::count(tasks, TaskKind::load, &Task::kind) <= 1;
+  const bool loads_directly = std::ranges::count_if(tasks, is<Load>) <= 1;
   std::vector<BackwardReads> reads;
   for (const BlockSizes& block : sizes_.at(home_samples_).blocks) {
     reads.push_back({.src = block.reads_src, .dst = block.reads_dst});
@@ -205,9 +204,9 @@ WorkerMemory MemoryForecast::of(int worker) {
       reads);
   memory.values = static_cast<std::int64_t>(planning::peak_bytes(slots, tasks.size()));
   for (const Task& task : tasks) {
-    const std::int64_t samples = task.samples.count(plan_.batch);
-    if (task.block < 0 || samples == 0) continue;
-    const BlockSizes& block = sizes_.at(samples).blocks[static_cast<std::size_t>(task.block)];
+    const std::int64_t samples = samples_of(task).count(plan_.batch);
+    if (block_of(task) < 0 || samples == 0) continue;
+    const BlockSizes& block = sizes_.at(samples).blocks[static_cast<std::size_t>(block_of(task))];
     memory.scratch = std::max(memory.scratch, block.scratch_bytes);
   }
   count_parameters(worker, memory);
@@ -225,7 +224,7 @@ void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   memory.messages += planning::reduced_bytes(plan_, worker) + memory.exchanges;
   std::int64_t loaded = 0;
   for (const Task& task : program.tasks) {
-    if (task.kind == TaskKind::load) loaded += task.samples.count(plan_.batch);
+    if (is<Load>(task)) loaded += samples_of(task).count(plan_.batch);
   }
   memory.batches = kBatches * loaded * (plan_.network.input.elements() + 1) * kFloat;
   const bool all = std::ranges::all_of(
@@ -244,8 +243,8 @@ std::int64_t MemoryForecast::kernels_of(int worker) {
   std::vector<bool> seen(plan_.network.blocks.size(), false);
   std::int64_t bytes = 0;
   for (const Task& task : plan_.programs[static_cast<std::size_t>(worker)].tasks) {
-    if (task.block < 0) continue;
-    const auto home = static_cast<std::size_t>(plan_.network.home_of(task.block));
+    if (block_of(task) < 0) continue;
+    const auto home = static_cast<std::size_t>(plan_.network.home_of(block_of(task)));
     if (seen[home]) continue;
     seen[home] = true;
     bytes += kernel_bytes(plan_.network.blocks[home].spec);

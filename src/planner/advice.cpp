@@ -40,7 +40,7 @@ double share_of_links(const Outcome& outcome, const CostModel& cost) {
 /// Whether workers hand each other parts of a minibatch, which could be smaller.
 bool passes_on(const Plan& plan) {
   return std::ranges::any_of(plan.programs, [](const Program& program) {
-    return std::ranges::find(program.tasks, TaskKind::send, &Task::kind) != program.tasks.end();
+    return std::ranges::any_of(program.tasks, is<Send>);
   });
 }
 
@@ -127,8 +127,8 @@ bool is_data_parallel(const Plan& plan) {
   return std::ranges::all_of(plan.programs, [&](const Program& program) {
     std::vector<bool> runs(plan.network.blocks.size(), false);
     for (const Task& task : program.tasks) {
-      if (task.kind == TaskKind::send) return false;
-      if (task.kind == TaskKind::forward) runs[static_cast<std::size_t>(task.block)] = true;
+      if (is<Send>(task)) return false;
+      if (is<Forward>(task)) runs[static_cast<std::size_t>(block_of(task))] = true;
     }
     return std::ranges::find(runs, false) == runs.end();
   });

@@ -97,7 +97,7 @@ std::int64_t holders(const Plan& plan, int workers) {
   const auto block = static_cast<int>(first - owner.begin());
   const auto updates = [&](const Program& program) {
     return std::ranges::any_of(program.tasks, [&](const Task& task) {
-      return task.kind == TaskKind::update && task.block == block;
+      return is<Update>(task) && block_of(task) == block;
     });
   };
   return std::count_if(plan.programs.begin(), plan.programs.begin() + workers, updates);

@@ -110,14 +110,14 @@ class Counter {
   }
 
   void add_block(const Task& task, Shade shade, double seconds) {
-    if (task.block < 0) return;
+    if (block_of(task) < 0) return;
     if (shade != Shade::forward && shade != Shade::backward_data &&
         shade != Shade::backward_weights) {
       return;
     }
-    const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(task.block)];
+    const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(block_of(task))];
     // A piece belongs to the block it was cut from, a repetition to the block it repeats.
-    const int home = block.whole >= 0 ? block.whole : plan_.network.home_of(task.block);
+    const int home = block.whole >= 0 ? block.whole : plan_.network.home_of(block_of(task));
     BlockTimes& times = blocks_[home];
     if (times.name.empty()) {
       times.name = block.whole >= 0 ? block.name.substr(0, block.name.find('@'))
@@ -131,10 +131,10 @@ class Counter {
   void add_bytes(std::size_t worker, const Task& task, double bytes) {
     if (bytes <= 0) return;
     std::vector<double>& row = found_.bytes[worker];
-    if (task.kind == TaskKind::send) {
-      row[static_cast<std::size_t>(task.peer)] += bytes;
-    } else if (is_reduce(task.kind)) {
-      const std::vector<int>& group = plan_.groups.at(static_cast<std::size_t>(task.group));
+    if (const auto* send = std::get_if<Send>(&task.what)) {
+      row[static_cast<std::size_t>(send->message.peer)] += bytes;
+    } else if (const auto* reduce = std::get_if<Reduce>(&task.what)) {
+      const std::vector<int>& group = plan_.groups.at(static_cast<std::size_t>(reduce->group));
       for (const int member : group) {
         if (member == static_cast<int>(worker)) continue;
         row[static_cast<std::size_t>(member)] += bytes / static_cast<double>(group.size() - 1);

@@ -32,13 +32,16 @@ const char* category(Activity activity) {
 
 /// "forward conv1", "send gradient of tensor 5 to worker 1", "reduce_sum bucket 2".
 std::string slice_name(const Plan& plan, const Task& task) {
-  const std::string_view kind = name_of(task.kind);
-  if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
+  const std::string_view kind = name_of(kind_of(task));
+  if (message_of(task) != nullptr) {
     return describe(plan, task);
   }
-  if (is_reduce(task.kind)) return fmt::format("{} bucket {}", kind, task.bucket);
-  if (task.block < 0) return std::string(kind);
-  return fmt::format("{} {}", kind, plan.network.blocks[static_cast<std::size_t>(task.block)].name);
+  if (const auto* reduce = std::get_if<Reduce>(&task.what)) {
+    return fmt::format("{} bucket {}", kind, reduce->bucket);
+  }
+  if (block_of(task) < 0) return std::string(kind);
+  return fmt::format("{} {}", kind,
+                     plan.network.blocks[static_cast<std::size_t>(block_of(task))].name);
 }
 
 class Writer {

@@ -45,16 +45,17 @@ Json volumes_json(const Plan& plan) {
   std::set<std::pair<int, Role>> counted;  // microbatches send the same rows again
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      const bool forward = task.kind == TaskKind::receive && task.role == Role::tensor;
-      const bool backward = task.kind == TaskKind::send && task.role == Role::diff;
-      if (task.list < 0 || !(forward || backward)) continue;
-      const auto found = reader.find(task.tensor);
-      if (found == reader.end() || !counted.insert({task.list, task.role}).second) continue;
-      const auto words =
-          static_cast<std::int64_t>(plan.row_lists.at(static_cast<std::size_t>(task.list)).size());
+      const Message* message = message_of(task);
+      if (message == nullptr || message->list < 0) continue;
+      const auto& [role, tensor, samples] = message->value;
+      if (role != (is<Receive>(task) ? Role::tensor : Role::diff)) continue;
+      const auto found = reader.find(tensor);
+      if (found == reader.end() || !counted.insert({message->list, role}).second) continue;
+      const auto list = static_cast<std::size_t>(message->list);
+      const auto words = std::ssize(plan.row_lists.at(list));
       Volume& volume = volumes[found->second->whole];
       volume.name = found->second->name.substr(0, found->second->name.find('@'));
-      (forward ? volume.forward : volume.backward) += words;
+      (is<Receive>(task) ? volume.forward : volume.backward) += words;
     }
   }
   Json layers = Json::array();

@@ -138,7 +138,7 @@ Shade shade_of(const Task& task, Activity activity) {
     case Activity::communicate: return Shade::communicate;
     case Activity::compute: break;
   }
-  return compute_shade(task.kind);
+  return compute_shade(kind_of(task));
 }
 
 std::string_view name_of(Shade shade) {
@@ -166,7 +166,7 @@ std::vector<Bar> bars_of(const Program& program, const WorkerTrace& trace, TimeW
     bars.add({.begin = begin,
               .end = begin + seconds,
               .minibatch = event.minibatch,
-              .samples = takes_samples(task.kind) ? task.samples : Samples{},
+              .samples = samples_of(task),
               .parts = {{.shade = shade_of(task, event.activity),
                          .first = event.task,
                          .last = event.task,
@@ -202,7 +202,7 @@ double step_seconds(const Plan& plan, const Trace& trace) {
   for (std::size_t worker = 0; worker < trace.workers.size(); ++worker) {
     const std::vector<Task>& tasks = plan.programs[worker].tasks;
     for (const Event& event : trace.workers[worker].events()) {
-      const bool update = tasks.at(static_cast<std::size_t>(event.task)).kind == TaskKind::update;
+      const bool update = is<Update>(tasks.at(static_cast<std::size_t>(event.task)));
       for (auto* ends : {&events, update ? &updates : nullptr}) {
         if (ends == nullptr) continue;
         const auto [end, is_new] = ends->try_emplace(event.minibatch, event.end);

@@ -98,7 +98,7 @@ void Exchange::merge(const Flight& flight) {
     case MergeKind::average:
       for (std::size_t i = 0; i < count; ++i) x[i] = mean(i);
       break;
-    case MergeKind::paper: {
+    case MergeKind::weighted: {
       const auto twice = static_cast<float>(2 * bucket_.merge.steps);
       for (std::size_t i = 0; i < count; ++i) {
         x[i] = (twice * x[i] + total(i)) / (twice + members);

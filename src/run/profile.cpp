@@ -93,9 +93,9 @@ Profile to_profile(const Plan& plan, const std::vector<MeasuredStep>& steps) {
     result.step_ms += scale * step.wall;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       const double ms = scale * step.tasks[i];
-      const auto block = static_cast<std::size_t>(std::max(tasks[i].block, 0));
+      const auto block = static_cast<std::size_t>(std::max(block_of(tasks[i]), 0));
       result.sum_ms += ms;
-      switch (tasks[i].kind) {
+      switch (kind_of(tasks[i])) {
         case TaskKind::forward: result.blocks[block].forward_ms += ms; break;
         case TaskKind::backward_data: result.blocks[block].backward_data_ms += ms; break;
         case TaskKind::backward_weights: result.blocks[block].backward_weights_ms += ms; break;

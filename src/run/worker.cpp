@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/overloaded.hpp"
 #include "run/message_tags.hpp"
 
 namespace plait {
@@ -21,12 +22,13 @@ constexpr double kShortestWait = 1e-6;
 Samples share_of(const Program& program) {
   Samples share{0, 0, 0};
   for (const Task& task : program.tasks) {
-    if (task.kind != TaskKind::load) continue;
-    if (share.of == 0) share = task.samples;
-    if (share.of != task.samples.of)
+    const auto* load = std::get_if<Load>(&task.what);
+    if (load == nullptr) continue;
+    if (share.of == 0) share = load->samples;
+    if (share.of != load->samples.of)
       fail("load tasks of one program cut the minibatch differently");
-    share.begin = std::min(share.begin, task.samples.begin);
-    share.end = std::max(share.end, task.samples.end);
+    share.begin = std::min(share.begin, load->samples.begin);
+    share.end = std::max(share.end, load->samples.end);
   }
   return share.of == 0 ? Samples{0, 0, 1} : share;
 }
@@ -37,12 +39,12 @@ std::vector<BlockNeeds> block_needs(const Plan& plan, int worker) {
   const bool collects = worker == 0;
   std::vector<BlockNeeds> needs(plan.network.blocks.size(), {collects, false, collects});
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    if (task.block < 0) continue;
-    BlockNeeds& need = needs[static_cast<std::size_t>(plan.network.home_of(task.block))];
+    if (block_of(task) < 0) continue;
+    BlockNeeds& need = needs[static_cast<std::size_t>(plan.network.home_of(block_of(task)))];
     need.weights = true;
-    const bool updates = task.kind == TaskKind::update;
+    const bool updates = is<Update>(task);
     need.optimizer = need.optimizer || updates;
-    need.gradient = need.gradient || updates || task.kind == TaskKind::backward_weights;
+    need.gradient = need.gradient || updates || is<BackwardWeights>(task);
   }
   return needs;
 }
@@ -62,8 +64,8 @@ int batches_in_flight(const Plan& plan, const Program& program) {
              (access.value.role == Role::tensor && access.value.index == 0);
     });
     if (!uses) continue;
-    const Place here{task.offset, i};
-    if (task.kind == TaskKind::load && (!first || here < *first)) first = here;
+    const Place here{task.when.offset, i};
+    if (is<Load>(task) && (!first || here < *first)) first = here;
     last = std::max(last, here);
   }
   if (!first) return 1;
@@ -73,13 +75,14 @@ int batches_in_flight(const Plan& plan, const Program& program) {
 std::vector<int> blocks_of(const Program& program) {
   std::vector<int> blocks;
   for (const Task& task : program.tasks) {
-    if (task.block >= 0) blocks.push_back(task.block);
+    if (block_of(task) >= 0) blocks.push_back(block_of(task));
   }
   return blocks;
 }
 
-int count_of(const Program& program, TaskKind kind) {
-  return static_cast<int>(std::ranges::count(program.tasks, kind, &Task::kind));
+template <class Kind>
+int count_of(const Program& program) {
+  return static_cast<int>(std::ranges::count_if(program.tasks, is<Kind>));
 }
 
 }  // namespace
@@ -100,11 +103,11 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
       history_(plan, options.rank, parameters_),
       share_(share_of(program_)),
       averaged_(program_.averages),
-      loads_directly_(count_of(program_, TaskKind::load) <= 1),
+      loads_directly_(count_of<Load>(program_) <= 1),
       receives_(program_.tasks.size()),
       overlaps_(plan.depth() > 0),
       weight_sends_(plan.network.blocks.size()),
-      loss_tasks_(count_of(program_, TaskKind::loss)),
+      loss_tasks_(count_of<Loss>(program_)),
       residuals_(plan.network.blocks.size()),
       trace_begin_(now_seconds()) {
   const auto loaded = [&](const Value& value) {
@@ -164,41 +167,54 @@ Traffic Worker::traffic() const {
   return {sum.bytes - before_.bytes, sum.messages - before_.messages};
 }
 
+int Worker::slot_of(Value value) const {
+  if (value.role == Role::diff) value.index = plan_.network.diff_of(value.index);
+  return map_.find(value);
+}
+
 Worker::Bound Worker::bind(const Task& task) const {
-  const auto slot = [&](Role role, int index) {
-    if (role == Role::diff) index = plan_.network.diff_of(index);
-    return map_.find({role, index, task.samples});
-  };
+  if (message_of(task) != nullptr) return bind_message(task);
+  const Samples samples = samples_of(task);
   Bound bound;
-  if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
-    const int index = is_of_tensor(task.role) ? task.tensor : task.block;
-    if (packs(task)) {
-      bound.message = slot(Role::packed, packed_index(task));
-      bound.rows = slot(task.role, index);
-    } else if (!is_permanent(task.role)) {
-      bound.message = slot(task.role, index);
-    }
-    return bound;
+  if (block_of(task) >= 0) bind_block(task, bound);
+  if (is<Loss>(task)) {
+    bound.dst = slot_of({Role::tensor, plan_.network.logits(), samples});
+    bound.diff_dst = slot_of({Role::diff, plan_.network.logits(), samples});
   }
-  if (task.block >= 0) {
-    const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(task.block)];
-    bound.src = slot(Role::tensor, block.src);
-    bound.dst = slot(Role::tensor, block.dst);
-    bound.diff_src = slot(Role::diff, block.src);
-    bound.diff_dst = slot(Role::diff, block.dst);
-    bound.saved = slot(Role::saved, task.block);
-    bound.pending = slot(Role::pending, task.block);
-    const int home = plan_.network.home_of(task.block);
-    bound.partial = task.accumulate ? slot(Role::partial, home) : -1;
-    if (block.joins()) bound.other = slot(Role::tensor, block.other);
-    if (block.joins() && task.tensor >= 0) bound.diff_src = slot(Role::diff, task.tensor);
-  }
-  if (task.kind == TaskKind::loss) {
-    bound.dst = slot(Role::tensor, plan_.network.logits());
-    bound.diff_dst = slot(Role::diff, plan_.network.logits());
-  }
-  if (task.kind == TaskKind::load) bound.dst = slot(Role::tensor, 0);
+  if (is<Load>(task)) bound.dst = slot_of({Role::tensor, 0, samples});
   return bound;
+}
+
+Worker::Bound Worker::bind_message(const Task& task) const {
+  const Value& value = message_of(task)->value;
+  Bound bound;
+  if (const std::optional<Value> packed = packed_value(task)) {
+    bound.message = slot_of(*packed);
+    bound.rows = slot_of(value);
+  } else if (!is_permanent(value.role)) {
+    bound.message = slot_of(value);
+  }
+  return bound;
+}
+
+void Worker::bind_block(const Task& task, Bound& bound) const {
+  const int index = block_of(task);
+  const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(index)];
+  const auto slot = [&](Role role, int of) { return slot_of({role, of, samples_of(task)}); };
+  bound.src = slot(Role::tensor, block.src);
+  bound.dst = slot(Role::tensor, block.dst);
+  bound.diff_src = slot(Role::diff, block.src);
+  bound.diff_dst = slot(Role::diff, block.dst);
+  bound.saved = slot(Role::saved, index);
+  bound.pending = slot(Role::pending, index);
+  const auto* weights = std::get_if<BackwardWeights>(&task.what);
+  if (weights != nullptr && weights->adds) {
+    bound.partial = slot(Role::partial, plan_.network.home_of(index));
+  }
+  if (!block.joins()) return;
+  bound.other = slot(Role::tensor, block.other);
+  const auto* data = std::get_if<BackwardData>(&task.what);
+  if (data != nullptr) bound.diff_src = slot(Role::diff, data->tensor);
 }
 
 std::byte* Worker::memory(int slot, std::int64_t minibatch) const {
@@ -224,17 +240,18 @@ void Worker::play(std::int64_t step, const MinibatchRange& range) {
   post_receives(step, range);
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     const Task& task = program_.tasks[i];
-    const std::int64_t minibatch = step - task.offset;
-    if (minibatch < range.first || minibatch >= range.last || !task.runs_at(step)) continue;
-    if (task.at_end && minibatch + 1 != range.last) continue;
-    if (task.mode >= 0 && task.mode != range.mode) continue;
-    const std::int64_t whole = links_.minibatch(minibatch).samples;
-    perform({.task = i,
-             .minibatch = minibatch,
-             .step = step,
-             .whole = whole,
-             .samples = task.samples.count(whole)});
+    if (runs(task.when, step, range)) perform(moment_of(i, step));
   }
+}
+
+Worker::Moment Worker::moment_of(std::size_t task, std::int64_t step) const {
+  const std::int64_t minibatch = program_.tasks[task].when.minibatch_at(step);
+  const std::int64_t whole = links_.minibatch(minibatch).samples;
+  return {.task = task,
+          .minibatch = minibatch,
+          .step = step,
+          .whole = whole,
+          .samples = samples_of(program_.tasks[task]).count(whole)};
 }
 
 void Worker::perform(const Moment& at) {
@@ -243,20 +260,14 @@ void Worker::perform(const Moment& at) {
   try {
     if (links_.hook) links_.hook(options_.rank, task, at.minibatch);
     if (poisons_) poison_results(at);
-    switch (task.kind) {
-      case TaskKind::load: load(at); break;
-      case TaskKind::forward: forward(at); break;
-      case TaskKind::loss: compute_loss_of(at); break;
-      case TaskKind::backward_data: backward_data(at); break;
-      case TaskKind::backward_weights: backward_weights(at); break;
-      case TaskKind::clip: clip(at); break;
-      case TaskKind::update: update(at); break;
-      case TaskKind::send: send(at); break;
-      case TaskKind::receive: receive(at); break;
-      case TaskKind::reduce_start:
-      case TaskKind::reduce_sum:
-      case TaskKind::reduce_finish: reduce(at); break;
-    }
+    std::visit(overloaded{[&](const Load&) { load(at); }, [&](const Forward&) { forward(at); },
+                          [&](const Loss&) { compute_loss_of(at); },
+                          [&](const BackwardData&) { backward_data(at); },
+                          [&](const BackwardWeights&) { backward_weights(at); },
+                          [&](const Clip&) { clip(at); }, [&](const Update&) { update(at); },
+                          [&](const Send&) { send(at); }, [&](const Receive&) { receive(at); },
+                          [&](const Reduce&) { reduce(at); }},
+               task.what);
   } catch (const UserError&) {
     throw;
   } catch (const Aborted&) {

@@ -33,13 +33,6 @@ struct Minibatch {
   std::optional<MinibatchWeights::Sums> weight{};
 };
 
-/// Minibatches are numbered by updates, from 0, over the whole run.
-struct MinibatchRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;  ///< one behind
-  int mode = 0;           ///< of the plan's
-};
-
 struct WorkerOptions {
   int rank = 0;
   int threads = 1;
@@ -132,6 +125,9 @@ class Worker {
   };
 
   Bound bind(const Task& task) const;
+  Bound bind_message(const Task& task) const;
+  void bind_block(const Task& task, Bound& bound) const;
+  int slot_of(Value value) const;
   std::byte* memory(int slot, std::int64_t minibatch) const;
   float* floats(int slot, std::int64_t minibatch) const;
   const float* input(const Moment& at) const;
@@ -149,7 +145,7 @@ class Worker {
   static constexpr int kTagsPerBucket = 2;
 
   std::size_t home_of(const Moment& at) const {
-    return static_cast<std::size_t>(plan_.network.home_of(task_of(at).block));
+    return static_cast<std::size_t>(plan_.network.home_of(block_of(task_of(at))));
   }
   void join_forward(const Moment& at, const NetworkBlock& block);
   void join_backward(const Moment& at, const NetworkBlock& block);
@@ -190,6 +186,13 @@ class Worker {
   /// Calls body() with the status set to waiting, and notes the wait.
   void waiting(const Moment& at, const std::function<void()>& body);
   const Task& task_of(const Moment& at) const { return program_.tasks[at.task]; }
+  template <class Kind>
+  const Kind& what_of(const Moment& at) const {
+    return std::get<Kind>(task_of(at).what);
+  }
+  /// Of a send or a receive.
+  const Message& message_at(const Moment& at) const { return *message_of(task_of(at)); }
+  Moment moment_of(std::size_t task, std::int64_t step) const;
 
   const Plan& plan_;
   const Program& program_;

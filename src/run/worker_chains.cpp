@@ -14,7 +14,7 @@ std::int64_t home_samples(const Plan& plan) {
   std::int64_t most = 1;
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind == TaskKind::forward) most = std::max(most, task.samples.count(plan.batch));
+      if (is<Forward>(task)) most = std::max(most, samples_of(task).count(plan.batch));
     }
   }
   return most;
@@ -23,11 +23,7 @@ std::int64_t home_samples(const Plan& plan) {
 /// As bf16.
 std::size_t half_bytes(const TensorDesc& desc) { return desc.bytes() / 2; }
 
-bool needs_chain(TaskKind kind) {
-  return kind == TaskKind::forward || kind == TaskKind::backward_data ||
-         kind == TaskKind::backward_weights || kind == TaskKind::loss || kind == TaskKind::send ||
-         kind == TaskKind::receive;
-}
+bool needs_chain(const Task& task) { return takes_samples(task) && !is<Load>(task); }
 
 }  // namespace
 
@@ -46,8 +42,8 @@ WorkerChains::WorkerChains(const Plan& plan, const WorkerChainsOptions& options)
   build(home_);
   for (const Task& task : plan.programs[static_cast<std::size_t>(options.worker)].tasks) {
     for (const std::int64_t minibatch : minibatches_) {
-      const std::int64_t samples = task.samples.count(minibatch);
-      if (needs_chain(task.kind) && samples > 0) build(samples);
+      const std::int64_t samples = samples_of(task).count(minibatch);
+      if (needs_chain(task) && samples > 0) build(samples);
     }
   }
   for (const auto& [samples, chain] : chains_) {
@@ -86,15 +82,14 @@ std::size_t WorkerChains::bytes_of(const Value& value) const {
     switch (value.role) {
       case Role::tensor:
       case Role::diff: most = std::max(most, chain.tensor_desc(value.index).bytes()); break;
-      case Role::packed: {
-        if (value.index < 0) {
-          most = std::max(most, half_bytes(chain.tensor_desc(packed_tensor(value.index))));
-          break;
-        }
-        const auto rows = static_cast<std::int64_t>(row_lists_[index / 2].size());
-        most = std::max(most, chain.rows_bytes(rows));
+      case Role::half_tensor:
+      case Role::half_diff:
+        most = std::max(most, half_bytes(chain.tensor_desc(value.index)));
         break;
-      }
+      case Role::sent_rows:
+      case Role::received_rows:
+        most = std::max(most, chain.rows_bytes(std::ssize(row_lists_[index])));
+        break;
       case Role::saved: most = std::max(most, chain.block(index).saved_bytes()); break;
       case Role::pending: most = std::max(most, chain.block(index).pending_bytes()); break;
       case Role::partial:

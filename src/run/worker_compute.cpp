@@ -22,7 +22,7 @@ void Worker::load(const Moment& at) {
   if (loads_directly_ || at.samples == 0) return;
   const auto sample = static_cast<std::size_t>(plan_.network.tensors.front());
   const auto first =
-      static_cast<std::size_t>(task_of(at).samples.first(at.whole) - share_.first(at.whole));
+      static_cast<std::size_t>(samples_of(task_of(at)).first(at.whole) - share_.first(at.whole));
   const auto images =
       batch.images.floats().subspan(first * sample, static_cast<std::size_t>(at.samples) * sample);
   std::ranges::copy(images, floats(bound_[at.task].dst, at.minibatch));
@@ -36,7 +36,7 @@ const float* Worker::input(const Moment& at) const {
 BlockArgs Worker::block_args(const Moment& at, BlockMemory& parameters) const {
   const Bound& bound = bound_[at.task];
   const Task& task = task_of(at);
-  const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(task.block)];
+  const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(block_of(task))];
   const float* loaded = block.src == 0 ? input(at) : nullptr;
   return {.src = loaded != nullptr ? loaded : floats(bound.src, at.minibatch),
           .dst = floats(bound.dst, at.minibatch),
@@ -51,7 +51,7 @@ BlockArgs Worker::block_args(const Moment& at, BlockMemory& parameters) const {
           .training = true,
           .randomness = {.seed = options_.seed,
                          .step = static_cast<std::uint64_t>(at.minibatch),
-                         .first_sample = task.samples.first(at.whole)}};
+                         .first_sample = samples_of(task).first(at.whole)}};
 }
 
 BlockArgs Worker::args_with_weights(const Moment& at) {
@@ -59,9 +59,10 @@ BlockArgs Worker::args_with_weights(const Moment& at) {
   const std::size_t index = home_of(at);
   BlockMemory& home = parameters_.block(index);
   const bool trained = plan_.network.blocks[index].parameters > 0;
-  const float* weights = trained ? history_.read(index, at.minibatch, task.delay) : nullptr;
+  const int delay = delay_of(task).value_or(0);
+  const float* weights = trained ? history_.read(index, at.minibatch, delay) : nullptr;
   LayoutBridge* bridge = chains_.bridge(at.samples);
-  float* state = parameters_.state(static_cast<std::size_t>(task.block));
+  float* state = parameters_.state(static_cast<std::size_t>(block_of(task)));
   if (bridge != nullptr && !bridge->same(index)) {
     bridge->fetch(index, weights, state);
     return block_args(at, bridge->memory(index));
@@ -74,18 +75,18 @@ BlockArgs Worker::args_with_weights(const Moment& at) {
 
 void Worker::forward(const Moment& at) {
   if (at.samples == 0) return;
-  const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(task_of(at).block)];
+  const auto& task = what_of<Forward>(at);
+  const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(task.block)];
   if (block.joins()) return join_forward(at, block);
   const double begin = now_seconds();
-  const Task& task = task_of(at);
   const std::size_t index = home_of(at);
   free_for_writing(at, bound_[at.task].dst);
   free_for_writing(at, bound_[at.task].saved);
   BlockArgs args = args_with_weights(at);
-  if (task.accumulate) args.state = nullptr;  // running statistics move once per minibatch
+  if (!task.moves_state) args.state = nullptr;  // running statistics move once per minibatch
   chains_.at(at.samples).block(index).forward(args);
   LayoutBridge* bridge = chains_.bridge(at.samples);
-  if (bridge != nullptr && !bridge->same(index) && !task.accumulate) {
+  if (bridge != nullptr && !bridge->same(index) && task.moves_state) {
     bridge->return_state(index, parameters_.state(static_cast<std::size_t>(task.block)));
   }
   compute_event(at, begin);
@@ -103,7 +104,7 @@ void Worker::compute_loss_of(const Moment& at) {
   const Batch& batch = batches_[static_cast<std::size_t>(at.minibatch) % batches_.size()];
   const std::size_t target = batch.targets.floats().size() / static_cast<std::size_t>(batch.size());
   const auto first =
-      static_cast<std::size_t>(task_of(at).samples.first(at.whole) - share_.first(at.whole));
+      static_cast<std::size_t>(samples_of(task_of(at)).first(at.whole) - share_.first(at.whole));
   const auto count = static_cast<std::size_t>(chain.dst_desc().physical_elements());
   free_for_writing(at, bound.diff_dst);
   const double weight = weight_of(at).whole;
@@ -131,7 +132,7 @@ void Worker::compute_loss_of(const Moment& at) {
 void Worker::backward_data(const Moment& at) {
   if (at.samples == 0) return;
   const double begin = now_seconds();
-  const auto index = static_cast<std::size_t>(task_of(at).block);
+  const auto index = static_cast<std::size_t>(what_of<BackwardData>(at).block);
   const NetworkBlock& block = plan_.network.blocks[index];
   if (block.joins()) return join_backward(at, block);
   free_for_writing(at, bound_[at.task].diff_src);
@@ -142,23 +143,23 @@ void Worker::backward_data(const Moment& at) {
 
 void Worker::backward_weights(const Moment& at) {
   const std::size_t index = home_of(at);
-  const bool accumulate = task_of(at).accumulate;
+  const bool adds = what_of<BackwardWeights>(at).adds;
   const std::span<float> gradient = parameters_.block(index).gradient.floats();
   if (at.samples == 0) {
-    if (!accumulate) std::ranges::fill(gradient, 0.0F);
+    if (!adds) std::ranges::fill(gradient, 0.0F);
     return;
   }
   const double begin = now_seconds();
   LayoutBridge* bridge = chains_.bridge(at.samples);
   const bool bridged = bridge != nullptr && !bridge->same(index);
   BlockArgs args = block_args(at, bridged ? bridge->memory(index) : parameters_.block(index));
-  float* partial = accumulate ? floats(bound_[at.task].partial, at.minibatch) : nullptr;
-  if (!bridged && accumulate) args.diff_weights = partial;
+  float* partial = adds ? floats(bound_[at.task].partial, at.minibatch) : nullptr;
+  if (!bridged && adds) args.diff_weights = partial;
   chains_.at(at.samples).block(index).backward_weights(args);
   if (bridged) {
-    bridge->return_gradient(index, accumulate ? std::span(partial, gradient.size()) : gradient);
+    bridge->return_gradient(index, adds ? std::span(partial, gradient.size()) : gradient);
   }
-  if (accumulate) {
+  if (adds) {
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += partial[i];
   }
   compute_event(at, begin);
@@ -179,9 +180,10 @@ void Worker::clip(const Moment& at) {
   const double begin = now_seconds();
   std::vector<std::span<const float>> gradients;
   for (const Task& task : program_.tasks) {
-    if (task.kind != TaskKind::update) continue;
+    const auto* update = std::get_if<Update>(&task.what);
+    if (update == nullptr) continue;
     gradients.emplace_back(
-        parameters_.block(static_cast<std::size_t>(task.block)).gradient.floats());
+        parameters_.block(static_cast<std::size_t>(update->block)).gradient.floats());
   }
   const double norm = mean_scale(at) * gradient_norm(gradients, options_.threads);
   gradient_scale_ = static_cast<float>(clip_factor(norm, options_.clip_norm));
@@ -190,7 +192,7 @@ void Worker::clip(const Moment& at) {
 
 void Worker::update(const Moment& at) {
   const double begin = now_seconds();
-  const auto index = static_cast<std::size_t>(task_of(at).block);
+  const auto index = static_cast<std::size_t>(what_of<Update>(at).block);
   BlockMemory& block = parameters_.block(index);
   for (Request& request : weight_sends_[index]) request.wait();
   weight_sends_[index].clear();
@@ -230,7 +232,7 @@ void Worker::join_forward(const Moment& at, const NetworkBlock& block) {
                                   .dst = floats(bound.dst, at.minibatch),
                                   .count = static_cast<std::size_t>(desc.physical_elements()),
                                   .threads = options_.threads});
-  ResidualSums& total = residuals_[static_cast<std::size_t>(task_of(at).block)];
+  ResidualSums& total = residuals_[static_cast<std::size_t>(what_of<Forward>(at).block)];
   total.difference += sums.difference;
   total.other += sums.other;
   compute_event(at, begin);
@@ -240,7 +242,7 @@ void Worker::join_backward(const Moment& at, const NetworkBlock& block) {
   const double begin = now_seconds();
   const Bound& bound = bound_[at.task];
   const TensorDesc& desc = chains_.at(at.samples).tensor_desc(block.dst);
-  plait::join_backward(block, task_of(at).tensor,
+  plait::join_backward(block, what_of<BackwardData>(at).tensor,
                        {.src = floats(bound.diff_dst, at.minibatch),
                         .dst = floats(bound.diff_src, at.minibatch),
                         .count = static_cast<std::size_t>(desc.physical_elements()),
@@ -251,10 +253,10 @@ void Worker::join_backward(const Moment& at, const NetworkBlock& block) {
 /// Plays the forward tasks of the moment's samples once more and looks at each result.
 std::string Worker::first_non_finite_block(const Moment& at) {
   for (std::size_t i = 0; i < at.task; ++i) {
-    const Task& task = program_.tasks[i];
-    if (task.kind != TaskKind::forward || task.samples != task_of(at).samples) continue;
+    const auto* task = std::get_if<Forward>(&program_.tasks[i].what);
+    if (task == nullptr || task->samples != samples_of(task_of(at))) continue;
     const Moment again{i, at.minibatch, at.step, at.whole, at.samples};
-    const auto index = static_cast<std::size_t>(task.block);
+    const auto index = static_cast<std::size_t>(task->block);
     if (plan_.network.blocks[index].joins()) continue;
     BlockArgs args = args_with_weights(again);
     args.state = nullptr;

@@ -40,66 +40,67 @@ void Worker::free_for_writing(const Moment& at, int slot) {
 void Worker::post_receives(std::int64_t step, const MinibatchRange& range) {
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     const Task& task = program_.tasks[i];
-    const std::int64_t minibatch = step - task.offset;
-    if (task.kind != TaskKind::receive || !task.runs_at(step)) continue;
-    if (is_permanent(task.role)) continue;  // goes to memory that is in use until then
-    if (minibatch < range.first || minibatch >= range.last) continue;
-    const std::int64_t whole = links_.minibatch(minibatch).samples;
-    const Moment at{i, minibatch, step, whole, task.samples.count(whole)};
+    const auto* receive = std::get_if<Receive>(&task.what);
+    if (receive == nullptr || !runs(task.when, step, range)) continue;
+    const Message& message = receive->message;
+    if (is_permanent(message.value.role)) continue;  // goes to memory that is in use until then
+    const Moment at = moment_of(i, step);
     const std::size_t bytes = message_bytes(at);
     if (bytes == 0) continue;
-    receives_[i] =
-        links_.group.irecv({memory(bound_[i].message, minibatch), bytes}, task.peer, bound_[i].tag);
+    receives_[i] = links_.group.irecv({memory(bound_[i].message, at.minibatch), bytes},
+                                      message.peer, bound_[i].tag);
   }
 }
 
 std::size_t Worker::message_bytes(const Moment& at) const {
-  const Task& task = task_of(at);
+  const Message& message = message_at(at);
+  const auto& [role, index, samples] = message.value;
   if (at.samples == 0) return 0;
-  if (task.list >= 0) {
-    const auto& rows = plan_.row_lists[static_cast<std::size_t>(task.list)];
+  if (message.list >= 0) {
+    const auto& rows = plan_.row_lists[static_cast<std::size_t>(message.list)];
     return chains_.at(at.samples).rows_bytes(static_cast<std::int64_t>(rows.size()));
   }
-  if (is_of_tensor(task.role)) {
-    return chains_.at(at.samples).tensor_desc(task.tensor).bytes() / (task.half ? 2 : 1);
+  if (is_of_tensor(role)) {
+    return chains_.at(at.samples).tensor_desc(index).bytes() / (message.half ? 2 : 1);
   }
-  const Block& block = chains_.at(at.samples).block(static_cast<std::size_t>(task.block));
-  return task.role == Role::saved ? block.saved_bytes() : block.pending_bytes();
+  const Block& block = chains_.at(at.samples).block(static_cast<std::size_t>(index));
+  return role == Role::saved ? block.saved_bytes() : block.pending_bytes();
 }
 
 std::span<float> Worker::tensor_of(const Moment& at) const {
-  const TensorDesc& desc = chains_.at(at.samples).tensor_desc(task_of(at).tensor);
+  const TensorDesc& desc = chains_.at(at.samples).tensor_desc(message_at(at).value.index);
   return {floats(bound_[at.task].rows, at.minibatch),
           static_cast<std::size_t>(desc.physical_elements())};
 }
 
 void Worker::pack(const Moment& at) {
-  const Task& task = task_of(at);
+  const Message& message = message_at(at);
   const Bound& bound = bound_[at.task];
   free_for_writing(at, bound.message);
-  if (task.half) {
+  if (message.half) {
     const std::span<const float> values = tensor_of(at);
     auto* packed = reinterpret_cast<std::uint16_t*>(memory(bound.message, at.minibatch));
     for (std::size_t i = 0; i < values.size(); ++i) packed[i] = to_bf16(values[i]);
     return;
   }
-  pack_rows(chains_.at(at.samples).tensor_desc(task.tensor), floats(bound.rows, at.minibatch),
-            plan_.row_lists[static_cast<std::size_t>(task.list)],
-            floats(bound.message, at.minibatch));
+  pack_rows(
+      chains_.at(at.samples).tensor_desc(message.value.index), floats(bound.rows, at.minibatch),
+      plan_.row_lists[static_cast<std::size_t>(message.list)], floats(bound.message, at.minibatch));
 }
 
 void Worker::unpack(const Moment& at) {
-  const Task& task = task_of(at);
+  const auto& [message, adds] = what_of<Receive>(at);
   const Bound& bound = bound_[at.task];
-  if (task.half) {
+  if (message.half) {
     const auto* packed =
         reinterpret_cast<const std::uint16_t*>(memory(bound.message, at.minibatch));
     const std::span<float> values = tensor_of(at);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = from_bf16(packed[i]);
     return;
   }
-  unpack_rows(chains_.at(at.samples).tensor_desc(task.tensor), floats(bound.message, at.minibatch),
-              plan_.row_lists[static_cast<std::size_t>(task.list)], task.accumulate,
+  unpack_rows(chains_.at(at.samples).tensor_desc(message.value.index),
+              floats(bound.message, at.minibatch),
+              plan_.row_lists[static_cast<std::size_t>(message.list)], adds,
               floats(bound.rows, at.minibatch));
 }
 
@@ -111,27 +112,27 @@ void Worker::send_copy(const Moment& at, std::span<const std::byte> bytes) {
     free = copies_.end() - 1;
   }
   std::memcpy(free->bytes.get(), bytes.data(), bytes.size());
-  free->request =
-      links_.group.isend({free->bytes.get(), bytes.size()}, task_of(at).peer, bound_[at.task].tag);
+  free->request = links_.group.isend({free->bytes.get(), bytes.size()}, message_at(at).peer,
+                                     bound_[at.task].tag);
 }
 
 void Worker::send_weights(const Moment& at) {
-  const Task& task = task_of(at);
-  const auto index = static_cast<std::size_t>(task.block);
+  const Message& message = message_at(at);
+  const auto index = static_cast<std::size_t>(message.value.index);
   const double begin = now_seconds();
   const auto bytes = std::as_bytes(parameters_.block(index).weights.floats());
   if (overlaps_) {
     send_copy(at, bytes);
   } else {
-    weight_sends_[index].push_back(links_.group.isend(bytes, task.peer, bound_[at.task].tag));
+    weight_sends_[index].push_back(links_.group.isend(bytes, message.peer, bound_[at.task].tag));
   }
   message_event(at, begin, bytes.size());
 }
 
 void Worker::receive_weights(const Moment& at) {
-  const Task& task = task_of(at);
-  const auto index = static_cast<std::size_t>(task.block);
-  Request request = links_.group.irecv(std::as_writable_bytes(history_.next(index)), task.peer,
+  const Message& message = message_at(at);
+  const auto index = static_cast<std::size_t>(message.value.index);
+  Request request = links_.group.irecv(std::as_writable_bytes(history_.next(index)), message.peer,
                                        bound_[at.task].tag);
   waiting(at, [&] { request.wait(); });
   history_.made(index);
@@ -149,7 +150,7 @@ void Worker::message_event(const Moment& at, double begin, std::size_t bytes) {
 }
 
 void Worker::receive(const Moment& at) {
-  if (task_of(at).role == Role::weights) return receive_weights(at);
+  if (message_at(at).value.role == Role::weights) return receive_weights(at);
   if (message_bytes(at) == 0) return;
   waiting(at, [&] { receives_[at.task].wait(); });
   receives_[at.task] = Request();
@@ -157,16 +158,16 @@ void Worker::receive(const Moment& at) {
 }
 
 void Worker::send(const Moment& at) {
-  const Task& task = task_of(at);
-  if (task.role == Role::weights) return send_weights(at);
+  const Message& message = message_at(at);
+  if (message.value.role == Role::weights) return send_weights(at);
   const std::size_t bytes = message_bytes(at);
   if (bytes == 0) return;
   const double begin = now_seconds();
   const Bound& bound = bound_[at.task];
-  if (packs(task)) pack(at);
+  if (packs(task_of(at))) pack(at);
   const Slot& slot = map_.slots[static_cast<std::size_t>(bound.message)];
   sends_[{bound.message, at.minibatch % slot.copies}].push_back(
-      links_.group.isend({memory(bound.message, at.minibatch), bytes}, task.peer, bound.tag));
+      links_.group.isend({memory(bound.message, at.minibatch), bytes}, message.peer, bound.tag));
   message_event(at, begin, bytes);
 }
 
@@ -205,8 +206,9 @@ void Worker::make_exchanges() {
     }
   }
   for (const Task& task : program_.tasks) {
-    if (task.kind != TaskKind::reduce_start) continue;
-    const auto index = static_cast<std::size_t>(task.bucket);
+    const auto* reduce = std::get_if<Reduce>(&task.what);
+    if (reduce == nullptr || reduce->move != Move::start) continue;
+    const auto index = static_cast<std::size_t>(reduce->bucket);
     const Bucket& bucket = plan_.buckets[index];
     if (bucket.payload == Payload::gradient || bucket.payload == Payload::state) continue;
     std::vector<std::span<float>> momentum;
@@ -221,14 +223,14 @@ void Worker::make_exchanges() {
     }
     exchanges_[index] = std::make_unique<Exchange>(
         bucket, payload(bucket), std::move(momentum), std::move(learns),
-        *groups_[static_cast<std::size_t>(task.group)], kTagsPerBucket * task.bucket);
+        *groups_[static_cast<std::size_t>(reduce->group)], kTagsPerBucket * reduce->bucket);
   }
 }
 
 void Worker::reduce_part(const Moment& at, const Bucket& bucket, Group& group) {
-  const Task& task = task_of(at);
+  const auto& task = what_of<Reduce>(at);
   std::optional<Reduction>& reduction = reductions_[static_cast<std::size_t>(task.bucket)];
-  if (task.kind == TaskKind::reduce_start) {
+  if (task.move == Move::start) {
     std::vector<std::span<float>> values = payload(bucket);
     if (bucket.payload == Payload::state) {
       // The mean over all samples: every member brings its statistics times its share of them.
@@ -246,20 +248,20 @@ void Worker::reduce_part(const Moment& at, const Bucket& bucket, Group& group) {
     return;
   }
   links_.status.set(reduction->ready() ? WorkerState::working : WorkerState::waiting);
-  task.kind == TaskKind::reduce_sum ? reduction->sum() : reduction->finish();
+  task.move == Move::sum ? reduction->sum() : reduction->finish();
 }
 
 void Worker::exchange_part(const Moment& at) {
-  const Task& task = task_of(at);
+  const auto& task = what_of<Reduce>(at);
   Exchange& exchange = *exchanges_[static_cast<std::size_t>(task.bucket)];
-  if (task.kind == TaskKind::reduce_start) {
+  if (task.move == Move::start) {
     exchange.start();
     std::size_t bytes = 0;
     for (const auto& one : exchanges_) bytes += one ? one->bytes() : 0;
     most_exchanged_bytes_ = std::max(most_exchanged_bytes_, bytes);
     return;
   }
-  const bool sums = task.kind == TaskKind::reduce_sum;
+  const bool sums = task.move == Move::sum;
   links_.status.set(exchange.ready(sums) ? WorkerState::working : WorkerState::waiting);
   sums ? exchange.sum() : exchange.finish();
 }
@@ -277,7 +279,7 @@ ExchangeTimes Worker::exchange_times() const {
 }
 
 void Worker::reduce(const Moment& at) {
-  const Task& task = task_of(at);
+  const auto& task = what_of<Reduce>(at);
   const auto index = static_cast<std::size_t>(task.bucket);
   const Bucket& bucket = plan_.buckets[index];
   Group& group = *groups_[static_cast<std::size_t>(task.group)];
@@ -287,11 +289,11 @@ void Worker::reduce(const Moment& at) {
   };
   const std::int64_t sent_before = group.traffic().bytes;
   const double begin = now_seconds();
-  const double waited_before = task.kind == TaskKind::reduce_start ? 0 : waited_so_far();
+  const double waited_before = task.move == Move::start ? 0 : waited_so_far();
   exchanges_[index] ? exchange_part(at) : reduce_part(at, bucket, group);
   links_.status.set(WorkerState::working);
-  const double waited = task.kind == TaskKind::reduce_start ? 0 : waited_so_far() - waited_before;
-  if (task.kind == TaskKind::reduce_finish) reductions_[index].reset();
+  const double waited = task.move == Move::start ? 0 : waited_so_far() - waited_before;
+  if (task.move == Move::finish) reductions_[index].reset();
   const double end = now_seconds();
   // Waiting is shown first and in one piece, whatever order the shards came in.
   Event event{.task = static_cast<std::int32_t>(at.task),

@@ -8,16 +8,15 @@ namespace plait {
 
 namespace {
 
-bool computes(TaskKind kind) {
-  return kind == TaskKind::forward || kind == TaskKind::loss || kind == TaskKind::backward_data ||
-         kind == TaskKind::backward_weights;
+bool computes(const Task& task) {
+  return is<Forward>(task) || is<Loss>(task) || is<BackwardData>(task) || is<BackwardWeights>(task);
 }
 
 }  // namespace
 
 void Worker::poison_results(const Moment& at) {
   const Task& task = task_of(at);
-  if (!computes(task.kind) || at.samples == 0) return;
+  if (!computes(task) || at.samples == 0) return;
   poison({scratch_, scratch_bytes_});
   const std::vector<Access> list = accesses(plan_, task);
   for (const Access& access : list) {

@@ -37,16 +37,16 @@ std::vector<std::optional<Norm>> single_valued_norms(const Network& network) {
 }
 
 /// "--batch 8 / 4 workers / 2 microbatches".
-std::string arithmetic(const Plan& plan, const Task& task) {
+std::string arithmetic(const Plan& plan, const Samples& samples) {
   std::string text = fmt::format("--batch {}", plan.batch);
-  const int workers = task.samples.of / plan.microbatches;
+  const int workers = samples.of / plan.microbatches;
   if (workers > 1) text += fmt::format(" / {} workers", workers);
   if (plan.microbatches > 1) text += fmt::format(" / {} microbatches", plan.microbatches);
   return text;
 }
 
-std::string other_ways(const Plan& plan, const Task& task) {
-  const bool workers = task.samples.of > plan.microbatches;
+std::string other_ways(const Plan& plan, const Samples& samples) {
+  const bool workers = samples.of > plan.microbatches;
   const bool microbatches = plan.microbatches > 1;
   if (!workers && !microbatches) return "";
   return fmt::format(" or fewer {}{}{}", workers ? "workers" : "",
@@ -61,23 +61,25 @@ void check_batch_norms(const Plan& plan, const TrainConfig& config, std::int64_t
   const std::int64_t tail = config.drop_last ? 0 : train_samples % plan.batch;
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
-      if (task.kind != TaskKind::forward) continue;
-      const std::optional<Norm>& norm = norms[static_cast<std::size_t>(task.block)];
+      const auto* forward = std::get_if<Forward>(&task.what);
+      if (forward == nullptr) continue;
+      const Samples& samples = forward->samples;
+      const std::optional<Norm>& norm = norms[static_cast<std::size_t>(forward->block)];
       if (!norm) continue;
-      if (task.samples.count(plan.batch) == 1) {
+      if (samples.count(plan.batch) == 1) {
         user_error(
             "{}: batch_norm of {} would see 1 value per channel ({}: 1 sample) and needs more than "
             "1 in training; use a --batch of at least {}{}",
-            norm->layer, norm->src, arithmetic(plan, task), 2 * task.samples.of,
-            other_ways(plan, task));
+            norm->layer, norm->src, arithmetic(plan, samples), 2 * samples.of,
+            other_ways(plan, samples));
       }
-      if (tail > 0 && task.samples.count(tail) == 1) {
+      if (tail > 0 && samples.count(tail) == 1) {
         user_error(
             "{}: batch_norm of {} would see 1 value per channel in the last minibatch of an epoch "
             "({} samples, --batch {}: the last has {}{}) and needs more than 1 in training; add "
             "--drop-last, or use another --batch",
             norm->layer, norm->src, train_samples, plan.batch, tail,
-            task.samples.of > 1 ? fmt::format(", cut in {}", task.samples.of) : "");
+            samples.of > 1 ? fmt::format(", cut in {}", samples.of) : "");
       }
     }
   }

@@ -59,9 +59,9 @@ void WordOfZero::finish() {
 LossBook::LossBook(const Plan& plan, Group& control) : control_(control) {
   for (int worker = 0; worker < plan.workers(); ++worker) {
     const auto& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
-    const auto loss = std::ranges::find(tasks, TaskKind::loss, &Task::kind);
+    const auto loss = std::ranges::find_if(tasks, is<Loss>);
     if (loss == tasks.end()) continue;
-    offset_ = loss->offset;
+    offset_ = loss->when.offset;
     if (worker == 0) zero_speaks_ = true;
     if (worker != 0) speakers_.push_back(worker);
   }

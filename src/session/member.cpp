@@ -40,10 +40,12 @@ WorkerOptions worker_options(const MemberParts& parts, std::int64_t samples) {
 BatchOptions::Part part_of(const Program& program) {
   BatchOptions::Part part{0, 0, 0};
   for (const Task& task : program.tasks) {
-    if (task.kind != TaskKind::load) continue;
-    if (part.parts == 0) part = {task.samples.begin, task.samples.end, task.samples.of};
-    part.begin = std::min(part.begin, task.samples.begin);
-    part.end = std::max(part.end, task.samples.end);
+    const auto* load = std::get_if<Load>(&task.what);
+    if (load == nullptr) continue;
+    const auto& [begin, end, of] = load->samples;
+    if (part.parts == 0) part = {begin, end, of};
+    part.begin = std::min(part.begin, begin);
+    part.end = std::max(part.end, end);
   }
   return part.parts == 0 ? BatchOptions::Part{0, 0, 1} : part;
 }
@@ -53,9 +55,10 @@ BatchOptions::Part part_of(const Program& program) {
 bool has_forward_of_all(const Plan& plan, const Program& program) {
   std::vector<bool> has(plan.network.blocks.size(), false);
   for (const Task& task : program.tasks) {
-    if (task.kind != TaskKind::forward) continue;
-    const auto block = static_cast<std::size_t>(task.block);
-    const bool current = !task.accumulate || plan.network.blocks[block].state == 0;
+    const auto* forward = std::get_if<Forward>(&task.what);
+    if (forward == nullptr) continue;
+    const auto block = static_cast<std::size_t>(forward->block);
+    const bool current = forward->moves_state || plan.network.blocks[block].state == 0;
     has[block] = has[block] || current;
   }
   return std::ranges::all_of(has, [](bool x) { return x; });
@@ -64,7 +67,7 @@ bool has_forward_of_all(const Plan& plan, const Program& program) {
 /// Whether something is done at the end of a range only.
 bool has_ends(const Plan& plan) {
   return std::ranges::any_of(plan.programs, [](const Program& program) {
-    return std::ranges::any_of(program.tasks, &Task::at_end);
+    return std::ranges::any_of(program.tasks, &When::at_end, &Task::when);
   });
 }
 

@@ -2,10 +2,10 @@
 #include "simulate/compile.hpp"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "plan/message_name.hpp"
 
 namespace plait {
 
@@ -14,22 +14,6 @@ namespace {
 /// Shards are whole units of so many numbers, and an empty shard is no message
 /// (transport/pieces.cpp).
 constexpr std::int64_t kShardUnit = 16;
-
-struct ChannelKey {
-  std::array<int, 7> numbers{};
-  bool operator==(const ChannelKey&) const = default;
-};
-
-struct ChannelHash {
-  std::size_t operator()(const ChannelKey& key) const {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const int number : key.numbers) {
-      hash = (hash ^ static_cast<std::uint32_t>(number)) * 0x9e3779b97f4a7c15;
-      hash ^= hash >> 32;
-    }
-    return hash;
-  }
-};
 
 class Compiler {
  public:
@@ -67,59 +51,56 @@ class Compiler {
 
   CompiledTask compile(int worker, const Task& task) {
     const int busy = busy_[node_of(worker)];
-    if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
+    if (message_of(task) != nullptr) {
       return {.bytes = wire_bytes(plan_, worker, task), .channel = channel(worker, task)};
     }
-    if (is_reduce(task.kind)) return reduce(worker, task, busy);
-    return {.seconds = task.kind == TaskKind::clip ? clip_seconds(cost_, plan_, worker, busy)
-                                                   : task_seconds(cost_, plan_, task, busy)};
+    if (is<Reduce>(task)) return reduce(worker, task, busy);
+    return {.seconds = is<Clip>(task) ? clip_seconds(cost_, plan_, worker, busy)
+                                      : task_seconds(cost_, plan_, task, busy)};
   }
 
   CompiledTask reduce(int worker, const Task& task, int busy) {
-    const std::vector<int>& group = plan_.groups[group_of(task)];
+    const auto& reduce = std::get<Reduce>(task.what);
+    const std::vector<int>& group = plan_.groups[static_cast<std::size_t>(reduce.group)];
     const auto place = std::ranges::lower_bound(group, worker);
     if (place == group.end() || *place != worker) {
-      fail("worker {} reduces over group {}, of which it is no member: {}", worker, task.group,
+      fail("worker {} reduces over group {}, of which it is no member: {}", worker, reduce.group,
            describe(plan_, task));
     }
     CompiledTask result{.bytes = wire_bytes(plan_, worker, task),
-                        .channel = reduction(task),
+                        .channel = reduction(reduce),
                         .member = static_cast<int>(place - group.begin())};
     // Sums are of fp32 whatever travels: a shard of every member; then the others' shards copied.
     const auto n = static_cast<std::int64_t>(group.size());
-    const std::int64_t bytes = 4 * elements(task.bucket);
-    if (task.kind == TaskKind::reduce_sum && n > 1) {
+    const std::int64_t bytes = 4 * elements(reduce.bucket);
+    if (reduce.move == Move::sum && n > 1) {
       result.seconds = cost_.sum(bytes / n, static_cast<int>(n)) * cost_.contention(busy);
-    } else if (task.kind == TaskKind::reduce_finish && n > 1) {
+    } else if (reduce.move == Move::finish && n > 1) {
       result.seconds = cost_.sum(bytes / n * (n - 1), 1) * cost_.contention(busy);
     }
     return result;
   }
 
   int channel(int worker, const Task& task) {
-    const bool sends = task.kind == TaskKind::send;
-    const ChannelKey key{{sends ? worker : task.peer, sends ? task.peer : worker,
-                          channel_index(task), static_cast<int>(task.role), task.samples.begin,
-                          task.samples.end, task.samples.of}};
-    return channels_.try_emplace(key, static_cast<int>(channels_.size())).first->second;
+    return channels_.try_emplace(name_of_message(worker, task), static_cast<int>(channels_.size()))
+        .first->second;
   }
 
-  int reduction(const Task& task) {
-    int& index = reduction_of_[group_of(task) * plan_.buckets.size() +
-                               static_cast<std::size_t>(task.bucket)];
+  int reduction(const Reduce& reduce) {
+    const auto group = static_cast<std::size_t>(reduce.group);
+    const auto number = static_cast<std::size_t>(reduce.bucket);
+    int& index = reduction_of_[group * plan_.buckets.size() + number];
     if (index < 0) {
-      const Bucket& bucket = plan_.buckets[static_cast<std::size_t>(task.bucket)];
-      const auto n = static_cast<std::int64_t>(compiled_.groups[group_of(task)].members);
-      const std::int64_t units = (elements(task.bucket) + kShardUnit - 1) / kShardUnit;
+      const auto n = static_cast<std::int64_t>(compiled_.groups[group].members);
+      const std::int64_t units = (elements(reduce.bucket) + kShardUnit - 1) / kShardUnit;
       index = static_cast<int>(compiled_.reductions.size());
-      compiled_.reductions.push_back({.group = task.group,
-                                      .bytes = static_cast<double>(bucket_bytes(plan_, bucket)),
-                                      .messages = std::min(n, units) * (n - 1)});
+      compiled_.reductions.push_back(
+          {.group = reduce.group,
+           .bytes = static_cast<double>(bucket_bytes(plan_, plan_.buckets[number])),
+           .messages = std::min(n, units) * (n - 1)});
     }
     return index;
   }
-
-  static std::size_t group_of(const Task& task) { return static_cast<std::size_t>(task.group); }
 
   std::int64_t elements(int index) const {
     return bucket_numbers(plan_, plan_.buckets[static_cast<std::size_t>(index)]);
@@ -130,7 +111,7 @@ class Compiler {
   Compiled compiled_;
   std::vector<int> busy_;          ///< per node: workers with something to do
   std::vector<int> reduction_of_;  ///< by (group, bucket)
-  std::unordered_map<ChannelKey, int, ChannelHash> channels_;
+  std::unordered_map<MessageName, int, MessageNameHash> channels_;
 };
 
 }  // namespace

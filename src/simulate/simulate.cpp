@@ -26,7 +26,7 @@ class Simulator {
   Simulator(const Plan& plan, const CostModel& cost, const SimulateOptions& options)
       : plan_(plan),
         compiled_(compile(plan, cost)),
-        mode_(options.mode),
+        range_{.first = 0, .last = options.minibatches, .mode = options.mode, .ends = false},
         minibatches_(options.minibatches),
         steps_(options.minibatches + plan.depth()),
         ways_(plan.machine),
@@ -41,7 +41,7 @@ class Simulator {
     result_.trace.workers.assign(workers_.size(), WorkerTrace(options.keep_events ? -1 : 0));
     for (const Program& program : plan.programs) {
       for (const Task& task : program.tasks) {
-        has_updates_ = has_updates_ || task.kind == TaskKind::update;
+        has_updates_ = has_updates_ || is<Update>(task);
       }
     }
   }
@@ -65,8 +65,8 @@ class Simulator {
   const Spread& spread_of(std::size_t reduction) const {
     return compiled_.groups[static_cast<std::size_t>(compiled_.reductions[reduction].group)];
   }
-  std::int64_t minibatch_of(const Worker& worker, const Task& task) const {
-    return worker.step - task.offset;
+  static std::int64_t minibatch_of(const Worker& worker, const Task& task) {
+    return task.when.minibatch_at(worker.step);
   }
 
   /// Plays the worker's tasks until it is blocked, needs a way later than `now`, or is finished.
@@ -76,10 +76,7 @@ class Simulator {
     for (; self.step < steps_; ++self.step, self.position = 0) {
       for (; self.position < static_cast<int>(tasks.size()); ++self.position) {
         const Task& task = tasks[static_cast<std::size_t>(self.position)];
-        const std::int64_t minibatch = minibatch_of(self, task);
-        if (minibatch < 0 || minibatch >= minibatches_ || !task.runs_at(self.step)) continue;
-        if (task.at_end) continue;  // once an epoch: not what a step takes
-        if (task.mode >= 0 && task.mode != mode_) continue;
+        if (!runs(task.when, self.step, range_)) continue;
         const Outcome outcome = play(worker, task, now);
         if (outcome == Outcome::too_early) ready_.emplace(self.time, worker);
         if (outcome != Outcome::done) return;
@@ -94,27 +91,26 @@ class Simulator {
     const CompiledTask& compiled =
         compiled_
             .programs[static_cast<std::size_t>(worker)][static_cast<std::size_t>(self.position)];
-    switch (task.kind) {
-      case TaskKind::send:
-        if (self.time > now) return Outcome::too_early;
-        send(worker, task, compiled);
-        return Outcome::done;
-      case TaskKind::receive: {
-        const double arrival = messages_[static_cast<std::size_t>(compiled.channel)].take(worker);
-        if (arrival == kNotYet) return Outcome::blocked;
-        wait_until(worker, task, arrival);
-        record(worker, task, compiled, Activity::communicate);
-        return Outcome::done;
-      }
-      case TaskKind::reduce_start:
-      case TaskKind::reduce_sum:
-      case TaskKind::reduce_finish: return reduce(worker, task, compiled, now);
-      default: record(worker, task, compiled, Activity::compute); return Outcome::done;
+    if (is<Send>(task)) {
+      if (self.time > now) return Outcome::too_early;
+      send(worker, task, compiled);
+      return Outcome::done;
     }
+    if (is<Receive>(task)) {
+      const double arrival = messages_[static_cast<std::size_t>(compiled.channel)].take(worker);
+      if (arrival == kNotYet) return Outcome::blocked;
+      wait_until(worker, task, arrival);
+      record(worker, task, compiled, Activity::communicate);
+      return Outcome::done;
+    }
+    if (is<Reduce>(task)) return reduce(worker, task, compiled, now);
+    record(worker, task, compiled, Activity::compute);
+    return Outcome::done;
   }
 
   void send(int worker, const Task& task, const CompiledTask& compiled) {
-    const double arrival = ways_.send(state(worker).time, {worker, task.peer, compiled.bytes});
+    const int peer = message_of(task)->peer;
+    const double arrival = ways_.send(state(worker).time, {worker, peer, compiled.bytes});
     wake(messages_[static_cast<std::size_t>(compiled.channel)].put(arrival), arrival);
     ++messages_sent_;
     record(worker, task, compiled, Activity::communicate);
@@ -125,13 +121,14 @@ class Simulator {
     const auto index = static_cast<std::size_t>(compiled.channel);
     ReductionQueue& queue = reductions_[index];
     ReductionQueue::Member& member = queue.members[static_cast<std::size_t>(compiled.member)];
-    if (task.kind == TaskKind::reduce_start) {
+    const Move move = std::get<Reduce>(task.what).move;
+    if (move == Move::start) {
       if (self.time > now) return Outcome::too_early;
       join(index, queue.shards, member.started++, self.time);
       record(worker, task, compiled, Activity::communicate);
       return Outcome::done;
     }
-    if (task.kind == TaskKind::reduce_finish) {
+    if (move == Move::finish) {
       const double arrival = wait_for(queue.gathered, member.finished, worker);
       if (arrival == kNotYet) return Outcome::blocked;
       ++member.finished;
@@ -202,12 +199,12 @@ class Simulator {
                       .step = self.step,
                       .begin = self.time,
                       .end = self.time + compiled.seconds,
-                      .bytes = task.kind == TaskKind::receive ? 0 : compiled.bytes};
+                      .bytes = is<Receive>(task) ? 0 : compiled.bytes};
     self.time = event.end;
     add_event(worker, event);
     const auto minibatch = static_cast<std::size_t>(event.minibatch);
     if (activity == Activity::compute) compute_of_[minibatch] += compiled.seconds;
-    if (task.kind == TaskKind::update || !has_updates_) {
+    if (is<Update>(task) || !has_updates_) {
       end_of_[minibatch] = std::max(end_of_[minibatch], event.end);
     }
   }
@@ -271,7 +268,7 @@ class Simulator {
 
   const Plan& plan_;
   const Compiled compiled_;
-  const int mode_;
+  const MinibatchRange range_;  ///< what a step takes: not what comes once an epoch
   const std::int64_t minibatches_;
   const std::int64_t steps_;
   Ways ways_;
@@ -294,7 +291,7 @@ std::int64_t steady_minibatches(const Plan& plan) {
   constexpr int kRounds = 6;  // of what comes only now and then
   int every = 1;
   for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) every = std::max(every, task.every);
+    for (const Task& task : program.tasks) every = std::max(every, task.when.every);
   }
   const std::int64_t few = plan.depth() == 0 ? 3 : 16 + 8 * std::int64_t{plan.depth()};
   return every == 1 ? few : std::max<std::int64_t>(few, std::int64_t{kRounds} * every);

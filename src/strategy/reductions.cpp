@@ -30,8 +30,8 @@ Bucket state_bucket(const Network& network, const std::vector<int>& blocks) {
   return state;
 }
 
-void OverlappedReductions::append(TaskKind kind, int index) {
-  tasks_.push_back({.kind = kind, .group = range_.group, .bucket = index});
+void OverlappedReductions::append(Move move, int index) {
+  tasks_.push_back({.what = Reduce{.move = move, .group = range_.group, .bucket = index}});
 }
 
 void OverlappedReductions::state_ready() {
@@ -43,14 +43,14 @@ void OverlappedReductions::block_ready(int block) {
 }
 
 void OverlappedReductions::start() {
-  append(TaskKind::reduce_start, started_++);
-  if (started_ >= range_.first + 2) append(TaskKind::reduce_sum, summed_++);
+  append(Move::start, started_++);
+  if (started_ >= range_.first + 2) append(Move::sum, summed_++);
   if (started_ >= range_.first + 3) finish();
 }
 
 void OverlappedReductions::drain() {
   while (summed_ < started_) {
-    append(TaskKind::reduce_sum, summed_++);
+    append(Move::sum, summed_++);
     if (finished_ + 1 < summed_) finish();
   }
   while (finished_ < started_) finish();
@@ -58,10 +58,10 @@ void OverlappedReductions::drain() {
 
 void OverlappedReductions::finish() {
   const int index = finished_++;
-  append(TaskKind::reduce_finish, index);
+  append(Move::finish, index);
   if (!update_at_once_ || bucket(index).payload != Payload::gradient) return;
   for (const int block : bucket(index).blocks) {
-    tasks_.push_back({.kind = TaskKind::update, .block = block});
+    tasks_.push_back({.what = Update{block}});
   }
 }
 

@@ -42,7 +42,7 @@ class OverlappedReductions {
 
  private:
   const Bucket& bucket(int index) const { return plan_.buckets[static_cast<std::size_t>(index)]; }
-  void append(TaskKind kind, int index);
+  void append(Move move, int index);
   void start();
   void finish();
 

@@ -16,34 +16,32 @@ Plan empty_plan(const std::string& strategy, const PlanRequest& request) {
   return plan;
 }
 
-void append_forward(const Network& network, const Task& like, std::vector<Task>& tasks) {
-  tasks.push_back({.kind = TaskKind::load, .samples = like.samples});
-  Task task = like;
-  task.kind = TaskKind::forward;
-  for (task.block = 0; task.block < network.size(); ++task.block) tasks.push_back(task);
-  tasks.push_back({.kind = TaskKind::loss, .samples = like.samples});
+void append_forward(const Network& network, const Microbatch& of, std::vector<Task>& tasks) {
+  tasks.push_back({.what = Load{of.samples}});
+  for (int block = 0; block < network.size(); ++block) {
+    tasks.push_back(
+        {.what = Forward{.block = block, .samples = of.samples, .moves_state = of.first}});
+  }
+  tasks.push_back({.what = Loss{of.samples}});
 }
 
-void append_backward(const Network& network, int block, const Task& like,
+void append_backward(const Network& network, int block, const Microbatch& of,
                      std::vector<Task>& tasks) {
-  const NetworkBlock& of = network.blocks[static_cast<std::size_t>(block)];
-  Task task = like;
-  task.block = block;
-  if (of.src != 0 || of.parameters > 0) {
-    task.kind = TaskKind::backward_data;
-    tasks.push_back(task);
+  const NetworkBlock& network_block = network.blocks[static_cast<std::size_t>(block)];
+  if (network_block.src != 0 || network_block.parameters > 0) {
+    tasks.push_back({.what = BackwardData{.block = block, .samples = of.samples}});
   }
-  if (of.parameters > 0) {
-    task.kind = TaskKind::backward_weights;
-    tasks.push_back(task);
+  if (network_block.parameters > 0) {
+    tasks.push_back(
+        {.what = BackwardWeights{.block = block, .samples = of.samples, .adds = !of.first}});
   }
 }
 
 void append_updates(const Network& network, bool clip, std::vector<Task>& tasks) {
-  if (clip) tasks.push_back({.kind = TaskKind::clip});
+  if (clip) tasks.push_back({.what = Clip{}});
   for (int block = 0; block < network.size(); ++block) {
     if (network.blocks[static_cast<std::size_t>(block)].parameters == 0) continue;
-    tasks.push_back({.kind = TaskKind::update, .block = block});
+    tasks.push_back({.what = Update{block}});
   }
 }
 

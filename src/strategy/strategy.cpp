@@ -36,10 +36,8 @@ void check_request(const PlanRequest& request) {
 }
 
 bool clips_what_it_updates(const Program& program) {
-  const auto has = [&](TaskKind kind) {
-    return std::ranges::find(program.tasks, kind, &Task::kind) != program.tasks.end();
-  };
-  return has(TaskKind::clip) || !has(TaskKind::update);
+  return std::ranges::any_of(program.tasks, is<Clip>) ||
+         std::ranges::none_of(program.tasks, is<Update>);
 }
 
 }  // namespace
@@ -121,7 +119,7 @@ ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::stri
                did_you_mean(wire, {"fp32", "bf16"}));
   }
   check_inner(request.inner);
-  request.merge = merge == "paper" ? MergeKind::paper : MergeKind::corrected;
+  request.merge = merge == "paper" ? MergeKind::weighted : MergeKind::corrected;
   request.half = wire == "bf16";
   return request;
 }

@@ -26,7 +26,7 @@ std::optional<Straggler> found(const std::vector<double>& planned,
   TrainResult result;
   result.plan.network.blocks.push_back({.name = "fc"});
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    result.plan.programs.push_back({.tasks = {{.kind = TaskKind::forward, .block = 0}}});
+    result.plan.programs.push_back({.tasks = {{.what = Forward{.block = 0}}}});
   }
   result.trace = trace_of(measured, steps);
   Prediction prediction;

@@ -85,24 +85,23 @@ TEST(TaskSeconds, AskTheModelForTheSamplesOfTheTask) {
   plan.network = two_blocks();
   plan.batch = 10;
   plan.programs.resize(2);
-  plan.programs[0].tasks = {{.kind = TaskKind::forward, .block = 0}, {.kind = TaskKind::clip}};
-  plan.programs[1].tasks = {{.kind = TaskKind::clip}, {.kind = TaskKind::update, .block = 0}};
+  plan.programs[0].tasks = {{.what = Forward{.block = 0}}, {.what = Clip{}}};
+  plan.programs[1].tasks = {{.what = Clip{}}, {.what = Update{.block = 0}}};
   const Numbers cost;
   const Samples part = part_of(1, 4);  // samples 2, 3, 4
-  const auto seconds = [&](TaskKind kind, int busy = 1) {
-    return task_seconds(cost, plan, {.kind = kind, .block = 1, .samples = part}, busy);
+  const auto seconds = [&](const What& what, int busy = 1) {
+    return task_seconds(cost, plan, {.what = what}, busy);
   };
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::forward), 1003.1);
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::backward_data), 1003.2);
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::backward_weights), 1003.3);
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::update), 1003.4);
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::loss), 3.5);
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::load), 3.6);
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::clip), 4 * 32 + 0.01);
-  EXPECT_DOUBLE_EQ(seconds(TaskKind::forward, 2), 2 * 1003.1);
-  for (const TaskKind kind : {TaskKind::send, TaskKind::receive, TaskKind::reduce_start,
-                              TaskKind::reduce_sum, TaskKind::reduce_finish}) {
-    EXPECT_EQ(seconds(kind), 0);
+  EXPECT_DOUBLE_EQ(seconds(Forward{.block = 1, .samples = part}), 1003.1);
+  EXPECT_DOUBLE_EQ(seconds(BackwardData{.block = 1, .samples = part}), 1003.2);
+  EXPECT_DOUBLE_EQ(seconds(BackwardWeights{.block = 1, .samples = part}), 1003.3);
+  EXPECT_DOUBLE_EQ(seconds(Update{.block = 1}), 1010.4);
+  EXPECT_DOUBLE_EQ(seconds(Loss{part}), 3.5);
+  EXPECT_DOUBLE_EQ(seconds(Load{part}), 3.6);
+  EXPECT_DOUBLE_EQ(seconds(Clip{}), 4 * 32 + 0.01);
+  EXPECT_DOUBLE_EQ(seconds(Forward{.block = 1, .samples = part}, 2), 2 * 1003.1);
+  for (const What& what : {What(Send{}), What(Receive{}), What(Reduce{})}) {
+    EXPECT_EQ(seconds(what), 0);
   }
   EXPECT_DOUBLE_EQ(clip_seconds(cost, plan, 0, 2), 2 * 0.01);  // updates nothing
   EXPECT_DOUBLE_EQ(clip_seconds(cost, plan, 1, 2), 2 * (4 * 32 + 0.01));

@@ -27,50 +27,50 @@ std::vector<std::string> words(const Task& task, const std::vector<BackwardReads
 
 TEST(Accesses, OfForward) {
   EXPECT_THAT(
-      words({.kind = TaskKind::forward, .block = 0}),
+      words({.what = Forward{.block = 0}}),
       UnorderedElementsAre("read tensor 0", "read weights 0", "write tensor 1", "write saved 0"));
-  EXPECT_THAT(words({.kind = TaskKind::forward, .block = 1}),
+  EXPECT_THAT(words({.what = Forward{.block = 1}}),
               UnorderedElementsAre("read tensor 1", "write tensor 2", "write saved 1"));
-  EXPECT_THAT(words({.kind = TaskKind::forward, .block = 2}),
+  EXPECT_THAT(words({.what = Forward{.block = 2}}),
               UnorderedElementsAre("read tensor 2", "read weights 2", "read state 2",
                                    "write state 2", "write tensor 3", "write saved 2"));
 }
 
 TEST(Accesses, OfLaterMicrobatchesLeaveTheStateAlone) {
   EXPECT_THAT(
-      words({.kind = TaskKind::forward, .accumulate = true, .block = 2}),
+      words({.what = Forward{.block = 2, .moves_state = false}}),
       UnorderedElementsAre("read tensor 2", "read weights 2", "write tensor 3", "write saved 2"));
 }
 
 TEST(Accesses, OfTheEnds) {
-  EXPECT_THAT(words({.kind = TaskKind::load}), ElementsAre("write tensor 0", "write targets 0"));
-  EXPECT_THAT(words({.kind = TaskKind::loss}),
+  EXPECT_THAT(words({.what = Load{}}), ElementsAre("write tensor 0", "write targets 0"));
+  EXPECT_THAT(words({.what = Loss{}}),
               ElementsAre("read tensor 4", "read targets 0", "write diff 4"));
 }
 
 TEST(Accesses, OfBackward) {
-  EXPECT_THAT(words({.kind = TaskKind::backward_data, .block = 3}),
+  EXPECT_THAT(words({.what = BackwardData{.block = 3}}),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 3", "read weights 3",
                                    "write diff 3", "write pending 3"));
-  EXPECT_THAT(words({.kind = TaskKind::backward_weights, .block = 3}),
+  EXPECT_THAT(words({.what = BackwardWeights{.block = 3}}),
               UnorderedElementsAre("read diff 4", "read tensor 3", "read pending 3", "read saved 3",
                                    "write gradient 3"));
-  EXPECT_THAT(words({.kind = TaskKind::backward_data, .block = 1}),
+  EXPECT_THAT(words({.what = BackwardData{.block = 1}}),
               UnorderedElementsAre("read diff 2", "read saved 1", "read tensor 1", "write diff 1",
                                    "write pending 1"));
 }
 
 TEST(Accesses, NobodyWaitsForTheGradientOfTheInput) {
-  EXPECT_THAT(words({.kind = TaskKind::backward_data, .block = 0}),
+  EXPECT_THAT(words({.what = BackwardData{.block = 0}}),
               UnorderedElementsAre("read diff 1", "read saved 0", "read tensor 0", "read weights 0",
                                    "write pending 0"));
 }
 
 TEST(Accesses, OfLaterMicrobatchesGoThroughAPartialGradient) {
-  EXPECT_THAT(words({.kind = TaskKind::backward_data, .accumulate = true, .block = 3}),
+  EXPECT_THAT(words({.what = BackwardData{.block = 3}}),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 3", "read weights 3",
                                    "write diff 3", "write pending 3"));
-  EXPECT_THAT(words({.kind = TaskKind::backward_weights, .accumulate = true, .block = 3}),
+  EXPECT_THAT(words({.what = BackwardWeights{.block = 3, .adds = true}}),
               UnorderedElementsAre("read diff 4", "read tensor 3", "read pending 3", "read saved 3",
                                    "write partial 3", "read gradient 3", "write gradient 3"));
 }
@@ -78,44 +78,43 @@ TEST(Accesses, OfLaterMicrobatchesGoThroughAPartialGradient) {
 TEST(Accesses, FollowTheTruthOfTheLayers) {
   std::vector<BackwardReads> reads(4);
   reads[3] = {.src = false, .dst = true};
-  EXPECT_THAT(words({.kind = TaskKind::backward_data, .block = 3}, reads),
+  EXPECT_THAT(words({.what = BackwardData{.block = 3}}, reads),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 4", "read weights 3",
                                    "write diff 3", "write pending 3"));
   EXPECT_THAT(
-      words({.kind = TaskKind::backward_weights, .block = 3}, reads),
+      words({.what = BackwardWeights{.block = 3}}, reads),
       UnorderedElementsAre("read diff 4", "read pending 3", "read saved 3", "write gradient 3"));
 }
 
 TEST(Accesses, OfABlockWithoutParametersHaveNoGradient) {
-  EXPECT_THAT(words({.kind = TaskKind::backward_weights, .accumulate = true, .block = 1}),
-              IsEmpty());
-  EXPECT_THAT(words({.kind = TaskKind::update, .block = 1}), IsEmpty());
+  EXPECT_THAT(words({.what = BackwardWeights{.block = 1, .adds = true}}), IsEmpty());
+  EXPECT_THAT(words({.what = Update{.block = 1}}), IsEmpty());
 }
 
 TEST(Accesses, OfUpdatesAndCommunication) {
-  EXPECT_THAT(words({.kind = TaskKind::update, .block = 3}),
+  EXPECT_THAT(words({.what = Update{.block = 3}}),
               ElementsAre("read gradient 3", "read weights 3", "write weights 3"));
-  EXPECT_THAT(words({.kind = TaskKind::clip}), IsEmpty());
-  EXPECT_THAT(words({.kind = TaskKind::send, .tensor = 2, .peer = 1}),
+  EXPECT_THAT(words({.what = Clip{}}), IsEmpty());
+  EXPECT_THAT(words({.what = Send{{.value = {.index = 2}, .peer = 1}}}),
               ElementsAre("read tensor 2"));
-  EXPECT_THAT(words({.kind = TaskKind::receive, .role = Role::diff, .tensor = 2, .peer = 1}),
+  EXPECT_THAT(words({.what = Receive{{.value = {.role = Role::diff, .index = 2}, .peer = 1}}}),
               ElementsAre("write diff 2"));
-  EXPECT_THAT(words({.kind = TaskKind::send, .role = Role::saved, .block = 2, .peer = 1}),
+  EXPECT_THAT(words({.what = Send{{.value = {.role = Role::saved, .index = 2}, .peer = 1}}}),
               ElementsAre("read saved 2"));
-  EXPECT_THAT(words({.kind = TaskKind::receive, .role = Role::weights, .block = 2, .peer = 1}),
+  EXPECT_THAT(words({.what = Receive{{.value = {.role = Role::weights, .index = 2}, .peer = 1}}}),
               ElementsAre("write weights 2"));
-  EXPECT_THAT(words({.kind = TaskKind::reduce_start, .group = 0, .bucket = 0}),
+  EXPECT_THAT(words({.what = Reduce{.move = Move::start, .group = 0, .bucket = 0}}),
               ElementsAre("read gradient 3", "read gradient 2"));
-  EXPECT_THAT(words({.kind = TaskKind::reduce_sum, .group = 0, .bucket = 1}),
+  EXPECT_THAT(words({.what = Reduce{.move = Move::sum, .group = 0, .bucket = 1}}),
               ElementsAre("read gradient 0", "write gradient 0"));
-  EXPECT_THAT(words({.kind = TaskKind::reduce_finish, .group = 0, .bucket = 2}),
+  EXPECT_THAT(words({.what = Reduce{.move = Move::finish, .group = 0, .bucket = 2}}),
               ElementsAre("write state 2"));
 }
 
 TEST(Accesses, OfAMinibatchCarryTheSamplesOfTheTask) {
   const Plan plan = hand_made::data_parallel();
   for (const Access& access :
-       accesses(plan, {.kind = TaskKind::forward, .block = 2, .samples = part_of(1, 2)})) {
+       accesses(plan, {.what = Forward{.block = 2, .samples = part_of(1, 2)}})) {
     EXPECT_EQ(access.value.samples, is_permanent(access.value.role) ? Samples{} : part_of(1, 2));
   }
 }

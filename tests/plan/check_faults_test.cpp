@@ -49,6 +49,17 @@ const auto sync_pipe = [] { return hand_made::synchronous_pipeline(); };
 const auto async_pipe = [] { return hand_made::asynchronous_pipeline(); };
 const auto lent = [] { return hand_made::lent_backward(); };
 
+/// Whether forwards and backward_weights of worker 0 accumulate: asked with how it is.
+void accumulate(Plan& plan, const std::function<bool(const Task&, bool)>& wanted) {
+  for (Task& t : tasks_of(plan, 0)) {
+    if (auto* forward = std::get_if<Forward>(&t.what)) {
+      forward->moves_state = !wanted(t, !forward->moves_state);
+    } else if (auto* backward = std::get_if<BackwardWeights>(&t.what)) {
+      backward->adds = wanted(t, backward->adds);
+    }
+  }
+}
+
 const Damage kIndices[] = {
     {"NoBlocks", serial, [](Plan& p) { p.network.blocks.clear(); }, {"no blocks"}},
     {"ABlockWithoutItsTensor",
@@ -85,80 +96,80 @@ const Damage kIndices[] = {
      {"bucket 1 names a block twice"}},
     {"NoSuchBlock",
      serial,
-     [](Plan& p) { task(p, 0, TaskKind::forward, 2).block = 7; },
+     [](Plan& p) { std::get<Forward>(task(p, 0, TaskKind::forward, 2).what).block = 7; },
      {"worker 0, task 3 (forward of block 7): there is no block 7, only 4"}},
     {"ATaskWithoutBlock",
      serial,
-     [](Plan& p) { task(p, 0, TaskKind::update).block = -1; },
+     [](Plan& p) { std::get<Update>(task(p, 0, TaskKind::update).what).block = -1; },
      {"there is no block -1"}},
     {"NoSuchTensor",
      sync_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::send).tensor = 5; },
+     [](Plan& p) { message_of(task(p, 0, TaskKind::send))->value.index = 5; },
      {"worker 0, task 3 (send of tensor 5 to worker 1, part 1 of 2): there is no tensor 5"}},
     {"NoSuchBlockOfAMessage",
      lent,
-     [](Plan& p) { message(p, 0, TaskKind::send, Role::saved).block = 4; },
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::saved).value.index = 4; },
      {"(send of what forward leaves of block 4 to worker 1): there is no block 4, only 4"}},
     {"TargetsThatTravel",
      sync_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::send).role = Role::targets; },
+     [](Plan& p) { message_of(task(p, 0, TaskKind::send))->value.role = Role::targets; },
      {"targets never travels from worker to worker"}},
     {"AGradientThatTravels",
      lent,
-     [](Plan& p) { message(p, 1, TaskKind::receive, Role::weights).role = Role::gradient; },
+     [](Plan& p) { message(p, 1, TaskKind::receive, Role::weights).value.role = Role::gradient; },
      {"worker 1, task 6 (receive of the gradient of bn from worker 0): gradient never travels"}},
     {"APartialGradientThatTravels",
      lent,
-     [](Plan& p) { message(p, 0, TaskKind::send, Role::weights).role = Role::partial; },
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::weights).value.role = Role::partial; },
      {"partial never travels"}},
     {"StateThatTravels",
      lent,
-     [](Plan& p) { message(p, 0, TaskKind::send, Role::weights).role = Role::state; },
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::weights).value.role = Role::state; },
      {"state never travels"}},
     {"NoSuchPeer",
      sync_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::send).peer = 2; },
+     [](Plan& p) { message_of(task(p, 0, TaskKind::send))->peer = 2; },
      {"the peer must be another one of the 2 workers"}},
     {"AMessageToMyself",
      sync_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::send).peer = 0; },
+     [](Plan& p) { message_of(task(p, 0, TaskKind::send))->peer = 0; },
      {"the peer must be another one"}},
     {"NoSuchBucket",
      data,
-     [](Plan& p) { task(p, 1, TaskKind::reduce_sum).bucket = 3; },
+     [](Plan& p) { std::get<Reduce>(task(p, 1, TaskKind::reduce_sum).what).bucket = 3; },
      {"there is no bucket 3, only 3"}},
     {"NoSuchGroup",
      data,
-     [](Plan& p) { task(p, 1, TaskKind::reduce_sum).group = 1; },
+     [](Plan& p) { std::get<Reduce>(task(p, 1, TaskKind::reduce_sum).what).group = 1; },
      {"there is no group 1, only 1"}},
     {"NoMember", data, [](Plan& p) { p.groups[0] = {0}; }, {"no member of group 0"}},
     {"NoPartOfAMinibatch",
      serial,
      [](Plan& p) {
-       task(p, 0, TaskKind::loss).samples = {1, 1, 1};
+       std::get<Loss>(task(p, 0, TaskKind::loss).what).samples = {1, 1, 1};
      },
      {"1/1 to 1/1 is no part of a minibatch"}},
     {"AnEmptyPart",
      serial,
      [](Plan& p) {
-       task(p, 0, TaskKind::loss).samples = {0, 1, 9};
+       std::get<Loss>(task(p, 0, TaskKind::loss).what).samples = {0, 1, 9};
      },
      {"it gets no sample of a batch of 8"}},
     {"ANegativeOffset",
      serial,
-     [](Plan& p) { task(p, 0, TaskKind::loss).offset = -1; },
+     [](Plan& p) { task(p, 0, TaskKind::loss).when.offset = -1; },
      {"the offset is -1"}},
     {"ANegativeDelay",
      serial,
-     [](Plan& p) { task(p, 0, TaskKind::forward).delay = -1; },
+     [](Plan& p) { std::get<Forward>(task(p, 0, TaskKind::forward).what).delay = -1; },
      {"(forward of conv1): the delay is -1"}},
     {"APhaseThatNeverComes",
      serial,
-     [](Plan& p) { task(p, 0, TaskKind::loss).phase = 1; },
+     [](Plan& p) { task(p, 0, TaskKind::loss).when.phase = 1; },
      {"phase 1 of every 1 steps never comes"}},
     {"EveryZero",
      serial,
-     [](Plan& p) { task(p, 0, TaskKind::loss).every = 0; },
+     [](Plan& p) { task(p, 0, TaskKind::loss).when.every = 0; },
      {"phase 0 of every 0 steps never comes"}},
 };
 
@@ -179,7 +190,7 @@ const Damage kValues[] = {
       "only later"}},
     {"AProducerInALaterStep",
      serial,
-     [](Plan& p) { task(p, 0, TaskKind::forward, 1).offset = 1; },
+     [](Plan& p) { task(p, 0, TaskKind::forward, 1).when.offset = 1; },
      {"(forward of bn): reads tensor 2, which forward of pool (task 2) writes only later"}},
     {"WeightsBeforeData",
      serial,
@@ -188,7 +199,7 @@ const Damage kValues[] = {
     {"OtherSamples",
      serial2,
      [](Plan& p) {
-       task(p, 0, TaskKind::forward, 2).samples = {0, 2, 2};
+       std::get<Forward>(task(p, 0, TaskKind::forward, 2).what).samples = {0, 2, 2};
      },
      {"(forward of bn, samples 0/2 to 2/2): reads tensor 2"}},
     {"AValueWrittenTwice",
@@ -199,8 +210,8 @@ const Damage kValues[] = {
     {"AProducerThatRests",
      serial,
      [](Plan& p) {
-       task(p, 0, TaskKind::forward, 1).every = 4;
-       task(p, 0, TaskKind::forward, 1).phase = 2;
+       task(p, 0, TaskKind::forward, 1).when.every = 4;
+       task(p, 0, TaskKind::forward, 1).when.phase = 2;
      },
      {"(forward of bn): reads tensor 2 in steps in which forward of pool (task 2) rests"}},
     {"BatchNormsGradientLost",  // it is made by backward_data and comes with what that leaves
@@ -214,7 +225,7 @@ const Damage kValues[] = {
      {"worker 1, task 2 (backward_data of bn): reads what another task of bn leaves"}},
     {"AGradientUsedTooLate",
      async_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::update).offset = 3; },
+     [](Plan& p) { task(p, 0, TaskKind::update).when.offset = 3; },
      {"(update of conv1): uses the gradient of conv1 when backward_weights of conv1 (task 7) has "
       "overwritten it for the next minibatch"}},
 };
@@ -238,7 +249,7 @@ const Damage kUpdates[] = {
      {"(update of bn): the block is updated twice in a step"}},
     {"AnUpdateWithoutGradient",
      sync_pipe,
-     [](Plan& p) { tasks_of(p, 0).push_back({.kind = TaskKind::update, .block = 3}); },
+     [](Plan& p) { tasks_of(p, 0).push_back({.what = Update{.block = 3}}); },
      {"worker 0, task 17 (update of fc): reads the gradient of fc, which no task of this worker "
       "writes"}},
     {"AnUpdateTooEarly",
@@ -265,41 +276,33 @@ const Damage kUpdates[] = {
      data,
      [](Plan& p) {
        erase(p, 0, TaskKind::clip);
-       tasks_of(p, 0).push_back({.kind = TaskKind::clip});
+       tasks_of(p, 0).push_back({.what = Clip{}});
      },
      {"(clip): comes after update of fc"}},
     {"AMicrobatchThatOverwrites",
      serial2,
-     [](Plan& p) {
-       for (Task& t : tasks_of(p, 0)) t.accumulate = false;
-     },
+     [](Plan& p) { accumulate(p, [](const Task&, bool) { return false; }); },
      {"a microbatch overwrites the gradient of fc"}},
     {"WeightsThatOverwrite",
      serial2,
      [](Plan& p) {
-       for (Task& t : tasks_of(p, 0)) {
-         if (t.kind == TaskKind::backward_weights) t.accumulate = false;
-       }
+       accumulate(p, [](const Task& t, bool now) { return now && !is<BackwardWeights>(t); });
      },
      {"a microbatch overwrites the gradient of fc"}},
     {"AMicrobatchThatAddsToNothing",
      serial2,
-     [](Plan& p) {
-       for (Task& t : tasks_of(p, 0)) t.accumulate = t.kind != TaskKind::load;
-     },
+     [](Plan& p) { accumulate(p, [](const Task&, bool) { return true; }); },
      {"(backward_weights of fc, part 1 of 2): adds to a gradient of fc that nothing has begun",
       "(backward_weights of fc, part 1 of 2): reads the gradient of fc, which nothing has written "
       "before"}},
     {"StatisticsThatMoveTwice",
      serial2,
-     [](Plan& p) {
-       for (Task& t : tasks_of(p, 0)) t.accumulate = t.accumulate && t.kind != TaskKind::forward;
-     },
+     [](Plan& p) { accumulate(p, [](const Task& t, bool now) { return now && !is<Forward>(t); }); },
      {"(forward of bn, part 2 of 2): moves the running statistics a second time"}},
     {"SamplesWithoutLoss",
      data,
      [](Plan& p) {
-       for (Task& t : tasks_of(p, 1)) t.samples = part_of(0, 2);
+       for (Task& t : tasks_of(p, 1)) set_samples(t, part_of(0, 2));
      },
      {"no worker takes the loss of sample 4 of 8"}},
 };
@@ -307,13 +310,13 @@ const Damage kUpdates[] = {
 const Damage kVersions[] = {
     {"AReaderThatWantsWeightsTooNew",
      async_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::forward).delay = 1; },
+     [](Plan& p) { std::get<Forward>(task(p, 0, TaskKind::forward).what).delay = 1; },
      {"worker 0, task 1 (forward of conv1): asks for weights 1 updates old, but when it runs "
       "update of conv1 (task 8) is 2 updates behind"}},
     {"AnUpdateThatComesLater",
      async_pipe,
      [](Plan& p) {
-       for (Task& t : tasks_of(p, 1)) t.offset += t.kind == TaskKind::update ? 1 : 0;
+       for (Task& t : tasks_of(p, 1)) t.when.offset += is<Update>(t) ? 1 : 0;
      },
      {"worker 1, task 2 (forward of bn): asks for weights 0 updates old, but when it runs update "
       "of bn (task 10) is 1 updates behind",
@@ -323,7 +326,7 @@ const Damage kVersions[] = {
      [](Plan& p) {
        for (const int worker : {0, 1}) {
          const TaskKind kind = worker == 0 ? TaskKind::send : TaskKind::receive;
-         message(p, worker, kind, Role::weights).offset = 1;
+         hand_made::message_task(p, worker, kind, Role::weights).when.offset = 1;
        }
      },
      {"worker 1, task 3 (backward_data of bn): asks for weights 0 updates old, but when it runs "
@@ -337,9 +340,9 @@ const Damage kVersions[] = {
      lent,
      [](Plan& p) {
        tasks_of(p, 1).push_back(
-           {.kind = TaskKind::send, .role = Role::weights, .block = 2, .peer = 0});
+           {.what = Send{{.value = {.role = Role::weights, .index = 2}, .peer = 0}}});
        tasks_of(p, 0).push_back(
-           {.kind = TaskKind::receive, .role = Role::weights, .block = 2, .peer = 1});
+           {.what = Receive{{.value = {.role = Role::weights, .index = 2}, .peer = 1}}});
      },
      {"(receive of the weights of bn from worker 1): task 18 makes the weights in the same step"}},
 };
@@ -355,11 +358,11 @@ const Damage kMessages[] = {
      {"(receive of the gradient of tensor 2 from worker 1, part 1 of 2): worker 1 never sends it"}},
     {"AnotherTensor",
      sync_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::send).tensor = 1; },
+     [](Plan& p) { message_of(task(p, 0, TaskKind::send))->value.index = 1; },
      {"worker 1 never receives it", "worker 0 never sends it"}},
     {"AnotherRole",
      lent,
-     [](Plan& p) { message(p, 0, TaskKind::send, Role::saved).role = Role::pending; },
+     [](Plan& p) { message(p, 0, TaskKind::send, Role::saved).value.role = Role::pending; },
      {"worker 0, task 9 (send of what backward_data leaves of bn to worker 1): worker 1 never "
       "receives it",
       "(receive of what forward leaves of bn from worker 0): worker 0 never sends it"}},
@@ -369,7 +372,7 @@ const Damage kMessages[] = {
      {"(send of tensor 2 to worker 1, part 1 of 2): task 3 does the same in the same step"}},
     {"AMessageInOtherSteps",
      sync_pipe,
-     [](Plan& p) { task(p, 0, TaskKind::send).every = 2; },
+     [](Plan& p) { task(p, 0, TaskKind::send).when.every = 2; },
      {"(receive of tensor 2 from worker 0, part 1 of 2): runs for other minibatches than the send "
       "(task 3) of worker 0"}},
     {"AMemberThatDoesNotStart",
@@ -386,7 +389,7 @@ const Damage kMessages[] = {
      {"worker 1 of group 0 never finishes bucket 0"}},
     {"AMemberInOtherSteps",
      data,
-     [](Plan& p) { task(p, 1, TaskKind::reduce_sum).every = 2; },
+     [](Plan& p) { task(p, 1, TaskKind::reduce_sum).when.every = 2; },
      {"(reduce_sum of bucket 0): runs for other minibatches than reduce_finish of bucket 0 of "
       "worker 0"}},
     {"AFinishBeforeItsSum",
@@ -412,13 +415,14 @@ const Damage kOrders[] = {
      async_pipe,
      [](Plan& p) {
        // the gradient of the step before is wanted before the activation it is made of is sent
-       for (Task& t : tasks_of(p, 0)) t.offset = t.offset == 2 ? 1 : 0;
+       for (Task& t : tasks_of(p, 0)) t.when.offset = t.when.offset == 2 ? 1 : 0;
        move_to(p, 0, position(p, 0, TaskKind::receive), position(p, 0, TaskKind::send));
-       for (Task& t : tasks_of(p, 1)) t.offset = 0;
+       for (Task& t : tasks_of(p, 1)) t.when.offset = 0;
        std::vector<Task>& tasks = tasks_of(p, 1);
        tasks.insert(tasks.begin(),
-                    {.kind = TaskKind::receive, .tensor = 1, .peer = 0, .offset = 0});
-       tasks_of(p, 0).push_back({.kind = TaskKind::send, .tensor = 1, .peer = 1, .offset = 1});
+                    {.when = {.offset = 0}, .what = Receive{{.value = {.index = 1}, .peer = 0}}});
+       tasks_of(p, 0).push_back(
+           {.when = {.offset = 1}, .what = Send{{.value = {.index = 1}, .peer = 1}}});
      },
      {"for ever: worker 0 waits in receive of the gradient of tensor 2 from worker 1 (task 3, step "
       "1, minibatch 0)"}},
@@ -428,10 +432,13 @@ const Damage kOrders[] = {
        // worker 0 sums bucket 0 before it starts bucket 1, worker 1 the other way round
        const auto find = [&](int worker, TaskKind kind, int bucket) {
          const std::vector<Task>& tasks = tasks_of(p, worker);
-         return static_cast<int>(
-             std::ranges::find_if(
-                 tasks, [&](const Task& t) { return t.kind == kind && t.bucket == bucket; }) -
-             tasks.begin());
+         return static_cast<int>(std::ranges::find_if(tasks,
+                                                      [&](const Task& t) {
+                                                        return kind_of(t) == kind &&
+                                                               std::get<Reduce>(t.what).bucket ==
+                                                                   bucket;
+                                                      }) -
+                                 tasks.begin());
        };
        move_to(p, 0, find(0, TaskKind::reduce_sum, 0), find(0, TaskKind::reduce_start, 1));
        move_to(p, 1, find(1, TaskKind::reduce_start, 0), find(1, TaskKind::reduce_sum, 1));

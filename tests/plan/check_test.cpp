@@ -31,8 +31,8 @@ TEST(Check, FindsNothingInGoodPlans) {
 TEST(Check, ADeadlockNamesFourWorkersAndCountsTheOthers) {
   Plan plan = hand_made::empty_plan("ring", 6);
   for (int worker = 0; worker < 6; ++worker) {
-    tasks_of(plan, worker) = {{.kind = TaskKind::receive, .tensor = 1, .peer = (worker + 5) % 6},
-                              {.kind = TaskKind::send, .tensor = 1, .peer = (worker + 1) % 6}};
+    tasks_of(plan, worker) = {{.what = Receive{{.value = {.index = 1}, .peer = (worker + 5) % 6}}},
+                              {.what = Send{{.value = {.index = 1}, .peer = (worker + 1) % 6}}}};
   }
   const std::vector<std::string> found = faults(plan);
   ASSERT_THAT(found, SizeIs(1));
@@ -58,12 +58,12 @@ TEST(Check, FindsADeadlockThatOnlyTheSteadyStateHas) {
   // step 1: worker 0 wants tensor 1 of minibatch 0 before it sends tensor 0 of minibatch 1, worker
   // 1 the other way round; a single minibatch would come through
   Plan plan = hand_made::empty_plan("late", 2);
-  tasks_of(plan, 0) = {{.kind = TaskKind::load},
-                       {.kind = TaskKind::receive, .tensor = 1, .peer = 1, .offset = 1},
-                       {.kind = TaskKind::send, .tensor = 0, .peer = 1}};
-  tasks_of(plan, 1) = {{.kind = TaskKind::receive, .tensor = 0, .peer = 0},
-                       {.kind = TaskKind::forward, .block = 0},
-                       {.kind = TaskKind::send, .tensor = 1, .peer = 0, .offset = 1}};
+  tasks_of(plan, 0) = {{.what = Load{}},
+                       {.when = {.offset = 1}, .what = Receive{{.value = {.index = 1}, .peer = 1}}},
+                       {.what = Send{{.value = {.index = 0}, .peer = 1}}}};
+  tasks_of(plan, 1) = {{.what = Receive{{.value = {.index = 0}, .peer = 0}}},
+                       {.what = Forward{.block = 0}},
+                       {.when = {.offset = 1}, .what = Send{{.value = {.index = 1}, .peer = 0}}}};
   EXPECT_THAT(faults(plan),
               Contains(AllOf(HasSubstr("worker 0 waits in receive of tensor 1 from worker 1 (task "
                                        "1, step 1, minibatch 0)"),
@@ -76,21 +76,22 @@ TEST(Check, FindsADeadlockThatOnlyTheSteadyStateHas) {
 TEST(Check, ComparesMinibatchesNotSteps) {
   // every third minibatch, the second worker a step late
   Plan plan = hand_made::empty_plan("rare", 2);
-  tasks_of(plan, 0) = {{.kind = TaskKind::load, .every = 3},
-                       {.kind = TaskKind::send, .tensor = 0, .peer = 1, .every = 3}};
+  tasks_of(plan, 0) = {{.when = {.every = 3}, .what = Load{}},
+                       {.when = {.every = 3}, .what = Send{{.value = {.index = 0}, .peer = 1}}}};
   tasks_of(plan, 1) = {
-      {.kind = TaskKind::receive, .tensor = 0, .peer = 0, .offset = 1, .every = 3, .phase = 1},
-      {.kind = TaskKind::forward, .block = 0, .offset = 1, .every = 3, .phase = 1}};
+      {.when = {.offset = 1, .every = 3, .phase = 1},
+       .what = Receive{{.value = {.index = 0}, .peer = 0}}},
+      {.when = {.offset = 1, .every = 3, .phase = 1}, .what = Forward{.block = 0}}};
   EXPECT_THAT(faults(plan), IsEmpty());
-  tasks_of(plan, 1)[0].phase = 0;
+  tasks_of(plan, 1)[0].when.phase = 0;
   EXPECT_THAT(faults(plan), Contains(HasSubstr("runs for other minibatches than the send")));
 }
 
 TEST(Check, ATaskMayReadAPartOfWhatAnotherWrote) {
   Plan plan = hand_made::serial(2);
   std::vector<Task>& tasks = tasks_of(plan, 0);
-  std::erase_if(tasks, [](const Task& t) { return t.kind == TaskKind::load; });
-  tasks.insert(tasks.begin(), {.kind = TaskKind::load});
+  std::erase_if(tasks, [](const Task& t) { return is<Load>(t); });
+  tasks.insert(tasks.begin(), {.what = Load{}});
   EXPECT_THAT(faults(plan), IsEmpty());
 }
 

@@ -36,15 +36,28 @@ class Writer {
   explicit Writer(Program& program) : tasks_(program.tasks) {}
   Common with;
 
-  Writer& task(TaskKind kind, int block = -1) {
-    const bool reads_weights = kind == TaskKind::forward || kind == TaskKind::backward_data;
-    tasks_.push_back({.kind = kind,
-                      .accumulate = with.accumulate,
-                      .block = block,
-                      .samples = with.samples,
-                      .delay = reads_weights ? with.delay : 0,
-                      .offset = with.offset});
+  Writer& add(const What& what) {
+    tasks_.push_back({.when = {.offset = with.offset}, .what = what});
     return *this;
+  }
+  Writer& task(TaskKind kind, int block = -1) {
+    switch (kind) {
+      case TaskKind::load: return add(Load{with.samples});
+      case TaskKind::forward:
+        return add(Forward{.block = block,
+                           .samples = with.samples,
+                           .delay = with.delay,
+                           .moves_state = !with.accumulate});
+      case TaskKind::loss: return add(Loss{with.samples});
+      case TaskKind::backward_data:
+        return add(BackwardData{.block = block, .samples = with.samples, .delay = with.delay});
+      case TaskKind::backward_weights:
+        return add(
+            BackwardWeights{.block = block, .samples = with.samples, .adds = with.accumulate});
+      case TaskKind::clip: return add(Clip{});
+      case TaskKind::update: return add(Update{block});
+      default: throw std::invalid_argument("messages and reductions have other writers");
+    }
   }
   Writer& forward(int first, int last) {
     for (int block = first; block <= last; ++block) task(TaskKind::forward, block);
@@ -67,7 +80,7 @@ class Writer {
     return *this;
   }
   Writer& update(int block) {
-    tasks_.push_back({.kind = TaskKind::update, .block = block, .offset = with.offset});
+    tasks_.push_back({.when = {.offset = with.offset}, .what = Update{.block = block}});
     return *this;
   }
   Writer& message(TaskKind kind, int tensor, bool gradient, int peer) {
@@ -75,14 +88,11 @@ class Writer {
   }
   /// `index` is that of a tensor or of a block.
   Writer& message(TaskKind kind, Role role, int index, int peer) {
-    tasks_.push_back(
-        {.kind = kind, .role = role, .peer = peer, .samples = with.samples, .offset = with.offset});
-    (is_of_tensor(role) ? tasks_.back().tensor : tasks_.back().block) = index;
-    return *this;
+    const Message message{.value = {role, index, with.samples}, .peer = peer};
+    return kind == TaskKind::send ? add(Send{message}) : add(Receive{message});
   }
-  Writer& reduce(TaskKind kind, int bucket) {
-    tasks_.push_back({.kind = kind, .group = 0, .bucket = bucket, .offset = with.offset});
-    return *this;
+  Writer& reduce(Move move, int bucket) {
+    return add(Reduce{.move = move, .group = 0, .bucket = bucket});
   }
 
  private:
@@ -125,16 +135,17 @@ inline Plan data_parallel(int workers = 2, int state_every = 1) {
     Writer write(program);
     write.with.samples = part_of(worker, workers);
     write.task(TaskKind::load).forward(0, 3).task(TaskKind::loss).backward(plan.network, 3, 2);
-    write.reduce(TaskKind::reduce_start, 0).backward(plan.network, 1, 0);
-    write.reduce(TaskKind::reduce_start, 1).reduce(TaskKind::reduce_start, 2);
-    for (const TaskKind kind : {TaskKind::reduce_sum, TaskKind::reduce_finish}) {
-      write.reduce(kind, 0).reduce(kind, 1).reduce(kind, 2);
+    write.reduce(Move::start, 0).backward(plan.network, 1, 0);
+    write.reduce(Move::start, 1).reduce(Move::start, 2);
+    for (const Move move : {Move::sum, Move::finish}) {
+      write.reduce(move, 0).reduce(move, 1).reduce(move, 2);
     }
     write.task(TaskKind::clip).update(plan.network, 0, 3);
     for (Task& task : program.tasks) {
-      if (!is_reduce(task.kind) || task.bucket != 2) continue;
-      task.every = state_every;
-      task.phase = state_every - 1;
+      const auto* reduce = std::get_if<Reduce>(&task.what);
+      if (reduce == nullptr || reduce->bucket != 2) continue;
+      task.when.every = state_every;
+      task.when.phase = state_every - 1;
     }
   }
   return plan;
@@ -244,13 +255,10 @@ inline std::size_t value_bytes(const Plan& plan, const Value& value) {
       return floats(plan.network.blocks.at(index).inner_elements);
     case Role::partial:
       return static_cast<std::size_t>(4 * plan.network.blocks.at(index).parameters);
-    case Role::packed:
-      if (value.index < 0) {  // a tensor as bf16
-        return floats(
-                   plan.network.tensors.at(static_cast<std::size_t>(packed_tensor(value.index)))) /
-               2;
-      }
-      return floats(std::ssize(plan.row_lists.at(index / 2)));
+    case Role::half_tensor:
+    case Role::half_diff: return floats(plan.network.tensors.at(index)) / 2;
+    case Role::sent_rows:
+    case Role::received_rows: return floats(std::ssize(plan.row_lists.at(index)));
     default: return 0;
   }
 }
@@ -259,7 +267,8 @@ inline std::size_t value_bytes(const Plan& plan, const Value& value) {
 inline int position(const Plan& plan, int worker, TaskKind kind, int block = -1) {
   const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].kind == kind && (block < 0 || tasks[i].block == block)) return static_cast<int>(i);
+    if (kind_of(tasks[i]) == kind && (block < 0 || block_of(tasks[i]) == block))
+      return static_cast<int>(i);
   }
   return -1;
 }
@@ -269,12 +278,16 @@ inline Task& task(Plan& plan, int worker, TaskKind kind, int block = -1) {
   return plan.programs[static_cast<std::size_t>(worker)].tasks.at(static_cast<std::size_t>(at));
 }
 
-inline Task& message(Plan& plan, int worker, TaskKind kind, Role role) {
+inline Task& message_task(Plan& plan, int worker, TaskKind kind, Role role) {
   std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
   for (Task& task : tasks) {
-    if (task.kind == kind && task.role == role) return task;
+    if (kind_of(task) == kind && message_of(task)->value.role == role) return task;
   }
   throw std::out_of_range("no such message");
+}
+
+inline Message& message(Plan& plan, int worker, TaskKind kind, Role role) {
+  return *message_of(message_task(plan, worker, kind, role));
 }
 
 inline std::vector<Task>& tasks_of(Plan& plan, int worker) {
@@ -290,7 +303,8 @@ inline void erase(Plan& plan, int worker, TaskKind kind, int block = -1) {
 inline void erase_messages(Plan& plan, Role role) {
   for (Program& program : plan.programs) {
     std::erase_if(program.tasks, [&](const Task& task) {
-      return (task.kind == TaskKind::send || task.kind == TaskKind::receive) && task.role == role;
+      const Message* message = message_of(task);
+      return message != nullptr && message->value.role == role;
     });
   }
 }

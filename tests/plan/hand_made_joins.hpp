@@ -26,7 +26,7 @@ inline Network joined_network() {
 
 /// backward_data of a join: what `tensor` has of it.
 inline Task join_back(int block, int tensor) {
-  return {.kind = TaskKind::backward_data, .block = block, .tensor = tensor};
+  return {.what = BackwardData{.block = block, .tensor = tensor}};
 }
 
 /// All but front's tasks: forward up to the difference needs tensor 2, backward leaves its
@@ -67,7 +67,7 @@ inline Plan joined_on_two(bool half) {
   second.update(0).update(2).update(4).update(6);
   for (Program& program : plan.programs) {
     for (Task& task : program.tasks) {
-      task.half = half && (task.kind == TaskKind::send || task.kind == TaskKind::receive);
+      if (Message* message = message_of(task)) message->half = half;
     }
   }
   return plan;

@@ -25,9 +25,14 @@ inline Network cut_network() {
   return net;
 }
 
-inline Task rows(TaskKind kind, Role role, int tensor, int peer, int list, bool adds = false) {
-  return {
-      .kind = kind, .role = role, .accumulate = adds, .tensor = tensor, .peer = peer, .list = list};
+inline Task rows(TaskKind kind, Role role, int tensor, int peer, int list) {
+  const Message message{.value = {.role = role, .index = tensor}, .peer = peer, .list = list};
+  if (kind == TaskKind::send) return {.what = Send{message}};
+  return {.what = Receive{message}};
+}
+inline Task added_rows(int tensor, int peer, int list) {
+  return {.what = Receive{
+              {.value = {.role = Role::diff, .index = tensor}, .peer = peer, .list = list}, true}};
 }
 
 /// As the strategy sparse_rows would make it.
@@ -51,7 +56,7 @@ inline Plan cut_by_rows() {
   write.task(TaskKind::backward_data, 3);
   first.push_back(rows(send, Role::diff, 4, 1, 0));
   write.backward(plan.network, 2, 2).task(TaskKind::backward_weights, 3);
-  first.push_back(rows(receive, Role::diff, 1, 1, 1, true));
+  first.push_back(added_rows(1, 1, 1));
   write.backward(plan.network, 0, 0);
   write.update(0).update(2).update(3).update(6).update(7);
 
@@ -67,7 +72,7 @@ inline Plan cut_by_rows() {
   other.task(TaskKind::backward_data, 5);
   second.push_back(rows(send, Role::diff, 6, 0, 1));
   other.backward(plan.network, 4, 4).task(TaskKind::backward_weights, 5);
-  second.push_back(rows(receive, Role::diff, 2, 0, 0, true));
+  second.push_back(added_rows(2, 0, 0));
   other.backward(plan.network, 1, 1).update(1).update(4).update(5);
   return plan;
 }

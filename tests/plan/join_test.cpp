@@ -16,6 +16,7 @@ using hand_made::join_back;
 using hand_made::joined;
 using hand_made::joined_on_two;
 using hand_made::message;
+using hand_made::message_task;
 using hand_made::position;
 using hand_made::repeated;
 using hand_made::task;
@@ -48,9 +49,9 @@ TEST(Joins, GoodPlansHaveNoFault) {
 
 TEST(Joins, ReadTwoTensorsAndNoWeights) {
   const Plan plan = joined();
-  EXPECT_THAT(words(plan, {.kind = TaskKind::forward, .block = 3}),
+  EXPECT_THAT(words(plan, {.what = Forward{.block = 3}}),
               UnorderedElementsAre("read tensor 2", "read tensor 1", "write tensor 4"));
-  EXPECT_THAT(words(plan, {.kind = TaskKind::forward, .block = 5}),
+  EXPECT_THAT(words(plan, {.what = Forward{.block = 5}}),
               UnorderedElementsAre("read tensor 3", "read tensor 5", "write tensor 6"));
 }
 
@@ -63,13 +64,13 @@ TEST(Joins, AddToTheGradientOfOneOfTheTwo) {
 
 TEST(Joins, OthersSeeTheSharedGradient) {
   const Plan plan = joined();
-  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_data, .block = 4}),
+  EXPECT_THAT(words(plan, {.what = BackwardData{.block = 4}}),
               UnorderedElementsAre("read diff 6", "read saved 4", "read tensor 4", "read weights 4",
                                    "write diff 2", "write pending 4"));
-  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_weights, .block = 2}),
+  EXPECT_THAT(words(plan, {.what = BackwardWeights{.block = 2}}),
               UnorderedElementsAre("read diff 6", "read tensor 1", "read pending 2", "read saved 2",
                                    "write gradient 2"));
-  EXPECT_THAT(words(plan, {.kind = TaskKind::send, .role = Role::diff, .tensor = 4, .peer = 0}),
+  EXPECT_THAT(words(plan, {.what = Send{{.value = {.role = Role::diff, .index = 4}, .peer = 0}}}),
               UnorderedElementsAre("read diff 2"));
 }
 
@@ -83,9 +84,9 @@ TEST(Joins, OfUnequalSizesAreAFault) {
 }
 
 TEST(Joins, HaveNoWeights) {
-  for (const TaskKind kind : {TaskKind::update, TaskKind::backward_weights}) {
+  for (const What& what : {What(Update{.block = 5}), What(BackwardWeights{.block = 5})}) {
     Plan plan = joined();
-    tasks_of(plan, 0).push_back({.kind = kind, .block = 5});
+    tasks_of(plan, 0).push_back({.what = what});
     expect_fault(plan, "a join has no weights");
   }
 }
@@ -93,11 +94,11 @@ TEST(Joins, HaveNoWeights) {
 TEST(Joins, BackwardIsForOneOfTheTwo) {
   for (const int tensor : {-1, 0, 4, 6}) {
     Plan plan = joined();
-    task(plan, 0, TaskKind::backward_data, 3).tensor = tensor;
+    std::get<BackwardData>(task(plan, 0, TaskKind::backward_data, 3).what).tensor = tensor;
     expect_fault(plan, "is none of the two that are joined");
   }
   Plan plan = joined();
-  task(plan, 0, TaskKind::backward_data, 3).tensor = 2;
+  std::get<BackwardData>(task(plan, 0, TaskKind::backward_data, 3).what).tensor = 2;
   expect_fault(plan, "tensor 2 has the gradient of tensor 4 already");
 }
 
@@ -136,16 +137,16 @@ TEST(SharedGradients, AreOfTensorsOfOneSize) {
 
 TEST(Repeats, UseWeightsGradientAndStateOfTheEarlierBlock) {
   const Plan plan = repeated();
-  EXPECT_THAT(words(plan, {.kind = TaskKind::forward, .block = 1}),
+  EXPECT_THAT(words(plan, {.what = Forward{.block = 1}}),
               UnorderedElementsAre("read tensor 1", "read weights 0", "read state 0",
                                    "write state 0", "write tensor 2", "write saved 1"));
-  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_data, .block = 1}),
+  EXPECT_THAT(words(plan, {.what = BackwardData{.block = 1}}),
               UnorderedElementsAre("read diff 2", "read saved 1", "read tensor 1", "read weights 0",
                                    "write diff 1", "write pending 1"));
-  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_weights, .block = 1}),
+  EXPECT_THAT(words(plan, {.what = BackwardWeights{.block = 1}}),
               UnorderedElementsAre("read diff 2", "read tensor 1", "read pending 1", "read saved 1",
                                    "write gradient 0"));
-  EXPECT_THAT(words(plan, {.kind = TaskKind::backward_weights, .accumulate = true, .block = 1}),
+  EXPECT_THAT(words(plan, {.what = BackwardWeights{.block = 1, .adds = true}}),
               UnorderedElementsAre("read diff 2", "read tensor 1", "read pending 1", "read saved 1",
                                    "write partial 0", "read gradient 0", "write gradient 0"));
   EXPECT_EQ(plan.network.parameters(), 32 + 40);
@@ -167,23 +168,23 @@ TEST(Repeats, AreOfAnEarlierBlockWithWeightsOfItsOwn) {
 
 TEST(Repeats, AreNotUpdated) {
   Plan plan = repeated();
-  tasks_of(plan, 0).push_back({.kind = TaskKind::update, .block = 1});
+  tasks_of(plan, 0).push_back({.what = Update{.block = 1}});
   expect_fault(plan, "the weights are those of block 0; only that one is updated");
 }
 
 TEST(Repeats, MoveTheStatisticsOnceAndBeginTheGradientOnce) {
   Plan plan = repeated();
-  task(plan, 0, TaskKind::forward, 0).accumulate = false;
+  std::get<Forward>(task(plan, 0, TaskKind::forward, 0).what).moves_state = true;
   expect_fault(plan, "moves the running statistics a second time");
   plan = repeated();
-  task(plan, 0, TaskKind::backward_weights, 0).accumulate = false;
+  std::get<BackwardWeights>(task(plan, 0, TaskKind::backward_weights, 0).what).adds = false;
   EXPECT_THAT(faults(plan), Not(IsEmpty()));
 }
 
 TEST(Repeats, MayHaveStatisticsOfTheirOwn) {
   Plan plan = repeated();
   const std::string shared = network_hash(plan.network);
-  task(plan, 0, TaskKind::forward, 0).accumulate = false;
+  std::get<Forward>(task(plan, 0, TaskKind::forward, 0).what).moves_state = true;
   plan.network.blocks[0].state_sets = 2;
   plan.network.blocks[0].state_set = 1;
   EXPECT_THAT(faults(plan), IsEmpty());
@@ -211,7 +212,7 @@ TEST(HalfMessages, HaveHalfTheBytes) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       const Task& other = half.programs[static_cast<std::size_t>(worker)].tasks[i];
       EXPECT_EQ(wire_bytes(whole, worker, tasks[i]), 2 * wire_bytes(half, worker, other));
-      if (other.kind == TaskKind::send) {
+      if (is<Send>(other)) {
         EXPECT_EQ(wire_bytes(half, worker, other), 2 * 16 * 8);
       }
     }
@@ -220,18 +221,12 @@ TEST(HalfMessages, HaveHalfTheBytes) {
 
 TEST(HalfMessages, ArePackedOnBothSides) {
   Plan plan = joined_on_two(true);
-  const Task send = message(plan, 0, TaskKind::send, Role::tensor);
-  const Task receive = message(plan, 1, TaskKind::receive, Role::tensor);
-  const Task back = message(plan, 1, TaskKind::send, Role::diff);
-  const auto packed = [](const Task& one) { return std::to_string(packed_index(one)); };
-  EXPECT_THAT(words(plan, send),
-              UnorderedElementsAre("read tensor 2", "write packed " + packed(send)));
-  EXPECT_THAT(words(plan, receive),
-              UnorderedElementsAre("write packed " + packed(receive), "write tensor 2"));
-  EXPECT_THAT(words(plan, back),
-              UnorderedElementsAre("read diff 2", "write packed " + packed(back)));
-  EXPECT_NE(packed_index(send), packed_index(back));
-  for (const Task& one : {send, receive, back}) EXPECT_EQ(packed_tensor(packed_index(one)), 2);
+  const Task send = message_task(plan, 0, TaskKind::send, Role::tensor);
+  const Task receive = message_task(plan, 1, TaskKind::receive, Role::tensor);
+  const Task back = message_task(plan, 1, TaskKind::send, Role::diff);
+  EXPECT_THAT(words(plan, send), UnorderedElementsAre("read tensor 2", "write half_tensor 2"));
+  EXPECT_THAT(words(plan, receive), UnorderedElementsAre("write half_tensor 2", "write tensor 2"));
+  EXPECT_THAT(words(plan, back), UnorderedElementsAre("read diff 2", "write half_diff 2"));
 }
 
 TEST(HalfMessages, InDifferentWidthsAreAFault) {
@@ -251,8 +246,8 @@ TEST(HalfMessages, AreOfTensorsAndGradientsOnly) {
     Plan copy = plan;
     for (int worker = 0; worker < 2; ++worker) {
       for (Task& one : tasks_of(copy, worker)) {
-        const bool travels = one.kind == TaskKind::send || one.kind == TaskKind::receive;
-        if (travels && one.role == role) one.half = true;
+        Message* message = message_of(one);
+        if (message != nullptr && message->value.role == role) message->half = true;
       }
     }
     expect_fault(copy, "only whole tensors and their gradients travel as bf16");

@@ -33,21 +33,21 @@ class RememberingMemory {
       // receives are posted at the beginning of their step, into the packed rows where there are
       // any, which the task itself then unpacks
       each(program, step, [&](const Task& task, std::int64_t minibatch) {
-        if (task.kind == TaskKind::receive) write_all(task, minibatch, packs(task));
+        if (is<Receive>(task)) write_all(task, minibatch, packs(task));
       });
       each(program, step, [&](const Task& task, std::int64_t minibatch) {
-        const bool unpacks = task.kind == TaskKind::receive && packs(task);
+        const bool unpacks = is<Receive>(task) && packs(task);
         if (unpacks) expect_packed(task, minibatch);
-        if (unpacks || task.kind != TaskKind::receive) write_all(task, minibatch, false);
+        if (unpacks || !is<Receive>(task)) write_all(task, minibatch, false);
         // after the writes of the same task: nothing is in place
         for (const Access& access : accesses(plan_, task)) {
           if (access.writes || is_permanent(access.value.role)) continue;
           EXPECT_TRUE(holds(map_.find(access.value), minibatch))
               << describe(plan_, task) << " reads " << name_of(access.value.role) << " "
               << access.value.index << " of minibatch " << minibatch << ", overwritten";
-          if (task.kind == TaskKind::send && !packs(task)) sent_.insert(map_.find(access.value));
+          if (is<Send>(task) && !packs(task)) sent_.insert(map_.find(access.value));
         }
-        if (task.kind == TaskKind::send && packs(task)) sent_.insert(packed_slot(task));
+        if (is<Send>(task) && packs(task)) sent_.insert(packed_slot(task));
         // where steps overlap what is sent is copied; else a send may take until its value is
         // written again, and nobody else may write there
         if (plan_.depth() > 0) return;
@@ -66,8 +66,8 @@ class RememberingMemory {
   template <class Body>
   void each(const Program& program, std::int64_t step, const Body& body) {
     for (const Task& task : program.tasks) {
-      const std::int64_t minibatch = step - task.offset;
-      if (minibatch < 0 || minibatch >= kMinibatches || !task.runs_at(step)) continue;
+      if (!runs(task.when, step, {.first = 0, .last = kMinibatches})) continue;
+      const std::int64_t minibatch = task.when.minibatch_at(step);
       body(task, minibatch);
     }
   }
@@ -81,9 +81,7 @@ class RememberingMemory {
     return std::span(cells_).subspan(begin / 64, slot.bytes / 64);
   }
 
-  int packed_slot(const Task& task) const {
-    return map_.find({Role::packed, packed_index(task), task.samples});
-  }
+  int packed_slot(const Task& task) const { return map_.find(packed_value(task).value()); }
   void expect_packed(const Task& task, std::int64_t minibatch) {
     EXPECT_TRUE(holds(packed_slot(task), minibatch))
         << describe(plan_, task) << " of minibatch " << minibatch << ", overwritten";
@@ -92,7 +90,7 @@ class RememberingMemory {
   void write_all(const Task& task, std::int64_t minibatch, bool only_packed) {
     for (const Access& access : accesses(plan_, task)) {
       if (!access.writes || is_permanent(access.value.role)) continue;
-      if (only_packed && access.value.role != Role::packed) continue;
+      if (only_packed && !is_packed(access.value.role)) continue;
       const int number = map_.find(access.value);
       ASSERT_GE(number, 0);
       std::ranges::fill(cells(number, minibatch), Tag{number, minibatch});
@@ -240,10 +238,10 @@ TEST(MemoryMap, WhatIsReceivedLivesFromTheBeginningOfItsStep) {
 
 TEST(MemoryMap, AReaderUsesTheSmallestValueThatHoldsItsSamples) {
   Plan plan = hand_made::empty_plan("nested", 1);
-  plan.programs[0].tasks = {{.kind = TaskKind::load},
-                            {.kind = TaskKind::load, .samples = part_of(0, 2)},
-                            {.kind = TaskKind::load, .samples = {0, 3, 4}},
-                            {.kind = TaskKind::forward, .block = 0, .samples = part_of(1, 4)}};
+  plan.programs[0].tasks = {{.what = Load{}},
+                            {.what = Load{.samples = part_of(0, 2)}},
+                            {.what = Load{.samples = {0, 3, 4}}},
+                            {.what = Forward{.block = 0, .samples = part_of(1, 4)}}};
   const MemoryMap map =
       map_memory(plan, 0, [&](const Value& value) { return plan_size(plan, value); });
   for (const Slot& slot : map.slots) {
@@ -269,8 +267,8 @@ TEST(MemoryMap, WhatTravelsHasItsOwnPlace) {
 TEST(MemoryMap, FindsPartsOfValues) {
   Plan plan = hand_made::serial(2);
   std::vector<Task>& tasks = plan.programs[0].tasks;
-  std::erase_if(tasks, [](const Task& task) { return task.kind == TaskKind::load; });
-  tasks.insert(tasks.begin(), {.kind = TaskKind::load});
+  std::erase_if(tasks, [](const Task& task) { return is<Load>(task); });
+  tasks.insert(tasks.begin(), {.what = Load{}});
   const MemoryMap map =
       map_memory(plan, 0, [&](const Value& value) { return plan_size(plan, value); });
   const auto found = [&](const Value& value) {
@@ -343,7 +341,7 @@ TEST(EstimateMemory, CountsWhatOldWeightsTake) {
   plan.old_weights = OldWeights::ring;
   EXPECT_EQ(estimate_memory(plan, 0), stash + 4 * 16);
   // a fourth version
-  hand_made::task(plan, 0, TaskKind::backward_data, 0).delay = 3;
+  std::get<BackwardData>(hand_made::task(plan, 0, TaskKind::backward_data, 0).what).delay = 3;
   EXPECT_EQ(estimate_memory(plan, 0), stash + 2 * 4 * 16);
   plan.old_weights = OldWeights::rebuilt;
   EXPECT_EQ(estimate_memory(plan, 0), stash);

@@ -37,7 +37,7 @@ TEST(StateOwners, AreTheFirstWhoseForwardMovesTheStatistics) {
   EXPECT_THAT(state_owners(hand_made::data_parallel()), ElementsAre(0, 0, 0, 0));
   EXPECT_THAT(state_owners(hand_made::synchronous_pipeline()), ElementsAre(0, 0, 1, 1));
   Plan plan = hand_made::data_parallel();
-  hand_made::task(plan, 0, TaskKind::forward, 2).accumulate = true;
+  std::get<Forward>(hand_made::task(plan, 0, TaskKind::forward, 2).what).moves_state = false;
   hand_made::erase(plan, 0, TaskKind::forward, 3);
   hand_made::erase(plan, 1, TaskKind::forward, 3);
   EXPECT_THAT(state_owners(plan), ElementsAre(0, 0, 1, -1));
@@ -47,39 +47,42 @@ TEST(Staleness, IsTheLargestDelayOfABlock) {
   EXPECT_THAT(staleness(hand_made::synchronous_pipeline()), Each(0));
   EXPECT_THAT(staleness(hand_made::asynchronous_pipeline()), ElementsAre(2, 0, 0, 0));
   Plan plan = hand_made::data_parallel();
-  hand_made::task(plan, 0, TaskKind::forward, 2).delay = 1;
-  hand_made::task(plan, 1, TaskKind::backward_data, 2).delay = 3;
-  hand_made::task(plan, 1, TaskKind::forward, 3).delay = 2;
+  std::get<Forward>(hand_made::task(plan, 0, TaskKind::forward, 2).what).delay = 1;
+  std::get<BackwardData>(hand_made::task(plan, 1, TaskKind::backward_data, 2).what).delay = 3;
+  std::get<Forward>(hand_made::task(plan, 1, TaskKind::forward, 3).what).delay = 2;
   EXPECT_THAT(staleness(plan), ElementsAre(0, 0, 3, 2));
 }
 
 TEST(Describe, SaysWhatATaskIs) {
   const Plan plan = hand_made::data_parallel();
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::load}), "load");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::forward, .block = 0}), "forward of conv1");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::reduce_sum, .bucket = 2}), "reduce_sum of bucket 2");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::diff, .tensor = 5, .peer = 1}),
+  EXPECT_EQ(describe(plan, {.what = Load{}}), "load");
+  EXPECT_EQ(describe(plan, {.what = Forward{.block = 0}}), "forward of conv1");
+  EXPECT_EQ(describe(plan, {.what = Reduce{.move = Move::sum, .bucket = 2}}),
+            "reduce_sum of bucket 2");
+  EXPECT_EQ(describe(plan, {.what = Send{{.value = {.role = Role::diff, .index = 5}, .peer = 1}}}),
             "send of the gradient of tensor 5 to worker 1");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::receive, .tensor = 5, .peer = 1}),
+  EXPECT_EQ(describe(plan, {.what = Receive{{.value = {.index = 5}, .peer = 1}}}),
             "receive of tensor 5 from worker 1");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::saved, .block = 2, .peer = 3}),
+  EXPECT_EQ(describe(plan, {.what = Send{{.value = {.role = Role::saved, .index = 2}, .peer = 3}}}),
             "send of what forward leaves of bn to worker 3");
   EXPECT_EQ(
-      describe(plan, {.kind = TaskKind::receive, .role = Role::pending, .block = 2, .peer = 3}),
+      describe(plan, {.what = Receive{{.value = {.role = Role::pending, .index = 2}, .peer = 3}}}),
       "receive of what backward_data leaves of bn from worker 3");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::weights, .block = 0, .peer = 1}),
-            "send of the weights of conv1 to worker 1");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::send, .role = Role::saved, .block = 9, .peer = 1}),
+  EXPECT_EQ(
+      describe(plan, {.what = Send{{.value = {.role = Role::weights, .index = 0}, .peer = 1}}}),
+      "send of the weights of conv1 to worker 1");
+  EXPECT_EQ(describe(plan, {.what = Send{{.value = {.role = Role::saved, .index = 9}, .peer = 1}}}),
             "send of what forward leaves of block 9 to worker 1");
-  EXPECT_EQ(describe(plan, {.kind = TaskKind::update, .block = 99}), "update of block 99");
+  EXPECT_EQ(describe(plan, {.what = Update{.block = 99}}), "update of block 99");
 }
 
 TEST(WireBytes, OfASendAreItsSamples) {
   const Plan plan = hand_made::synchronous_pipeline();
-  EXPECT_EQ(wire_bytes(plan, 0,
-                       {.kind = TaskKind::send, .tensor = 2, .peer = 1, .samples = part_of(0, 2)}),
-            16 * 4 * 4);
-  EXPECT_EQ(wire_bytes(plan, 0, {.kind = TaskKind::receive, .tensor = 2, .peer = 1}), 0);
+  EXPECT_EQ(
+      wire_bytes(plan, 0,
+                 {.what = Send{{.value = {.index = 2, .samples = part_of(0, 2)}, .peer = 1}}}),
+      16 * 4 * 4);
+  EXPECT_EQ(wire_bytes(plan, 0, {.what = Receive{{.value = {.index = 2}, .peer = 1}}}), 0);
 }
 
 TEST(WireBytes, OfWhatABlockLeavesAreItsSamplesAndOfWeightsAllOfThem) {
@@ -87,7 +90,7 @@ TEST(WireBytes, OfWhatABlockLeavesAreItsSamplesAndOfWeightsAllOfThem) {
   const auto bytes = [&](Role role) {
     return wire_bytes(
         plan, 0,
-        {.kind = TaskKind::send, .role = role, .block = 2, .peer = 1, .samples = part_of(0, 2)});
+        {.what = Send{{.value = {.role = role, .index = 2, .samples = part_of(0, 2)}, .peer = 1}}});
   };
   EXPECT_EQ(bytes(Role::saved), 16 * 4 * 4);
   EXPECT_EQ(bytes(Role::pending), 16 * 4 * 4);
@@ -100,9 +103,8 @@ TEST(WireBytes, OfAReductionAddUpToTwiceTheBucketForEveryMemberButOne) {
     plan.wire_bytes = 2;
     std::int64_t bytes = 0;
     for (int worker = 0; worker < workers; ++worker) {
-      for (const TaskKind kind :
-           {TaskKind::reduce_start, TaskKind::reduce_sum, TaskKind::reduce_finish}) {
-        bytes += wire_bytes(plan, worker, {.kind = kind, .group = 0, .bucket = 0});
+      for (const Move move : {Move::start, Move::sum, Move::finish}) {
+        bytes += wire_bytes(plan, worker, {.what = Reduce{.move = move, .group = 0, .bucket = 0}});
       }
     }
     EXPECT_EQ(bytes, (workers - 1) * 2 * 48 * 2) << workers;
@@ -115,8 +117,10 @@ TEST(WireBytes, OfRunningStatisticsAreAlwaysFourPerNumber) {
   EXPECT_EQ(bucket_bytes(plan, plan.buckets[0]), 48 * 2);
   EXPECT_EQ(bucket_bytes(plan, plan.buckets[2]), 8 * 4);
   // 8 numbers are one unit of 16: the second member's
-  EXPECT_EQ(wire_bytes(plan, 0, {.kind = TaskKind::reduce_start, .group = 0, .bucket = 2}), 8 * 4);
-  EXPECT_EQ(wire_bytes(plan, 1, {.kind = TaskKind::reduce_sum, .group = 0, .bucket = 2}), 8 * 4);
+  EXPECT_EQ(wire_bytes(plan, 0, {.what = Reduce{.move = Move::start, .group = 0, .bucket = 2}}),
+            8 * 4);
+  EXPECT_EQ(wire_bytes(plan, 1, {.what = Reduce{.move = Move::sum, .group = 0, .bucket = 2}}),
+            8 * 4);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace {
 
 using hand_made::cut_by_rows;
 using hand_made::message;
+using hand_made::message_task;
 using hand_made::position;
 using hand_made::tasks_of;
 using ::testing::AllOf;
@@ -42,27 +43,27 @@ std::vector<std::string> words(const Task& task) {
 
 TEST(RowLists, Accesses) {
   Plan plan = cut_by_rows();
-  EXPECT_THAT(words(message(plan, 1, kSend, Role::tensor)),
-              ElementsAre("read tensor 2", "write packed 0"));
-  EXPECT_THAT(words(message(plan, 0, kReceive, Role::tensor)), ElementsAre("write tensor 4"));
-  EXPECT_THAT(words(message(plan, 0, kSend, Role::diff)), ElementsAre("read diff 8"));
-  Task back = message(plan, 0, kReceive, Role::diff);
-  EXPECT_THAT(words(back), ElementsAre("write packed 3", "read diff 1", "write diff 1"));
-  back.accumulate = false;
-  EXPECT_THAT(words(back), ElementsAre("write packed 3", "write diff 1"));
-  EXPECT_THAT(words({.kind = TaskKind::forward, .block = 3}),
+  EXPECT_THAT(words(message_task(plan, 1, kSend, Role::tensor)),
+              ElementsAre("read tensor 2", "write sent_rows 0"));
+  EXPECT_THAT(words(message_task(plan, 0, kReceive, Role::tensor)), ElementsAre("write tensor 4"));
+  EXPECT_THAT(words(message_task(plan, 0, kSend, Role::diff)), ElementsAre("read diff 8"));
+  Task back = message_task(plan, 0, kReceive, Role::diff);
+  EXPECT_THAT(words(back), ElementsAre("write received_rows 1", "read diff 1", "write diff 1"));
+  std::get<Receive>(back.what).adds = false;
+  EXPECT_THAT(words(back), ElementsAre("write received_rows 1", "write diff 1"));
+  EXPECT_THAT(words({.what = Forward{.block = 3}}),
               ElementsAre("read tensor 4", "read weights 3", "read tensor 3", "write tensor 3",
                           "write saved 3"));
 }
 
 TEST(RowLists, BytesAndWords) {
   Plan plan = cut_by_rows();
-  const Task& forth = message(plan, 1, kSend, Role::tensor);
+  const Task& forth = message_task(plan, 1, kSend, Role::tensor);
   EXPECT_EQ(wire_bytes(plan, 1, forth), 2 * 8 * 4);
   EXPECT_EQ(describe(plan, forth), "send of 2 rows of tensor 2 to worker 0");
-  EXPECT_EQ(describe(plan, message(plan, 0, kReceive, Role::tensor)),
+  EXPECT_EQ(describe(plan, message_task(plan, 0, kReceive, Role::tensor)),
             "receive of tensor 4 from worker 1");
-  EXPECT_EQ(describe(plan, message(plan, 0, kReceive, Role::diff)),
+  EXPECT_EQ(describe(plan, message_task(plan, 0, kReceive, Role::diff)),
             "receive of 2 rows of the gradient of tensor 1 from worker 1");
 }
 
@@ -78,10 +79,10 @@ TEST(RowLists, PackedRowsHaveMemoryOfTheirOwn) {
   const auto slot = [&](Role role, int index) {
     return map.slots.at(static_cast<std::size_t>(map.find({role, index, {}})));
   };
-  const Slot sent = slot(Role::packed, 0);
+  const Slot sent = slot(Role::sent_rows, 0);
   EXPECT_EQ(sent.bytes, 4U * 8 * 4);
   EXPECT_FALSE(sent.shareable);
-  const Slot received = slot(Role::packed, 1);
+  const Slot received = slot(Role::received_rows, 0);
   EXPECT_EQ(received.bytes, 4U * 8 * 4);
   EXPECT_FALSE(received.shareable);
   EXPECT_EQ(received.begin, -1);
@@ -127,15 +128,15 @@ TEST_P(RowListFault, IsFound) {
   EXPECT_THROW(check_plan(plan), Failure);
 }
 
+bool& adds(Plan& plan, int worker) {
+  return std::get<Receive>(message_task(plan, worker, kReceive, Role::diff).what).adds;
+}
+
 const Damage kDamages[] = {
     {"OutOfRange", [](Plan& p) { message(p, 1, kSend, Role::tensor).list = 3; },
      "there is no row list 3 of a tensor, only 3"},
     {"OfSomethingElse",
-     [](Plan& p) {
-       Task& task = message(p, 0, kSend, Role::diff);
-       task.role = Role::saved;
-       task.block = 0;
-     },
+     [](Plan& p) { message(p, 0, kSend, Role::diff).value = {.role = Role::saved, .index = 0}; },
      "there is no row list 2 of a tensor"},
     {"Descending",
      [](Plan& p) {
@@ -177,17 +178,16 @@ const Damage kDamages[] = {
      "reads tensor 3, which nothing has written before"},
     {"BeginsWhatIsThereAlready", [](Plan& p) { p.network.blocks[3].adds = false; },
      "writes tensor 3, which forward of b@0 (task 3) has written"},
-    {"AGradientAddsToNothing",
-     [](Plan& p) { message(p, 1, kReceive, Role::diff).accumulate = true; },
+    {"AGradientAddsToNothing", [](Plan& p) { adds(p, 1) = true; },
      "reads the gradient of tensor 5, which nothing has written before"},
-    {"AGradientOverwritesAnother",
-     [](Plan& p) { message(p, 0, kReceive, Role::diff).accumulate = false; },
+    {"AGradientOverwritesAnother", [](Plan& p) { adds(p, 0) = false; },
      "writes the gradient of tensor 1, which backward_data of b@0"},
     {"NobodyReceives",
      [](Plan& p) {
        std::vector<Task>& tasks = tasks_of(p, 0);
-       std::erase_if(tasks,
-                     [](const Task& t) { return t.kind == kReceive && t.role == Role::diff; });
+       std::erase_if(tasks, [](const Task& t) {
+         return is<Receive>(t) && message_of(t)->value.role == Role::diff;
+       });
      },
      "worker 0 never receives it"},
 };

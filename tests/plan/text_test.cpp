@@ -94,7 +94,8 @@ TEST(Show, MessagesOfBlocksStandAlone) {
 
 TEST(Show, DoesNotFoldReadersOfDifferentWeights) {
   Plan plan = hand_made::serial();
-  for (const int block : {0, 3}) hand_made::task(plan, 0, TaskKind::forward, block).delay = 1;
+  for (const int block : {0, 3})
+    std::get<Forward>(hand_made::task(plan, 0, TaskKind::forward, block).what).delay = 1;
   EXPECT_THAT(show(plan),
               AllOf(HasSubstr("\n  forward of conv1 .. pool (2 blocks), weights 1 update old\n"
                               "  forward of bn\n"
@@ -117,10 +118,10 @@ TEST(Show, FoldsRoundsOfDifferentMicrobatches) {
   Plan plan = hand_made::empty_plan("rounds", 1);
   std::vector<Task>& tasks = plan.programs[0].tasks;
   for (int k = 0; k < 5; ++k) {
-    tasks.push_back({.kind = TaskKind::forward, .block = 0, .samples = part_of(k + 1, 8)});
-    tasks.push_back({.kind = TaskKind::backward_data, .block = 0, .samples = part_of(k, 8)});
+    tasks.push_back({.what = Forward{.block = 0, .samples = part_of(k + 1, 8)}});
+    tasks.push_back({.what = BackwardData{.block = 0, .samples = part_of(k, 8)}});
   }
-  tasks.push_back({.kind = TaskKind::load, .samples = {0, 8, 8}});
+  tasks.push_back({.what = Load{.samples = {0, 8, 8}}});
   EXPECT_THAT(show(plan), HasSubstr("  5 times:\n"
                                     "    forward of conv1, parts 2 to 6 of 8\n"
                                     "    backward_data of conv1, parts 1 to 5 of 8\n"));
@@ -129,10 +130,10 @@ TEST(Show, FoldsRoundsOfDifferentMicrobatches) {
 TEST(Show, FoldsAPartInTurn) {
   Plan plan = hand_made::empty_plan("turn", 1);
   for (int k = 3; k >= 0; --k) {
-    plan.programs[0].tasks.push_back({.kind = TaskKind::load, .samples = part_of(k, 4)});
+    plan.programs[0].tasks.push_back({.what = Load{.samples = part_of(k, 4)}});
   }
   EXPECT_THAT(show(plan), HasSubstr("\n  load, parts 4 to 1 of 4, in turn\n"));
-  plan.programs[0].tasks.back().samples = part_of(2, 4);
+  set_samples(plan.programs[0].tasks.back(), part_of(2, 4));
   EXPECT_THAT(show(plan), HasSubstr("\n  load, parts 3 to 1 of 3, in turn\n  load, part 2 of 3\n"));
 }
 

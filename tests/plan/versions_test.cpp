@@ -32,14 +32,15 @@ Counted count(const Program& program, int block) {
   int newest = -1;  // the minibatch whose update came last
   for (int step = 0; step < kSteps; ++step) {
     for (const Task& task : program.tasks) {
-      const int minibatch = step - task.offset;
-      if (task.block != block || minibatch < 0) continue;
-      if (task.kind == TaskKind::update) newest = minibatch;
-      if (task.kind == TaskKind::receive && task.role == Role::weights) newest = minibatch;
-      if (task.kind != TaskKind::forward && task.kind != TaskKind::backward_data) continue;
+      const int minibatch = step - task.when.offset;
+      if (block_of(task) != block || minibatch < 0) continue;
+      if (is<Update>(task)) newest = minibatch;
+      if (is<Receive>(task) && message_of(task)->value.role == Role::weights) newest = minibatch;
+      if (!is<Forward>(task) && !is<BackwardData>(task)) continue;
       if (step < kFull) continue;
       counted.newest_delay = std::max(counted.newest_delay, minibatch - 1 - newest);
-      counted.versions = std::max(counted.versions, newest - (minibatch - 1 - task.delay) + 1);
+      counted.versions =
+          std::max(counted.versions, newest - (minibatch - 1 - delay_of(task).value()) + 1);
     }
   }
   return counted;
@@ -49,16 +50,16 @@ Counted count(const Program& program, int block) {
 Plan two_tasks(int late, bool update_first) {
   Plan plan = hand_made::empty_plan("loop", 1);
   std::vector<Task>& tasks = plan.programs[0].tasks;
-  tasks.push_back({.kind = TaskKind::forward, .block = 0, .offset = 1});
+  tasks.push_back({.when = {.offset = 1}, .what = Forward{.block = 0}});
   tasks.insert(update_first ? tasks.begin() : tasks.end(),
-               {.kind = TaskKind::update, .block = 0, .offset = 1 + late});
+               {.when = {.offset = 1 + late}, .what = Update{.block = 0}});
   return plan;
 }
 
 /// Every way to place forward, backward_data and update of conv1 in a loop.
 template <class Body>
 void each_loop(const Body& body) {
-  const TaskKind kinds[] = {TaskKind::forward, TaskKind::backward_data, TaskKind::update};
+  const What kinds[] = {Forward{.block = 0}, BackwardData{.block = 0}, Update{.block = 0}};
   int order[] = {0, 1, 2};
   do {
     for (int backward = 0; backward < 4; ++backward) {
@@ -66,7 +67,7 @@ void each_loop(const Body& body) {
         Plan plan = hand_made::empty_plan("loop", 1);
         const int offsets[] = {0, backward, update};
         for (const int i : order) {
-          plan.programs[0].tasks.push_back({.kind = kinds[i], .block = 0, .offset = offsets[i]});
+          plan.programs[0].tasks.push_back({.when = {.offset = offsets[i]}, .what = kinds[i]});
         }
         body(plan);
       }
@@ -103,8 +104,8 @@ TEST(LeastDelays, CountTheUpdatesAMinibatchMissed) {
   Plan plan = good;
   for (Program& program : plan.programs) {
     for (Task& task : program.tasks) {
-      const bool reads = task.kind == TaskKind::forward || task.kind == TaskKind::backward_data;
-      if (reads && task.block != 1) task.delay = 7;  // pool has no weights
+      const bool reads = is<Forward>(task) || is<BackwardData>(task);
+      if (reads && block_of(task) != 1) set_delay(task, 7);  // pool has no weights
     }
   }
   set_least_delays(plan);
@@ -119,10 +120,11 @@ TEST(LeastDelays, AreOneLessWhereTheUpdateComesBeforeTheForward) {
   std::vector<Task>& tasks = plan.programs[0].tasks;
   std::rotate(tasks.begin(), tasks.begin() + hand_made::position(plan, 0, TaskKind::receive),
               tasks.end());
-  ASSERT_EQ(tasks.front().kind, TaskKind::receive);
+  ASSERT_EQ(kind_of(tasks.front()), TaskKind::receive);
   set_least_delays(plan);
   EXPECT_THAT(staleness(plan), ElementsAre(1, 0, 0, 0));
-  EXPECT_EQ(hand_made::task(plan, 0, TaskKind::backward_data, 0).delay, 1);
+  EXPECT_EQ(std::get<BackwardData>(hand_made::task(plan, 0, TaskKind::backward_data, 0).what).delay,
+            1);
   EXPECT_THAT(faults(plan), ::testing::IsEmpty());
 }
 
@@ -131,7 +133,7 @@ TEST(LeastDelays, AgreeWithAPlayOfTheLoop) {
     const int least = std::max(0, count(plan.programs[0], 0).newest_delay);
     set_least_delays(plan);
     for (const TaskKind kind : {TaskKind::forward, TaskKind::backward_data}) {
-      EXPECT_EQ(hand_made::task(plan, 0, kind).delay, least) << show(plan);
+      EXPECT_EQ(delay_of(hand_made::task(plan, 0, kind)), least) << show(plan);
     }
   });
 }
@@ -141,12 +143,13 @@ TEST(LeastDelays, AreTheSameOnAllWorkers) {
   Plan plan = hand_made::lent_backward();
   for (const int worker : {0, 1}) {
     const TaskKind kind = worker == 0 ? TaskKind::send : TaskKind::receive;
-    hand_made::message(plan, worker, kind, Role::weights).offset = 1;
+    hand_made::message_task(plan, worker, kind, Role::weights).when.offset = 1;
   }
   set_least_delays(plan);
-  EXPECT_EQ(hand_made::task(plan, 1, TaskKind::backward_data, 2).delay, 1);
-  EXPECT_EQ(hand_made::task(plan, 0, TaskKind::forward, 2).delay, 1);
-  EXPECT_EQ(hand_made::task(plan, 0, TaskKind::forward, 3).delay, 0);
+  EXPECT_EQ(std::get<BackwardData>(hand_made::task(plan, 1, TaskKind::backward_data, 2).what).delay,
+            1);
+  EXPECT_EQ(std::get<Forward>(hand_made::task(plan, 0, TaskKind::forward, 2).what).delay, 1);
+  EXPECT_EQ(std::get<Forward>(hand_made::task(plan, 0, TaskKind::forward, 3).what).delay, 0);
   EXPECT_EQ(weight_versions(plan, 0)[2], 2);
   EXPECT_EQ(weight_versions(plan, 1)[2], 1);
 }
@@ -170,7 +173,7 @@ TEST(WeightVersions, AgreeWithAPlayOfTheLoop) {
   each_loop([](Plan& plan) {
     set_least_delays(plan);
     for (const int more : {0, 1, 3}) {
-      hand_made::task(plan, 0, TaskKind::forward).delay += more;
+      std::get<Forward>(hand_made::task(plan, 0, TaskKind::forward).what).delay += more;
       EXPECT_EQ(weight_versions(plan, 0)[0], count(plan.programs[0], 0).versions) << show(plan);
     }
   });

@@ -77,8 +77,8 @@ TEST(Breakdown, PutsPiecesAndRepetitionsToTheirBlock) {
   Plan plan = two_workers();
   plan.network.blocks.push_back({.name = "conv1@1<0", .src = 0, .dst = 1, .whole = 7});
   plan.network.blocks.push_back({.name = "fc again", .src = 1, .dst = 2, .repeats = 1});
-  plan.programs[1].tasks.push_back({.kind = TaskKind::forward, .block = 2});
-  plan.programs[1].tasks.push_back({.kind = TaskKind::forward, .block = 3});
+  plan.programs[1].tasks.push_back({.what = Forward{.block = 2}});
+  plan.programs[1].tasks.push_back({.what = Forward{.block = 3}});
   Trace trace = two_workers_trace(1);
   trace.workers[1].add({.task = 5, .begin = 1.010, .end = 1.011});
   trace.workers[1].add({.task = 6, .begin = 1.011, .end = 1.012});

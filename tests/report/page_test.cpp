@@ -73,9 +73,9 @@ TEST(Record, CountsTheWordsOfLayersCutByRows) {
   plan.network.blocks.push_back({.name = "fc@1<0", .src = 9, .dst = 2, .whole = 1});
   for (int microbatch = 0; microbatch < 2; ++microbatch) {
     plan.programs[1].tasks.push_back(
-        {.kind = TaskKind::receive, .tensor = 9, .peer = 0, .list = 0});
+        {.what = Receive{{.value = {.index = 9}, .peer = 0, .list = 0}}});
     plan.programs[1].tasks.push_back(
-        {.kind = TaskKind::send, .role = Role::diff, .tensor = 9, .peer = 0, .list = 0});
+        {.what = Send{{.value = {.role = Role::diff, .index = 9}, .peer = 0, .list = 0}}});
   }
   const Prediction none;
   const RecordParts parts{.plan = plan, .prediction = none};

@@ -24,11 +24,11 @@ Plan small_plan() {
   plan.machine = {.nodes = 2, .workers_per_node = 2};
   plan.network.blocks = {{.name = "conv1", .src = 0, .dst = 1}};
   plan.programs.resize(4);
-  plan.programs[3].tasks = {{.kind = TaskKind::load},
-                            {.kind = TaskKind::forward, .block = 0},
-                            {.kind = TaskKind::send, .role = Role::diff, .tensor = 5, .peer = 1},
-                            {.kind = TaskKind::receive, .tensor = 2, .peer = 0},
-                            {.kind = TaskKind::reduce_sum, .group = 0, .bucket = 2}};
+  plan.programs[3].tasks = {{.what = Load{}},
+                            {.what = Forward{.block = 0}},
+                            {.what = Send{{.value = {.role = Role::diff, .index = 5}, .peer = 1}}},
+                            {.what = Receive{{.value = {.index = 2}, .peer = 0}}},
+                            {.what = Reduce{.move = Move::sum, .group = 0, .bucket = 2}}};
   return plan;
 }
 

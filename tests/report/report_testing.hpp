@@ -19,15 +19,15 @@ inline Plan two_workers() {
   plan.groups = {{0, 1}};
   plan.buckets = {{.payload = Payload::gradient, .blocks = {0}}};
   plan.programs.resize(2);
-  plan.programs[0].tasks = {{.kind = TaskKind::forward, .block = 0, .delay = 1},
-                            {.kind = TaskKind::send, .tensor = 1, .peer = 1},
-                            {.kind = TaskKind::reduce_sum, .group = 0, .bucket = 0},
-                            {.kind = TaskKind::update, .block = 0}};
-  plan.programs[1].tasks = {{.kind = TaskKind::receive, .tensor = 1, .peer = 0},
-                            {.kind = TaskKind::forward, .block = 1},
-                            {.kind = TaskKind::backward_data, .block = 1},
-                            {.kind = TaskKind::backward_weights, .block = 1},
-                            {.kind = TaskKind::update, .block = 1}};
+  plan.programs[0].tasks = {{.what = Forward{.block = 0, .delay = 1}},
+                            {.what = Send{{.value = {.index = 1}, .peer = 1}}},
+                            {.what = Reduce{.move = Move::sum, .group = 0, .bucket = 0}},
+                            {.what = Update{.block = 0}}};
+  plan.programs[1].tasks = {{.what = Receive{{.value = {.index = 1}, .peer = 0}}},
+                            {.what = Forward{.block = 1}},
+                            {.what = BackwardData{.block = 1}},
+                            {.what = BackwardWeights{.block = 1}},
+                            {.what = Update{.block = 1}}};
   return plan;
 }
 

@@ -71,15 +71,15 @@ Plan plan_of(int workers) {
   plan.batch = 8;
   plan.programs.resize(static_cast<std::size_t>(workers));
   for (Program& program : plan.programs) {
-    program.tasks = {{.kind = TaskKind::load},
-                     {.kind = TaskKind::forward, .block = 0},
-                     {.kind = TaskKind::forward, .block = 1},
-                     {.kind = TaskKind::forward, .block = 2},
-                     {.kind = TaskKind::loss},
-                     {.kind = TaskKind::backward_data, .block = 2},
-                     {.kind = TaskKind::backward_weights, .block = 2},
-                     {.kind = TaskKind::receive, .tensor = 1, .peer = 0},
-                     {.kind = TaskKind::update, .block = 2}};
+    program.tasks = {{.what = Load{}},
+                     {.what = Forward{.block = 0}},
+                     {.what = Forward{.block = 1}},
+                     {.what = Forward{.block = 2}},
+                     {.what = Loss{}},
+                     {.what = BackwardData{.block = 2}},
+                     {.what = BackwardWeights{.block = 2}},
+                     {.what = Receive{{.value = {.index = 1}, .peer = 0}}},
+                     {.what = Update{.block = 2}}};
   }
   return plan;
 }
@@ -142,8 +142,8 @@ TEST(SchedulePicture, NeighboursOfOneKindAreOneRectangle) {
 TEST(SchedulePicture, MicrobatchesAreNumberedAndApart) {
   Plan plan = plan_of(1);
   plan.microbatches = 4;
-  plan.programs[0].tasks[kForward1].samples = part_of(2, 4);
-  plan.programs[0].tasks[kForward2].samples = part_of(3, 4);
+  set_samples(plan.programs[0].tasks[kForward1], part_of(2, 4));
+  set_samples(plan.programs[0].tasks[kForward2], part_of(3, 4));
   Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward1, 0, 1e-3, 7));
   trace.workers[0].add(compute(kForward2, 1e-3, 2.5e-3, 7));

@@ -56,7 +56,7 @@ class PipelineOracle : public TrainTest {
     std::vector<int> sums(plan.network.blocks.size(), 0);
     for (const Program& program : plan.programs) {
       for (const Task& task : program.tasks) {
-        if (task.kind == TaskKind::update) ++sums[static_cast<std::size_t>(task.block)];
+        if (is<Update>(task)) ++sums[static_cast<std::size_t>(block_of(task))];
       }
     }
     for (int& sum : sums) sum = std::max(1, sum);
@@ -190,15 +190,15 @@ std::vector<std::pair<int, int>> missing_of(const Plan& plan) {
     const auto& tasks = program.tasks;
     for (int made = 0; made < static_cast<int>(tasks.size()); ++made) {
       const Task& maker = tasks[static_cast<std::size_t>(made)];
-      const bool makes = maker.kind == TaskKind::update ||
-                         (maker.kind == TaskKind::receive && maker.role == Role::weights);
+      const bool makes = is<Update>(maker) ||
+                         (is<Receive>(maker) && message_of(maker)->value.role == Role::weights);
       for (int i = 0; makes && i < static_cast<int>(tasks.size()); ++i) {
         const Task& task = tasks[static_cast<std::size_t>(i)];
-        if (task.block != maker.block) continue;
-        auto& [forth, back] = missing[static_cast<std::size_t>(task.block)];
+        if (block_of(task) != block_of(maker)) continue;
+        auto& [forth, back] = missing[static_cast<std::size_t>(block_of(task))];
         const int newest = newest_delay(task, i, maker, made);
-        if (task.kind == TaskKind::forward) forth = newest;
-        if (task.kind == TaskKind::backward_data) back = newest;
+        if (is<Forward>(task)) forth = newest;
+        if (is<BackwardData>(task)) back = newest;
       }
     }
   }
@@ -276,7 +276,7 @@ TEST_F(PipelineOracle, AThrowingWorkerEndsTheJobWithItsNameTaskAndStep) {
     TrainObserver silent;
     TrainJob job = job_of(config, silent);
     job.hook = [](int worker, const Task& task, std::int64_t minibatch) {
-      if (worker == 2 && task.kind == TaskKind::backward_data && minibatch == 2) {
+      if (worker == 2 && is<BackwardData>(task) && minibatch == 2) {
         throw std::runtime_error("out of order");
       }
     };

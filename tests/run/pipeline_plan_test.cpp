@@ -101,6 +101,46 @@ TEST_F(PipelinePlan, SynchronousHasTheBitsOfOneWorker) {
   }
 }
 
+/// Worker 1 sends what its first block made once more, to worker 0 that has no use for it.
+Plan with_a_rare_message(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
+                         int cut, const When& when) {
+  Plan plan = synchronous(config, model, machine, cut);
+  plan.modes = {"usual", "never chosen"};
+  const Message message{.value = {.role = Role::tensor, .index = cut + 1}};
+  plan.programs[0].tasks.push_back({when, Receive{message}});
+  plan.programs[1].tasks.push_back({when, Send{message}});
+  message_of(plan.programs[0].tasks.back())->peer = 1;
+  message_of(plan.programs[1].tasks.back())->peer = 0;
+  check_plan(plan);
+  return plan;
+}
+
+/// A receive is posted early, but only in the steps in which it comes.
+TEST_F(PipelinePlan, ReceivesArePostedWhenTheyRun) {
+  TrainConfig config = lenet();
+  config.checkpoint_every = 0;  // a range is an epoch
+  const TrainResult serial = run(config);
+  config.workers = 2;
+  const std::int64_t messages = run_cut(config, synchronous, 3).messages_sent;
+  const auto rare = [&](Maker make) {
+    const TrainResult result = run_cut(config, make, 3);
+    EXPECT_EQ(result.weights_hash, serial.weights_hash);
+    return result.messages_sent - messages;
+  };
+  EXPECT_EQ(rare([](const TrainConfig& c, const ModelSpec& model, const Machine& machine, int cut) {
+              return with_a_rare_message(c, model, machine, cut, {.at_end = true});
+            }),
+            2);  // epochs
+  EXPECT_EQ(rare([](const TrainConfig& c, const ModelSpec& model, const Machine& machine, int cut) {
+              return with_a_rare_message(c, model, machine, cut, {.mode = 1});
+            }),
+            0);
+  EXPECT_EQ(rare([](const TrainConfig& c, const ModelSpec& model, const Machine& machine, int cut) {
+              return with_a_rare_message(c, model, machine, cut, {.every = 4, .phase = 1});
+            }),
+            4);  // of 14 steps: 1, 5, 9, 13
+}
+
 TEST_F(PipelinePlan, SynchronousResumes) {
   TrainConfig config = lenet();
   const std::string whole = run(config).weights_hash;

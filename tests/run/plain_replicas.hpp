@@ -253,7 +253,7 @@ class PlainReplicas {
       for (std::size_t j = 0; j < x.size(); ++j) {
         switch (flight.mode.merge) {
           case MergeKind::average: x[j] = sum[j] / members; break;
-          case MergeKind::paper: x[j] = (twice * x[j] + sum[j]) / (twice + members); break;
+          case MergeKind::weighted: x[j] = (twice * x[j] + sum[j]) / (twice + members); break;
           case MergeKind::corrected: x[j] += sum[j] / members - own[j]; break;
           default:
             x[j] = learns_[j] ? outer(j, sum[j] / members, velocity[j]) : sum[j] / members;

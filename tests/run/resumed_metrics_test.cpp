@@ -78,7 +78,7 @@ class ResumedMetrics : public TrainTest, public testing::WithParamInterface<Sett
     TrainJob job = job_of(config, observer);
     job.interrupt = &observer.stop;
     job.hook = [](int worker, const Task& task, std::int64_t) {  // losses reach worker 0 late
-      if (worker > 0 && task.kind == TaskKind::loss) {
+      if (worker > 0 && is<Loss>(task)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
     };

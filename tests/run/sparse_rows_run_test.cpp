@@ -280,7 +280,8 @@ TEST_F(SparseRowsRun, AFailingWorkerNamesItselfAndItsTask) {
   TrainObserver silent;
   TrainJob job = job_with(config, silent, PartitionMethod::merged);
   job.hook = [](int worker, const Task& task, std::int64_t minibatch) {
-    if (worker == 1 && minibatch == 2 && task.list >= 0) throw std::runtime_error("boom");
+    const Message* message = message_of(task);
+    if (worker == 1 && minibatch == 2 && message != nullptr) throw std::runtime_error("boom");
   };
   EXPECT_THAT([&] { train(job); }, testing::ThrowsMessage<Failure>(testing::AllOf(
                                        HasSubstr("worker 1 failed in send"), HasSubstr("boom"))));

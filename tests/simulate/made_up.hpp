@@ -53,19 +53,19 @@ inline Plan empty_plan_of(int blocks, const Machine& machine) {
 }
 
 inline Task forward(int block, int offset = 0) {
-  return {.kind = TaskKind::forward, .block = block, .offset = offset};
+  return {.when = {.offset = offset}, .what = Forward{.block = block}};
 }
 inline Task update(int block, int offset = 0) {
-  return {.kind = TaskKind::update, .block = block, .offset = offset};
+  return {.when = {.offset = offset}, .what = Update{.block = block}};
 }
 inline Task send(int tensor, int peer, int offset = 0) {
-  return {.kind = TaskKind::send, .tensor = tensor, .peer = peer, .offset = offset};
+  return {.when = {.offset = offset}, .what = Send{{.value = {.index = tensor}, .peer = peer}}};
 }
 inline Task receive(int tensor, int peer, int offset = 0) {
-  return {.kind = TaskKind::receive, .tensor = tensor, .peer = peer, .offset = offset};
+  return {.when = {.offset = offset}, .what = Receive{{.value = {.index = tensor}, .peer = peer}}};
 }
-inline Task reduce(TaskKind kind, int bucket = 0, int group = 0) {
-  return {.kind = kind, .group = group, .bucket = bucket};
+inline Task reduce(Move move, int bucket = 0, int group = 0) {
+  return {.what = Reduce{.move = move, .group = group, .bucket = bucket}};
 }
 
 }  // namespace plait

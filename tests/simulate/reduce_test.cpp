@@ -18,8 +18,7 @@ Machine machine(int nodes, int workers_per_node) {
 }
 
 std::vector<Task> with_reduction(int block) {
-  return {forward(block), reduce(TaskKind::reduce_start), reduce(TaskKind::reduce_sum),
-          reduce(TaskKind::reduce_finish), update(0)};
+  return {forward(block), reduce(Move::start), reduce(Move::sum), reduce(Move::finish), update(0)};
 }
 
 Plan one_bucket(const Machine& on) {
@@ -92,11 +91,11 @@ TEST(SimulateReduction, HalfTheBytesTakeHalfTheTime) {
 TEST(SimulateReduction, MayBeUnderWayForSeveralSteps) {
   Plan plan = one_bucket(machine(2, 1));
   for (Program& program : plan.programs) {
-    Task sum = reduce(TaskKind::reduce_sum);
-    Task finish = reduce(TaskKind::reduce_finish);
-    sum.offset = 1;
-    finish.offset = 2;
-    program.tasks = {forward(0), finish, update(0, 2), sum, reduce(TaskKind::reduce_start)};
+    Task sum = reduce(Move::sum);
+    Task finish = reduce(Move::finish);
+    sum.when.offset = 1;
+    finish.when.offset = 2;
+    program.tasks = {forward(0), finish, update(0, 2), sum, reduce(Move::start)};
   }
   const FixedCost slow({{.forward = 100, .update = 1}, {}});
   const Simulation result = simulate(plan, slow, {.minibatches = 6});

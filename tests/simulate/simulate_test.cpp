@@ -24,14 +24,14 @@ const std::vector<BlockSeconds> kOneTwo{{.forward = 1, .update = 0.5}, {.forward
 
 TEST(Simulate, OneWorkerIsTheSumOfItsTasks) {
   Plan plan = empty_plan_of(2, machine(1, 1));
-  plan.programs[0].tasks = {{.kind = TaskKind::load},
+  plan.programs[0].tasks = {{.what = Load{}},
                             forward(0),
                             forward(1),
-                            {.kind = TaskKind::loss},
-                            {.kind = TaskKind::backward_data, .block = 1},
-                            {.kind = TaskKind::backward_weights, .block = 1},
-                            {.kind = TaskKind::backward_weights, .block = 0},
-                            {.kind = TaskKind::clip},
+                            {.what = Loss{}},
+                            {.what = BackwardData{.block = 1}},
+                            {.what = BackwardWeights{.block = 1}},
+                            {.what = BackwardWeights{.block = 0}},
+                            {.what = Clip{}},
                             update(0),
                             update(1)};
   const FixedCost cost({{1, 2, 4, 8}, {16, 32, 64, 128}}, 1e-3);
@@ -122,10 +122,10 @@ TEST(Simulate, EachOfAPairGetsItsOwnMessage) {
   // Two tensors to one worker, taken in the other order, and gradients apart from values.
   Plan plan = empty_plan_of(2, machine(2, 1));
   Task gradient = send(1, 1);
-  gradient.role = Role::diff;
+  message_of(gradient)->value.role = Role::diff;
   plan.programs[0].tasks = {send(1, 1), send(2, 1), gradient};
   Task wanted = receive(1, 0);
-  wanted.role = Role::diff;
+  message_of(wanted)->value.role = Role::diff;
   plan.programs[1].tasks = {wanted, receive(2, 0), receive(1, 0)};
   const Simulation result = simulate(plan, FixedCost(kOneTwo), {.minibatches = 1});
   EXPECT_DOUBLE_EQ(result.seconds, 3 * 4 + 2);
@@ -161,8 +161,8 @@ TEST(Simulate, AOneWorkerPipelineWithOffsetsDoesEveryMinibatchOnce) {
 TEST(Simulate, TasksOfSomeStepsRestInTheOthers) {
   Plan plan = empty_plan_of(2, machine(1, 1));
   Task rare = forward(1);
-  rare.every = 4;
-  rare.phase = 3;
+  rare.when.every = 4;
+  rare.when.phase = 3;
   plan.programs[0].tasks = {forward(0), rare, update(0)};
   const Simulation result = simulate(plan, FixedCost(kOneTwo), {.minibatches = 8});
   EXPECT_DOUBLE_EQ(result.seconds, 8 * 1.5 + 2 * 2);
@@ -208,8 +208,7 @@ TEST(Simulate, AReductionThatAMemberNeverStartsIsADeadlock) {
   Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 2});
   plan.groups = {{0, 1}};
   plan.buckets = {{.payload = Payload::gradient, .blocks = {0}}};
-  plan.programs[0].tasks = {reduce(TaskKind::reduce_start), reduce(TaskKind::reduce_sum),
-                            reduce(TaskKind::reduce_finish)};
+  plan.programs[0].tasks = {reduce(Move::start), reduce(Move::sum), reduce(Move::finish)};
   EXPECT_THAT(failure(plan), HasSubstr("worker 0 waits in reduce_sum of bucket 0"));
 }
 

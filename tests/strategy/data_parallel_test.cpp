@@ -93,9 +93,11 @@ TEST(DataParallel, RefusesMoreWorkersThanSamples) {
 void check_program(const Plan& plan, int worker, std::vector<int>& taken) {
   std::map<std::pair<TaskKind, int>, int> count;
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    ++count[{task.kind, is_reduce(task.kind) ? task.bucket : task.block}];
-    if (task.kind != TaskKind::load) continue;
-    for (std::int64_t i = task.samples.first(plan.batch); i < task.samples.last(plan.batch); ++i) {
+    const auto* reduce = std::get_if<Reduce>(&task.what);
+    ++count[{kind_of(task), reduce != nullptr ? reduce->bucket : block_of(task)}];
+    if (!is<Load>(task)) continue;
+    const Samples samples = samples_of(task);
+    for (std::int64_t i = samples.first(plan.batch); i < samples.last(plan.batch); ++i) {
       ++taken.at(static_cast<std::size_t>(i));
     }
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "plan/check.hpp"
+#include "plan/message_name.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/parareal_testing.hpp"
 
@@ -105,14 +106,13 @@ TEST_P(EveryTornNetwork, HasSoundPlansWithOneMessagePerInterfaceSweepAndDirectio
       wanted += apart ? n.microbatches * n.replicas : 0;
     }
     std::map<Role, int> sent;
-    using Message = std::tuple<int, int, Role, int, int>;
-    std::set<Message> different;
+    std::set<MessageName> different;
     for (int worker = 0; worker < plan.workers(); ++worker) {
       for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-        if (task.kind != TaskKind::send) continue;
-        ++sent[task.role];
-        different.insert({worker, task.peer, task.role, task.tensor, task.samples.begin});
-        EXPECT_EQ(std::abs(task.peer - worker), 1) << n.text();
+        if (!is<Send>(task)) continue;
+        ++sent[message_of(task)->value.role];
+        different.insert(name_of_message(worker, task));
+        EXPECT_EQ(std::abs(message_of(task)->peer - worker), 1) << n.text();
       }
     }
     ASSERT_EQ(sent[Role::tensor], wanted) << n.text();
@@ -169,12 +169,12 @@ TEST(PararealPlan, BatchNormMovesOnceASweepAndEveryBlockIsUpdatedOnItsOneWorker)
     for (int b = 0; b < plan.network.size(); ++b) ++times[plan.network.home_of(b)];
     for (const Program& program : plan.programs) {
       for (const Task& task : program.tasks) {
-        if (task.kind == TaskKind::update) ++updated[task.block];
-        const bool moves = task.kind == TaskKind::forward && !task.accumulate &&
-                           plan.network.blocks[static_cast<std::size_t>(task.block)].state > 0;
-        if (!moves) continue;
-        const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(task.block)];
-        moved[plan.network.home_of(task.block)].insert(block.state_set);
+        if (is<Update>(task)) ++updated[block_of(task)];
+        const auto* forward = std::get_if<Forward>(&task.what);
+        if (forward == nullptr || !forward->moves_state) continue;
+        const auto index = static_cast<std::size_t>(forward->block);
+        const NetworkBlock& block = plan.network.blocks[index];
+        if (block.state > 0) moved[plan.network.home_of(forward->block)].insert(block.state_set);
       }
     }
     for (int b = 0; b < plan.network.size(); ++b) {
@@ -240,7 +240,7 @@ TEST(PararealRefusals, ClippingIsFineOnOneWorker) {
   const Machine machine = one_node(1);
   const Plan plan = make_plan(
       "parareal", {.network = network, .machine = machine, .clip = true, .tear = {.pieces = 3}});
-  EXPECT_EQ(std::ranges::count(plan.programs.front().tasks, TaskKind::clip, &Task::kind), 1);
+  EXPECT_EQ(std::ranges::count_if(plan.programs.front().tasks, is<Clip>), 1);
 }
 
 /// N equal blocks and a head.

@@ -72,8 +72,8 @@ int early_backwards(const Program& program) {
   int seen = 0;
   int early = 0;
   for (const Task& task : program.tasks) {
-    seen += task.kind == TaskKind::backward_data;
-    if (task.kind == TaskKind::forward) early = seen;
+    seen += is<BackwardData>(task);
+    if (is<Forward>(task)) early = seen;
   }
   return early;
 }

@@ -147,18 +147,18 @@ TEST(SelfTimed, OnAWorkerNeverMoreMicrobatchesThanTheLimitHaveBegun) {
     for (const Program& program : plan.programs) {
       std::vector<int> left(static_cast<std::size_t>(drawn.microbatches));
       const auto is_job = [](const Task& task) {
-        return is_compute(task.kind) && takes_samples(task.kind);
+        return is_compute(kind_of(task)) && takes_samples(task);
       };
       const auto of = [&](const Task& task) -> int& {
-        return left[static_cast<std::size_t>(task.samples.begin)];
+        return left[static_cast<std::size_t>(samples_of(task).begin)];
       };
       for (const Task& task : program.tasks) of(task) += is_job(task);
       const std::vector<int> all = left;
       for (const Task& task : program.tasks) {
         if (!is_job(task)) continue;
-        int begun = of(task) == all[static_cast<std::size_t>(task.samples.begin)];
+        int begun = of(task) == all[static_cast<std::size_t>(samples_of(task).begin)];
         for (std::size_t k = 0; k < all.size(); ++k) begun += left[k] > 0 && left[k] < all[k];
-        if (task.kind == TaskKind::forward) {  // others are never held back
+        if (is<Forward>(task)) {  // others are never held back
           EXPECT_LE(begun, way.in_flight) << "round " << round;
         }
         --of(task);

@@ -111,9 +111,11 @@ TEST_F(ReplicaPlans, ExchangeWhatEachWorkerOfANodeHolds) {
     std::set<int> updated;
     std::set<int> exchanged;
     for (const Task& task : program.tasks) {
-      if (task.kind == TaskKind::update) updated.insert(task.block);
-      if (task.kind != TaskKind::reduce_start) continue;
-      const std::vector<int>& blocks = made.buckets[static_cast<std::size_t>(task.bucket)].blocks;
+      if (is<Update>(task)) updated.insert(block_of(task));
+      const auto* reduce = std::get_if<Reduce>(&task.what);
+      if (reduce == nullptr || reduce->move != Move::start) continue;
+      const auto bucket = static_cast<std::size_t>(reduce->bucket);
+      const std::vector<int>& blocks = made.buckets[bucket].blocks;
       exchanged.insert(blocks.begin(), blocks.end());
     }
     EXPECT_EQ(exchanged, updated);

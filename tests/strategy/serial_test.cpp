@@ -46,13 +46,16 @@ TEST(Serial, MicrobatchesAddUpTheirGradients) {
   std::int64_t samples = 0;
   int clips = 0;
   for (const Task& task : tasks) {
-    if (task.kind == TaskKind::load) samples += task.samples.count(plan.batch);
-    clips += task.kind == TaskKind::clip ? 1 : 0;
-    if (task.kind == TaskKind::backward_data || task.kind == TaskKind::backward_weights) {
-      EXPECT_EQ(task.accumulate, task.samples.begin > 0);
+    if (is<Load>(task)) samples += samples_of(task).count(plan.batch);
+    clips += is<Clip>(task) ? 1 : 0;
+    if (const auto* backward = std::get_if<BackwardWeights>(&task.what)) {
+      EXPECT_EQ(backward->adds, backward->samples.begin > 0);
     }
-    if (task.kind == TaskKind::clip || task.kind == TaskKind::update) continue;
-    EXPECT_EQ(task.samples.of, 3);
+    if (const auto* forward = std::get_if<Forward>(&task.what)) {
+      EXPECT_EQ(forward->moves_state, forward->samples.begin == 0);
+    }
+    if (is<Clip>(task) || is<Update>(task)) continue;
+    EXPECT_EQ(samples_of(task).of, 3);
   }
   EXPECT_EQ(samples, 8);
   EXPECT_EQ(clips, 1);

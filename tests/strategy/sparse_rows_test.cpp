@@ -38,9 +38,9 @@ std::vector<int> runners(const Plan& plan) {
   std::vector<int> who(plan.network.blocks.size(), -1);
   for (int worker = 0; worker < plan.workers(); ++worker) {
     for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (task.kind != TaskKind::forward) continue;
-      int& runner = who.at(static_cast<std::size_t>(task.block));
-      EXPECT_EQ(runner, -1) << "two workers run block " << task.block;
+      if (!is<Forward>(task)) continue;
+      int& runner = who.at(static_cast<std::size_t>(block_of(task)));
+      EXPECT_EQ(runner, -1) << "two workers run block " << block_of(task);
       runner = worker;
     }
   }
@@ -150,10 +150,11 @@ TEST(SparseRows, SendsTheWordsOfThePartition) {
         for (int worker = 0; worker < count; ++worker) {
           for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
             bytes += wire_bytes(plan, worker, task);
-            if (task.kind != TaskKind::send) continue;
-            const auto list = static_cast<std::size_t>(task.list);
+            if (!is<Send>(task)) continue;
+            const auto list = static_cast<std::size_t>(message_of(task)->list);
             ++sends.at(list);
-            received.at(static_cast<std::size_t>(task.peer)) += std::ssize(plan.row_lists[list]);
+            received.at(static_cast<std::size_t>(message_of(task)->peer)) +=
+                std::ssize(plan.row_lists[list]);
           }
         }
         EXPECT_THAT(sends, testing::Each(2));  // forth and back

@@ -36,11 +36,11 @@ inline Network four_blocks() {
 inline std::vector<std::string> order_of(const Program& program) {
   std::vector<std::string> words;
   for (const Task& task : program.tasks) {
-    std::string word(name_of(task.kind));
-    if (is_reduce(task.kind)) {
-      word += fmt::format(" {}", task.bucket);
-    } else if (task.block >= 0) {
-      word += fmt::format(" {}", task.block);
+    std::string word(name_of(kind_of(task)));
+    if (const auto* reduce = std::get_if<Reduce>(&task.what)) {
+      word += fmt::format(" {}", reduce->bucket);
+    } else if (block_of(task) >= 0) {
+      word += fmt::format(" {}", block_of(task));
     }
     words.push_back(word);
   }

@@ -47,13 +47,13 @@ void append_program(const Plan& plan, int worker, bool clip, std::vector<Task>& 
   OverlappedReductions reductions(
       plan, {.group = 0, .first = 0, .last = static_cast<int>(plan.buckets.size())}, !clip, tasks);
   for (int part = 0; part < parts; ++part) {
-    const Task like{.accumulate = part > 0,
-                    .samples = part_of(worker * parts + part, plan.workers() * parts)};
+    const Microbatch microbatch{.samples = part_of(worker * parts + part, plan.workers() * parts),
+                                .first = part == 0};
     const bool reduce = !alone && part + 1 == parts;
-    append_forward(plan.network, like, tasks);
+    append_forward(plan.network, microbatch, tasks);
     if (reduce) reductions.state_ready();
     for (int block = plan.network.size(); block-- > 0;) {
-      append_backward(plan.network, block, like, tasks);
+      append_backward(plan.network, block, microbatch, tasks);
       if (reduce) reductions.block_ready(block);
     }
   }

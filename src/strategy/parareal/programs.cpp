@@ -23,14 +23,14 @@ class PieceTasks {
 
   void forward(const Samples& samples, bool first) {
     begin(samples, first);
-    tasks_.push_back({.kind = TaskKind::load, .samples = samples_});
+    add(Load{samples_});
     for (int sweep = 0; sweep < torn_.sweeps(); ++sweep) {
       for (const int piece : pieces_) bodies_forward(sweep, piece);
       for (const int piece : pieces_) chain_forward(sweep, piece);
     }
     if (pieces_.back() + 1 != torn_.pieces()) return;
-    for (const int block : torn_.head) compute(TaskKind::forward, block, !first_);
-    tasks_.push_back({.kind = TaskKind::loss, .samples = samples_});
+    for (const int block : torn_.head) forward(block);
+    add(Loss{samples_});
   }
 
   void backward(const Samples& samples, bool first) {
@@ -60,42 +60,38 @@ class PieceTasks {
   }
   bool here(int piece) const { return std::ranges::find(pieces_, piece) != pieces_.end(); }
   /// Backward begins with the last sweep of a piece.
-  bool accumulates(int sweep, int piece) const { return !first_ || torn_.has(sweep + 1, piece); }
-  bool coarse_accumulates(int sweep, int piece) const {
+  bool adds(int sweep, int piece) const { return !first_ || torn_.has(sweep + 1, piece); }
+  bool coarse_adds(int sweep, int piece) const {
     return !first_ || (torn_.has(sweep + 1, piece) && torn_.cell(sweep + 1, piece).sum >= 0);
   }
 
-  void compute(TaskKind kind, int of, bool accumulate, int tensor = -1) {
-    tasks_.push_back({.kind = kind,
-                      .accumulate = accumulate,
-                      .block = of,
-                      .tensor = tensor,
-                      .samples = samples_});
+  void add(const What& what) { tasks_.push_back({.what = what}); }
+  void forward(int of) { add(Forward{.block = of, .samples = samples_, .moves_state = first_}); }
+  void data(int of, int tensor = -1) {
+    add(BackwardData{.block = of, .tensor = tensor, .samples = samples_});
   }
-  void weights(int of, bool accumulate) {
-    if (block(of).parameters > 0) compute(TaskKind::backward_weights, of, accumulate);
+  void weights(int of, bool adds) {
+    if (block(of).parameters == 0) return;
+    add(BackwardWeights{.block = of, .samples = samples_, .adds = adds});
   }
-  void both(int of, bool accumulate) {
+  void both(int of, bool adds) {
     if (block(of).src == 0 && block(of).parameters == 0) return;
-    compute(TaskKind::backward_data, of, accumulate);
-    weights(of, accumulate);
+    data(of);
+    weights(of, adds);
   }
-  void message(TaskKind kind, Role role, int tensor, int other_piece) {
-    tasks_.push_back({.kind = kind,
-                      .role = role,
-                      .half = placement_.half_wire,
-                      .tensor = tensor,
-                      .peer = placement_.worker(replica_, other_piece),
-                      .samples = samples_});
+  Message message(Role role, int tensor, int other_piece) const {
+    return {.value = {.role = role, .index = tensor, .samples = samples_},
+            .peer = placement_.worker(replica_, other_piece),
+            .half = placement_.half_wire};
   }
 
   void bodies_forward(int sweep, int piece) {
     if (!torn_.has(sweep, piece)) return;
     const TornCell& cell = torn_.cell(sweep, piece);
     if (sweep == 0 && piece > 0) {
-      compute(TaskKind::forward, torn_.enter[static_cast<std::size_t>(piece)], !first_);
+      forward(torn_.enter[static_cast<std::size_t>(piece)]);
     }
-    for (const int of : cell.body) compute(TaskKind::forward, of, !first_);
+    for (const int of : cell.body) forward(of);
   }
 
   /// Whether piece `piece` reads u_{j-1} of this sweep, in it or in the next one.
@@ -107,23 +103,23 @@ class PieceTasks {
 
   void chain_forward(int sweep, int piece) {
     if (reads_before(sweep, piece) && !here(piece - 1)) {
-      message(TaskKind::receive, Role::tensor, torn_.cell(sweep, piece - 1).u, piece - 1);
+      add(Receive{message(Role::tensor, torn_.cell(sweep, piece - 1).u, piece - 1)});
     }
     if (!torn_.has(sweep, piece)) return;
     const TornCell& cell = torn_.cell(sweep, piece);
     if (cell.sum >= 0) {
-      compute(TaskKind::forward, cell.difference, !first_);
-      if (cell.coarse >= 0) compute(TaskKind::forward, cell.coarse, !first_);
-      compute(TaskKind::forward, cell.sum, !first_);
+      forward(cell.difference);
+      if (cell.coarse >= 0) forward(cell.coarse);
+      forward(cell.sum);
     }
     if (piece + 1 < torn_.pieces() && reads_before(sweep, piece + 1) && !here(piece + 1)) {
-      message(TaskKind::send, Role::tensor, cell.u, piece + 1);
+      add(Send{message(Role::tensor, cell.u, piece + 1)});
     }
   }
 
   void send_back(int sweep, int piece) {
     if (piece > 0 && !here(piece - 1)) {
-      message(TaskKind::send, Role::diff, torn_.cell(sweep, piece - 1).u, piece - 1);
+      add(Send{message(Role::diff, torn_.cell(sweep, piece - 1).u, piece - 1)});
     }
   }
 
@@ -133,15 +129,13 @@ class PieceTasks {
     if (!torn_.has(sweep, piece)) return;
     const TornCell& cell = torn_.cell(sweep, piece);
     if (piece + 1 < torn_.pieces() && reads_before(sweep, piece + 1) && !here(piece + 1)) {
-      message(TaskKind::receive, Role::diff, cell.u, piece + 1);
+      add(Receive{message(Role::diff, cell.u, piece + 1)});
     }
     if (cell.sum < 0) return;
-    if (cell.coarse >= 0) {
-      compute(TaskKind::backward_data, cell.coarse, coarse_accumulates(sweep, piece));
-    }
+    if (cell.coarse >= 0) data(cell.coarse);
     const int before = torn_.cell(sweep, piece - 1).u;
     if (torn_.network.diff_of(before) != torn_.network.diff_of(cell.d)) {
-      compute(TaskKind::backward_data, cell.difference, !first_, before);
+      data(cell.difference, before);
     }
     send_back(sweep, piece);
   }
@@ -150,11 +144,11 @@ class PieceTasks {
     if (!torn_.has(sweep, piece)) return;
     const TornCell& cell = torn_.cell(sweep, piece);
     for (auto of = cell.body.rbegin(); of != cell.body.rend(); ++of) {
-      both(*of, accumulates(sweep, piece));
+      both(*of, adds(sweep, piece));
     }
     if (cell.sum >= 0) {
-      compute(TaskKind::backward_data, cell.difference, !first_, cell.x);
-      if (cell.coarse >= 0) weights(cell.coarse, coarse_accumulates(sweep, piece));
+      data(cell.difference, cell.x);
+      if (cell.coarse >= 0) weights(cell.coarse, coarse_adds(sweep, piece));
     }
     if (sweep == 0) {
       if (piece > 0) both(torn_.enter[static_cast<std::size_t>(piece)], !first_);
@@ -177,8 +171,8 @@ class PieceTasks {
 std::vector<int> trained_blocks(const Network& network, const std::vector<Task>& tasks) {
   std::vector<int> trained;
   for (auto task = tasks.rbegin(); task != tasks.rend(); ++task) {
-    if (task->kind != TaskKind::backward_weights) continue;
-    const int home = network.home_of(task->block);
+    if (!is<BackwardWeights>(*task)) continue;
+    const int home = network.home_of(block_of(*task));
     if (std::ranges::find(trained, home) == trained.end()) trained.push_back(home);
   }
   std::ranges::reverse(trained);
@@ -194,15 +188,15 @@ std::vector<Task> with_reductions(const Plan& plan, const OverlappedReductions::
   std::vector<std::size_t> last(plan.network.blocks.size(), 0);
   std::size_t last_forward = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].kind == TaskKind::forward) last_forward = i;
-    if (tasks[i].kind != TaskKind::backward_weights) continue;
-    last[static_cast<std::size_t>(plan.network.home_of(tasks[i].block))] = i;
+    if (is<Forward>(tasks[i])) last_forward = i;
+    if (!is<BackwardWeights>(tasks[i])) continue;
+    last[static_cast<std::size_t>(plan.network.home_of(block_of(tasks[i])))] = i;
   }
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     result.push_back(tasks[i]);
     if (i == last_forward) reductions.state_ready();
-    if (tasks[i].kind != TaskKind::backward_weights) continue;
-    const int home = plan.network.home_of(tasks[i].block);
+    if (!is<BackwardWeights>(tasks[i])) continue;
+    const int home = plan.network.home_of(block_of(tasks[i]));
     if (last[static_cast<std::size_t>(home)] == i) reductions.block_ready(home);
   }
   reductions.drain();
@@ -232,10 +226,8 @@ void write_programs(const TornNetwork& torn, const TornPlacement& placement,
       std::vector<Task>& program = plan.programs[static_cast<std::size_t>(self)].tasks;
       if (placement.replicas == 1) {
         program = std::move(tasks);
-        if (request.clip) program.push_back({.kind = TaskKind::clip});
-        for (const int block : trained) {
-          program.push_back({.kind = TaskKind::update, .block = block});
-        }
+        if (request.clip) program.push_back({.what = Clip{}});
+        for (const int block : trained) program.push_back({.what = Update{block}});
         continue;
       }
       if (replica == 0) {

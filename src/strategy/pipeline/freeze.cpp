@@ -113,7 +113,7 @@ class Freezer {
     std::map<std::pair<int, int>, int> first;  // worker, microbatch -> job
     for (std::size_t j = 0; j < graph_.jobs.size(); ++j) {
       const Job& one = graph_.jobs[j];
-      if (!takes_samples(one.task.kind) || one.task.kind == TaskKind::receive) continue;
+      if (!takes_samples(one.task) || is<Receive>(one.task)) continue;
       const auto list = accesses(plan, one.task);
       if (!std::ranges::any_of(list, [](const Access& a) { return is_loaded(a.value); })) continue;
       const auto [found, is_new] =
@@ -124,7 +124,7 @@ class Freezer {
     }
     for (const auto& [where, j] : first) {
       before_[static_cast<std::size_t>(j)].push_back(
-          {.kind = TaskKind::load, .samples = job(j).task.samples, .offset = place(j).offset});
+          {{.offset = place(j).offset}, Load{samples_of(job(j).task)}});
     }
   }
 
@@ -139,18 +139,13 @@ class Freezer {
       if (!is_new && place(delivery.user) < place(found->second->user)) found->second = &delivery;
     }
     for (const auto& [key, delivery] : wanted) {
-      Task task{.kind = TaskKind::send,
-                .role = delivery->value.role,
-                .peer = job(delivery->user).worker,
-                .samples = delivery->value.samples};
-      (is_of_tensor(task.role) ? task.tensor : task.block) = delivery->value.index;
       const int sender = sender_of(*delivery);
-      task.offset = place(sender).offset;
-      behind_[static_cast<std::size_t>(sender)].push_back(task);
-      task.kind = TaskKind::receive;
-      task.peer = job(delivery->maker).worker;
-      task.offset = place(delivery->user).offset;
-      before_[static_cast<std::size_t>(delivery->user)].push_back(task);
+      const auto message = [&](int peer) { return Message{delivery->value, peer}; };
+      behind_[static_cast<std::size_t>(sender)].push_back(
+          {{.offset = place(sender).offset}, Send{message(job(delivery->user).worker)}});
+      before_[static_cast<std::size_t>(delivery->user)].push_back(
+          {{.offset = place(delivery->user).offset},
+           Receive{message(job(delivery->maker).worker)}});
     }
   }
 
@@ -159,21 +154,19 @@ class Freezer {
     if (!options_.fused || delivery.value.role != Role::diff) return delivery.maker;
     const Task& made = job(delivery.maker).task;
     const auto next = static_cast<std::size_t>(delivery.maker) + 1;
-    if (made.kind != TaskKind::backward_data || next >= graph_.jobs.size()) return delivery.maker;
+    if (!is<BackwardData>(made) || next >= graph_.jobs.size()) return delivery.maker;
     const Task& task = graph_.jobs[next].task;
-    const bool belongs = task.kind == TaskKind::backward_weights && task.block == made.block;
+    const bool belongs = is<BackwardWeights>(task) && block_of(task) == block_of(made);
     return belongs ? delivery.maker + 1 : delivery.maker;
   }
 
   void add_weight_sends() {
     for (const Job& receiver : graph_.jobs) {
-      if (receiver.task.kind != TaskKind::receive) continue;
+      const auto* receive = std::get_if<Receive>(&receiver.task.what);
+      if (receive == nullptr) continue;
       const int update = receiver.after.front().job;
-      Task task = receiver.task;
-      task.kind = TaskKind::send;
-      task.peer = receiver.worker;
-      task.offset = place(update).offset;
-      behind_[static_cast<std::size_t>(update)].push_back(task);
+      const Send send{{.value = receive->message.value, .peer = receiver.worker}};
+      behind_[static_cast<std::size_t>(update)].push_back({{.offset = place(update).offset}, send});
     }
   }
 
@@ -188,7 +181,7 @@ class Freezer {
         const auto& behind = behind_[static_cast<std::size_t>(j)];
         tasks.insert(tasks.end(), before.begin(), before.end());
         tasks.push_back(job(j).task);
-        tasks.back().offset = place(j).offset;
+        tasks.back().when.offset = place(j).offset;
         tasks.insert(tasks.end(), behind.begin(), behind.end());
       }
     }

@@ -50,7 +50,8 @@ class Builder {
     return task_seconds(*request_.cost, plan_, task, busy);
   }
 
-  int add(Task task, int worker, int microbatch) {
+  int add(const What& what, int worker, int microbatch) {
+    const Task task{.what = what};
     const double seconds = seconds_of(task);
     graph_.jobs.push_back(
         {.task = task, .worker = worker, .microbatch = microbatch, .seconds = seconds});
@@ -58,20 +59,19 @@ class Builder {
   }
 
   void add_microbatch(int k) {
-    Task like{.accumulate = k > 0, .samples = part_of(k, graph_.microbatches)};
-    const auto add_pass = [&](TaskKind kind, Pass3 pass, int b) {
-      like.kind = kind;
-      like.block = b;
-      note_writes(add(like, placement_.worker(pass, b, k), k));
+    const Samples samples = part_of(k, graph_.microbatches);
+    const auto add_pass = [&](const What& what, Pass3 pass, int b) {
+      note_writes(add(what, placement_.worker(pass, b, k), k));
     };
-    for (int b = 0; b < network_.size(); ++b) add_pass(TaskKind::forward, Pass3::forward, b);
-    note_writes(add({.kind = TaskKind::loss, .samples = like.samples},
-                    placement_.worker(Pass3::forward, network_.size() - 1, k), k));
+    for (int b = 0; b < network_.size(); ++b) {
+      add_pass(Forward{.block = b, .samples = samples, .moves_state = k == 0}, Pass3::forward, b);
+    }
+    add_pass(Loss{samples}, Pass3::forward, network_.size() - 1);
     for (int b = network_.size(); b-- > 0;) {
       if (block(b).src == 0 && block(b).parameters == 0) continue;
-      add_pass(TaskKind::backward_data, Pass3::backward_data, b);
+      add_pass(BackwardData{.block = b, .samples = samples}, Pass3::backward_data, b);
       if (block(b).parameters == 0) continue;
-      add_pass(TaskKind::backward_weights, Pass3::backward_weights, b);
+      add_pass(BackwardWeights{.block = b, .samples = samples}, Pass3::backward_weights, b);
     }
   }
 
@@ -94,9 +94,7 @@ class Builder {
   }
 
   double bytes_of(const Value& value) const {
-    Task task{.kind = TaskKind::send, .role = value.role, .samples = value.samples};
-    (is_of_tensor(value.role) ? task.tensor : task.block) = value.index;
-    return static_cast<double>(wire_bytes(plan_, 0, task));
+    return static_cast<double>(wire_bytes(plan_, 0, {.what = Send{{.value = value}}}));
   }
 
   /// Waits for the makers of everything it reads.
@@ -124,8 +122,8 @@ class Builder {
     if (next >= graph_.jobs.size()) return maker;
     const Task& made = graph_.jobs[static_cast<std::size_t>(maker)].task;
     const Task& task = graph_.jobs[next].task;
-    const bool belongs = made.kind == TaskKind::backward_data &&
-                         task.kind == TaskKind::backward_weights && task.block == made.block;
+    const bool belongs =
+        is<BackwardData>(made) && is<BackwardWeights>(task) && block_of(task) == block_of(made);
     return belongs ? maker + 1 : maker;
   }
 
@@ -134,12 +132,13 @@ class Builder {
     std::map<std::pair<int, int>, int> latest;  // block, worker -> job
     for (std::size_t i = 0; i < graph_.jobs.size(); ++i) {
       Job& one = graph_.jobs[i];
-      if (one.task.kind != TaskKind::backward_weights) continue;
+      auto* backward = std::get_if<BackwardWeights>(&one.task.what);
+      if (backward == nullptr) continue;
       const auto [place, is_first] =
-          latest.try_emplace({one.task.block, one.worker}, static_cast<int>(i));
-      one.task.accumulate = !is_first;
+          latest.try_emplace({backward->block, one.worker}, static_cast<int>(i));
+      backward->adds = !is_first;
       if (is_first) {
-        first_gradient_[{one.task.block, one.worker}] = static_cast<int>(i);
+        first_gradient_[{backward->block, one.worker}] = static_cast<int>(i);
       } else {
         one.after.push_back({.job = place->second});
         place->second = static_cast<int>(i);
@@ -172,7 +171,7 @@ class Builder {
   }
 
   void add_update(int b, int worker, int after) {
-    const int update = add({.kind = TaskKind::update, .block = b}, worker, graph_.microbatches - 1);
+    const int update = add(Update{b}, worker, graph_.microbatches - 1);
     job(update).after.push_back({.job = after});
     job(first_gradient_.at({b, worker})).after.push_back({.job = update, .earlier = 1});
     update_[{b, worker}] = update;
@@ -183,9 +182,8 @@ class Builder {
     for (const int reader : workers_of(b, {Pass3::forward, Pass3::backward_data})) {
       if (std::ranges::binary_search(owners, reader)) continue;
       const int update = update_.at({b, owners.front()});
-      const int receive = add(
-          {.kind = TaskKind::receive, .role = Role::weights, .block = b, .peer = owners.front()},
-          reader, graph_.microbatches - 1);
+      const Message weights{.value = {.role = Role::weights, .index = b}, .peer = owners.front()};
+      const int receive = add(Receive{weights}, reader, graph_.microbatches - 1);
       job(receive).after.push_back(
           {.job = update,
            .seconds = message_seconds(owners.front(), reader,
@@ -218,20 +216,20 @@ class Builder {
       bytes += static_cast<double>(block(b).parameters) * request_.wire_bytes;
     }
     const double shards = bytes / static_cast<double>(owners.size());
-    const auto add_move = [&](TaskKind kind, int worker) {
-      return add({.kind = kind, .group = group, .bucket = number}, worker, graph_.microbatches - 1);
+    const auto add_move = [&](Move move, int worker) {
+      return add(Reduce{move, group, number}, worker, graph_.microbatches - 1);
     };
     std::vector<int> moves;
     for (const int worker : owners) {
-      moves.push_back(add_move(TaskKind::reduce_start, worker));
+      moves.push_back(add_move(Move::start, worker));
       for (const int b : bucket.blocks) {
         job(moves.back()).after.push_back({.job = last_gradient_.at({b, worker})});
       }
     }
-    for (const TaskKind kind : {TaskKind::reduce_sum, TaskKind::reduce_finish}) {
+    for (const Move then : {Move::sum, Move::finish}) {
       std::vector<int> next;
       for (const int worker : owners) {
-        next.push_back(add_move(kind, worker));
+        next.push_back(add_move(then, worker));
         for (const int move : moves) {
           job(next.back())
               .after.push_back(

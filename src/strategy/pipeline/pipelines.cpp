@@ -64,10 +64,9 @@ Plan make_pipedream_2bw_plan(const PlanRequest& request) {
   }
   for (Program& program : plan.programs) {
     for (Task& task : program.tasks) {
-      const bool reads = task.kind == TaskKind::forward || task.kind == TaskKind::backward_data;
-      if (reads && plan.network.blocks[static_cast<std::size_t>(task.block)].parameters > 0) {
-        task.delay = 1;
-      }
+      if (!delay_of(task)) continue;
+      const auto block = static_cast<std::size_t>(block_of(task));
+      if (plan.network.blocks[block].parameters > 0) set_delay(task, 1);
     }
   }
   return plan;

@@ -39,14 +39,14 @@ class Player {
       if (counts(job)) {
         Left& left = left_of(job.worker, job.microbatch);
         ++left.all;
-        if (job.task.kind != TaskKind::backward_weights) ++left.open;
-        if (job.task.kind == TaskKind::forward) ++left.forwards;
+        if (!is<BackwardWeights>(job.task)) ++left.open;
+        if (is<Forward>(job.task)) ++left.forwards;
       }
-      if (job.task.kind == TaskKind::forward) {
+      if (is<Forward>(job.task)) {
         workers_[static_cast<std::size_t>(job.worker)].forwards += options.minibatches;
       }
       std::vector<int>& own = workers_[static_cast<std::size_t>(job.worker)].own;
-      if (job.task.kind == TaskKind::forward && (own.empty() || own.back() != job.microbatch)) {
+      if (is<Forward>(job.task) && (own.empty() || own.back() != job.microbatch)) {
         own.push_back(job.microbatch);  // jobs come by microbatch
       }
       for (const Job::After& after : graph.jobs[j].after) {
@@ -111,9 +111,7 @@ class Player {
   };
 
   /// Jobs of samples hold memory of their microbatch.
-  static bool counts(const Job& job) {
-    return takes_samples(job.task.kind) && job.task.kind != TaskKind::receive;
-  }
+  static bool counts(const Job& job) { return takes_samples(job.task) && !is<Receive>(job.task); }
   std::size_t minibatches() const { return static_cast<std::size_t>(options_.minibatches); }
   std::size_t microbatches() const { return static_cast<std::size_t>(graph_.microbatches); }
   Worker& worker_of(std::size_t instance) {
@@ -144,7 +142,7 @@ class Player {
            worker.own[worker.admitted % each];
   }
   Entry entry(std::size_t instance) const {
-    return {rank_of(graph_.jobs[instance % count_].task.kind, options_.urgency),
+    return {rank_of(kind_of(graph_.jobs[instance % count_].task), options_.urgency),
             microbatch_of(instance), instance};
   }
 
@@ -159,7 +157,7 @@ class Player {
     if (counts(job)) {
       const std::int64_t microbatch = microbatch_of(instance);
       Left& left = left_of(job.worker, microbatch);
-      if (job.task.kind != TaskKind::backward_weights && --left.open == 0) {
+      if (!is<BackwardWeights>(job.task) && --left.open == 0) {
         worker.open.erase(microbatch);
       }
       if (--left.all == 0) {
@@ -167,7 +165,7 @@ class Player {
         if (worker.back.erase(microbatch) == 0) ++worker.backwards;  // it had none here
       }
     }
-    if (job.task.kind == TaskKind::forward) {
+    if (is<Forward>(job.task)) {
       --worker.forwards;
       const std::int64_t microbatch = microbatch_of(instance);
       if (--left_of(job.worker, microbatch).forwards == 0) worker.half.erase(microbatch);
@@ -223,7 +221,7 @@ class Player {
     const Worker& worker = workers_[at];
     const auto limit = static_cast<std::size_t>(options_.in_flight[at]);
     const std::size_t ahead = worker.admitted - worker.backwards;
-    if (job.task.kind == TaskKind::forward && worker.admitted < to_admit(worker)) {
+    if (is<Forward>(job.task) && worker.admitted < to_admit(worker)) {
       if (microbatch > next_of(worker)) return false;
       if (microbatch < next_of(worker) || worker.begun.contains(microbatch)) return true;
       if (options_.urgency == Urgency::in_turn) return ahead < limit;
@@ -231,7 +229,7 @@ class Player {
           options_.open.empty() || worker.open.size() < static_cast<std::size_t>(options_.open[at]);
       return open && worker.begun.size() < limit;
     }
-    if (job.task.kind == TaskKind::backward_data && !worker.back.contains(microbatch)) {
+    if (is<BackwardData>(job.task) && !worker.back.contains(microbatch)) {
       if (options_.whole_forwards && !any_turn_ && !worker.half.empty()) return false;
       if (options_.urgency == Urgency::all_forwards) return worker.forwards == 0;
       if (options_.urgency == Urgency::in_turn) {
@@ -242,14 +240,14 @@ class Player {
   }
 
   void note_begin(Worker& worker, const Job& job, std::int64_t microbatch) {
-    if (job.task.kind == TaskKind::forward && worker.admitted < to_admit(worker) &&
+    if (is<Forward>(job.task) && worker.admitted < to_admit(worker) &&
         microbatch == next_of(worker)) {
       ++worker.admitted;
     }
     if (!counts(job)) return;
     if (worker.begun.insert(microbatch).second) worker.open.insert(microbatch);
-    if (job.task.kind == TaskKind::forward) worker.half.insert(microbatch);
-    if (job.task.kind == TaskKind::backward_data && worker.back.insert(microbatch).second) {
+    if (is<Forward>(job.task)) worker.half.insert(microbatch);
+    if (is<BackwardData>(job.task) && worker.back.insert(microbatch).second) {
       ++worker.backwards;
     }
   }

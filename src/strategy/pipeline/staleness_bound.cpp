@@ -12,10 +12,8 @@ namespace {
 /// Minibatches that `microbatches` more in flight make the weights older.
 int in_minibatches(int microbatches, int each) { return (microbatches + each - 1) / each; }
 
-bool makes_weights(const Task& task) {
-  return task.kind == TaskKind::update ||
-         (task.kind == TaskKind::receive && task.role == Role::weights);
-}
+/// Receives among the jobs are of weights.
+bool makes_weights(const Task& task) { return is<Update>(task) || is<Receive>(task); }
 
 }  // namespace
 
@@ -42,14 +40,13 @@ void hold_staleness(JobGraph& graph, const Network& network, const std::vector<i
   std::map<std::pair<int, int>, int> maker;  // block, worker -> job
   for (std::size_t j = 0; j < graph.jobs.size(); ++j) {
     const Job& job = graph.jobs[j];
-    if (makes_weights(job.task)) maker[{job.task.block, job.worker}] = static_cast<int>(j);
+    if (makes_weights(job.task)) maker[{block_of(job.task), job.worker}] = static_cast<int>(j);
   }
   for (Job& job : graph.jobs) {
-    const TaskKind kind = job.task.kind;
-    if (kind != TaskKind::forward && kind != TaskKind::backward_data) continue;
-    const auto block = static_cast<std::size_t>(job.task.block);
+    if (!delay_of(job.task)) continue;  // reads no weights
+    const auto block = static_cast<std::size_t>(block_of(job.task));
     if (network.blocks[block].parameters == 0) continue;
-    const auto made = maker.find({job.task.block, job.worker});
+    const auto made = maker.find({block_of(job.task), job.worker});
     if (made == maker.end()) continue;
     job.after.push_back({.job = made->second, .earlier = 1 + bound[block]});
   }

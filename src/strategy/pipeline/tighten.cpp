@@ -21,14 +21,14 @@ double step_seconds(const Plan& plan, const CostModel& cost) {
 
 int largest_offset(const Program& program) {
   int most = 0;
-  for (const Task& task : program.tasks) most = std::max(most, task.offset);
+  for (const Task& task : program.tasks) most = std::max(most, task.when.offset);
   return most;
 }
 
 /// Everything that comes `from` steps late or later on this worker comes one step earlier.
 Plan earlier(Plan plan, int worker, int from) {
   for (Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    if (task.offset >= from) --task.offset;
+    if (task.when.offset >= from) --task.when.offset;
   }
   set_least_delays(plan);
   return plan;

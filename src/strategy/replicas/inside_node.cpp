@@ -40,8 +40,8 @@ std::string of_one_node(std::string message) {
 }
 
 bool moves_weights(const Task& task) {
-  return (task.kind == TaskKind::send || task.kind == TaskKind::receive) &&
-         task.role == Role::weights;
+  const Message* message = message_of(task);
+  return message != nullptr && message->value.role == Role::weights;
 }
 
 }  // namespace
@@ -81,31 +81,29 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
         "--strategy {} --inner {}: workers of a node would send each other the weights of {}, "
         "which "
         "exchanges between nodes change; use --inner zb-h1, or another --workers-per-node",
-        name, inner, plan.network.blocks[static_cast<std::size_t>(moved->block)].name);
+        name, inner, plan.network.blocks[static_cast<std::size_t>(block_of(*moved))].name);
   }
   return plan;
 }
 
 std::vector<Task> with_early_updates(const Network& network, std::vector<Task> tasks) {
-  const auto comes_first = [](const Task& task) {
-    return is_reduce(task.kind) || task.kind == TaskKind::clip;
-  };
+  const auto comes_first = [](const Task& task) { return is<Reduce>(task) || is<Clip>(task); };
   if (std::ranges::any_of(tasks, comes_first)) return tasks;
   std::vector<int> last(network.blocks.size(), -1);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const TaskKind kind = tasks[i].kind;
-    if (kind != TaskKind::backward_data && kind != TaskKind::backward_weights) continue;
-    last[static_cast<std::size_t>(network.home_of(tasks[i].block))] = static_cast<int>(i);
+    if (!is<BackwardData>(tasks[i]) && !is<BackwardWeights>(tasks[i])) continue;
+    last[static_cast<std::size_t>(network.home_of(block_of(tasks[i])))] = static_cast<int>(i);
   }
   std::vector<std::vector<Task>> behind(tasks.size());
   for (const Task& task : tasks) {
-    if (task.kind != TaskKind::update) continue;
-    const int position = last[static_cast<std::size_t>(task.block)];
+    const auto* update = std::get_if<Update>(&task.what);
+    if (update == nullptr) continue;
+    const int position = last[static_cast<std::size_t>(update->block)];
     behind[static_cast<std::size_t>(position)].push_back(task);
   }
   std::vector<Task> early;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].kind != TaskKind::update) early.push_back(tasks[i]);
+    if (!is<Update>(tasks[i])) early.push_back(tasks[i]);
     early.insert(early.end(), behind[i].begin(), behind[i].end());
   }
   return early;
@@ -113,9 +111,14 @@ std::vector<Task> with_early_updates(const Network& network, std::vector<Task> t
 
 namespace {
 
-bool has(const Program& program, TaskKind kind, int block) {
+bool updates(const Program& program, int block) {
+  return std::ranges::find(program.tasks, What(Update{block}), &Task::what) != program.tasks.end();
+}
+
+bool moves_state(const Program& program, int block) {
   return std::ranges::any_of(program.tasks, [&](const Task& task) {
-    return task.kind == kind && task.block == block && !task.accumulate;
+    const auto* forward = std::get_if<Forward>(&task.what);
+    return forward != nullptr && forward->block == block && forward->moves_state;
   });
 }
 
@@ -129,8 +132,8 @@ std::vector<Held> held_together(const Plan& inner, const std::string& name) {
     std::vector<int> places;
     for (int place = 0; place < inner.workers(); ++place) {
       const Program& program = inner.programs[static_cast<std::size_t>(place)];
-      const bool learns = has(program, TaskKind::update, block);
-      const bool moves = of.state > 0 && has(program, TaskKind::forward, block);
+      const bool learns = updates(program, block);
+      const bool moves = of.state > 0 && moves_state(program, block);
       if (of.parameters > 0 && of.state > 0 && learns != moves) {
         user_error(
             "--strategy {} --inner {}: {} has its weights and its running statistics on different "

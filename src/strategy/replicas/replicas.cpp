@@ -171,7 +171,7 @@ class Writer {
   Stream add_stream(const Held& held, const Bucket& like, int mode) {
     std::vector<int> updated;
     for (const Task& task : nodes_programs_[static_cast<std::size_t>(held.places.front())]) {
-      if (task.kind == TaskKind::update) updated.push_back(task.block);
+      if (is<Update>(task)) updated.push_back(block_of(task));
     }
     Stream stream{.mode = mode, .first = static_cast<int>(plan_.buckets.size())};
     for (const Bucket& bucket :
@@ -189,21 +189,13 @@ class Writer {
     return stream;
   }
 
-  static Task move(TaskKind kind, int group, int bucket, const Task& like) {
-    Task task = like;
-    task.kind = kind;
-    task.group = group;
-    task.bucket = bucket;
-    return task;
-  }
-  static void triple(int group, int bucket, const Task& like, std::vector<Task>& tasks) {
-    for (const TaskKind kind :
-         {TaskKind::reduce_start, TaskKind::reduce_sum, TaskKind::reduce_finish}) {
-      tasks.push_back(move(kind, group, bucket, like));
+  static void triple(int group, int bucket, const When& then, std::vector<Task>& tasks) {
+    for (const Move move : {Move::start, Move::sum, Move::finish}) {
+      tasks.push_back({then, Reduce{move, group, bucket}});
     }
   }
   /// Of minibatches at the end of each `every`, `offset` steps later.
-  static Task when(int mode, const ExchangeMode& of, int offset) {
+  static When when(int mode, const ExchangeMode& of, int offset) {
     return {.offset = offset,
             .every = of.every,
             .phase = (of.every - 1 + offset) % of.every,
@@ -213,12 +205,12 @@ class Writer {
   /// A task of the node's plan, as one of this node.
   Task in_node(int node, const Task& like) const {
     Task task = like;
-    if (task.peer >= 0) task.peer = worker(node, task.peer);
-    if (task.group >= 0) task.group = inner_group(node, task.group);
-    if (takes_samples(task.kind)) {
-      const Samples& of = like.samples;
-      task.samples = {node * of.of + of.begin, node * of.of + of.end, nodes_ * of.of};
+    if (Message* message = message_of(task)) message->peer = worker(node, message->peer);
+    if (auto* reduce = std::get_if<Reduce>(&task.what)) {
+      reduce->group = inner_group(node, reduce->group);
     }
+    const Samples of = samples_of(like);
+    set_samples(task, {node * of.of + of.begin, node * of.of + of.end, nodes_ * of.of});
     return task;
   }
 
@@ -226,7 +218,7 @@ class Writer {
     const std::vector<Task>& inner = nodes_programs_[static_cast<std::size_t>(place)];
     Program program{.averages = part_of(node, nodes_)};
     std::vector<Task> moves;
-    std::vector<std::pair<OverlappedReductions, Task>> streams;
+    std::vector<std::pair<OverlappedReductions, When>> streams;
     for_exchanges(place, [&](const Exchanges& all, std::size_t) {
       for (const Stream& one : all.streams) {
         streams.emplace_back(
@@ -234,28 +226,26 @@ class Writer {
             when(one.mode, modes_[static_cast<std::size_t>(one.mode)], 0));
       }
     });
-    const auto append_moves = [&](const Task& like) {
-      for (const Task& task : moves) {
-        program.tasks.push_back(move(task.kind, task.group, task.bucket, like));
-      }
+    const auto append_moves = [&](const When& then) {
+      for (const Task& task : moves) program.tasks.push_back({then, task.what});
       moves.clear();
     };
     std::size_t middle = 0;
     for (std::size_t i = 0; i < inner.size(); ++i) {
-      if (inner[i].kind == TaskKind::forward || inner[i].kind == TaskKind::loss) middle = i + 1;
+      if (is<Forward>(inner[i]) || is<Loss>(inner[i])) middle = i + 1;
     }
     for (std::size_t i = 0; i < inner.size(); ++i) {
       if (i == middle) sums_under_way(place, program.tasks);
       program.tasks.push_back(in_node(node, inner[i]));
-      if (inner[i].kind != TaskKind::update) continue;
-      for (auto& [reductions, like] : streams) {
-        reductions.block_ready(inner[i].block);
-        append_moves(like);
+      if (!is<Update>(inner[i])) continue;
+      for (auto& [reductions, then] : streams) {
+        reductions.block_ready(block_of(inner[i]));
+        append_moves(then);
       }
     }
-    for (auto& [reductions, like] : streams) {
+    for (auto& [reductions, then] : streams) {
       reductions.drain();
-      append_moves(like);
+      append_moves(then);
     }
     exchanges(node, place, program.tasks);
     averages(node, place, program.tasks);
@@ -275,9 +265,9 @@ class Writer {
   void sums_under_way(int place, std::vector<Task>& tasks) const {
     for (std::size_t m = 0; m < modes_.size(); ++m) {
       if (modes_[m].wait == 0) continue;
-      const Task like = when(static_cast<int>(m), modes_[m], (modes_[m].wait + 1) / 2);
+      const When then = when(static_cast<int>(m), modes_[m], (modes_[m].wait + 1) / 2);
       for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
-        tasks.push_back(move(TaskKind::reduce_sum, across(place), all.modes[m].part[index], like));
+        tasks.push_back({then, Reduce{Move::sum, across(place), all.modes[m].part[index]}});
       });
     }
   }
@@ -287,16 +277,16 @@ class Writer {
     for (std::size_t m = 0; m < modes_.size(); ++m) {
       const ExchangeMode& mode = modes_[m];
       const int group = across(place);
-      const Task now = when(static_cast<int>(m), mode, 0);
-      const Task then = when(static_cast<int>(m), mode, mode.wait);
+      const When now = when(static_cast<int>(m), mode, 0);
+      const When then = when(static_cast<int>(m), mode, mode.wait);
       for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
         if (all.modes[m].part.empty()) return;  // a stream
         const int bucket = all.modes[m].part[index];
         if (mode.wait == 0) {
           triple(group, bucket, now, tasks);
         } else {
-          tasks.push_back(move(TaskKind::reduce_start, group, bucket, now));
-          tasks.push_back(move(TaskKind::reduce_finish, group, bucket, then));
+          tasks.push_back({now, Reduce{Move::start, group, bucket}});
+          tasks.push_back({then, Reduce{Move::finish, group, bucket}});
         }
         gather(node, all, all.modes[m].gather, then, tasks);
       });
@@ -305,20 +295,20 @@ class Writer {
 
   /// At the end of a range all are equal again, after everything that was under way.
   void averages(int node, int place, std::vector<Task>& tasks) const {
-    const Task like{.offset = longest_, .at_end = true};
+    const When then{.offset = longest_, .at_end = true};
     for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
       for (const Parts& average : all.averages) {
-        triple(across(place), average.part[index], like, tasks);
-        gather(node, all, average.gather, like, tasks);
+        triple(across(place), average.part[index], then, tasks);
+        gather(node, all, average.gather, then, tasks);
       }
       // Every worker has kept its part of it only.
-      gather(node, all, all.outer, like, tasks);
+      gather(node, all, all.outer, then, tasks);
     });
   }
 
-  static void gather(int node, const Exchanges& all, int bucket, const Task& like,
+  static void gather(int node, const Exchanges& all, int bucket, const When& then,
                      std::vector<Task>& tasks) {
-    if (bucket >= 0) triple(all.groups[static_cast<std::size_t>(node)], bucket, like, tasks);
+    if (bucket >= 0) triple(all.groups[static_cast<std::size_t>(node)], bucket, then, tasks);
   }
 
   const PlanRequest& request_;

@@ -21,10 +21,10 @@ Plan make_serial_plan(const PlanRequest& request) {
   Plan plan = empty_plan("serial", request);
   std::vector<Task>& tasks = plan.programs.front().tasks;
   for (int part = 0; part < parts; ++part) {
-    const Task like{.accumulate = part > 0, .samples = part_of(part, parts)};
-    append_forward(plan.network, like, tasks);
+    const Microbatch microbatch{.samples = part_of(part, parts), .first = part == 0};
+    append_forward(plan.network, microbatch, tasks);
     for (int block = plan.network.size(); block-- > 0;) {
-      append_backward(plan.network, block, like, tasks);
+      append_backward(plan.network, block, microbatch, tasks);
     }
   }
   append_updates(plan.network, request.clip, tasks);

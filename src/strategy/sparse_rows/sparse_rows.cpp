@@ -82,18 +82,18 @@ class Programmer {
       : cut_(cut), worker_(worker), tasks_(tasks) {}
 
   void run() {
-    tasks_.push_back({.kind = TaskKind::load});
+    add(Load{});
     for (std::size_t k = 0; k < cut_.parts.size(); ++k) forward(k);
     if (worker_ == 0) {
-      compute(TaskKind::forward, cut_.logits);
-      tasks_.push_back({.kind = TaskKind::loss});
-      compute(TaskKind::backward_data, cut_.logits);
+      add(Forward{cut_.logits});
+      add(Loss{});
+      add(BackwardData{cut_.logits});
     }
     for (std::size_t k = cut_.parts.size(); k-- > 0;) backward(k);
     for (const std::vector<Part>& layer : cut_.parts) {
       const Part& part = layer[static_cast<std::size_t>(worker_)];
-      if (part.local >= 0) compute(TaskKind::update, part.local);
-      for (const Halo& halo : part.halos) compute(TaskKind::update, halo.block);
+      if (part.local >= 0) add(Update{part.local});
+      for (const Halo& halo : part.halos) add(Update{halo.block});
     }
   }
 
@@ -101,23 +101,9 @@ class Programmer {
   const Part& part(std::size_t layer) const {
     return cut_.parts[layer][static_cast<std::size_t>(worker_)];
   }
-  void compute(TaskKind kind, int block) { tasks_.push_back({.kind = kind, .block = block}); }
-
-  struct Message {
-    TaskKind kind;
-    Role role;
-    int tensor;
-    int peer;
-    int list;
-    bool adds = false;
-  };
-  void pass(const Message& message) {
-    tasks_.push_back({.kind = message.kind,
-                      .role = message.role,
-                      .accumulate = message.adds,
-                      .tensor = message.tensor,
-                      .peer = message.peer,
-                      .list = message.list});
+  void add(const What& what) { tasks_.push_back({.what = what}); }
+  static Message rows(Role role, int tensor, int peer, int list) {
+    return {.value = {.role = role, .index = tensor}, .peer = peer, .list = list};
   }
 
   /// visit(reader, halo) for all who read this worker's rows in the layer.
@@ -132,34 +118,32 @@ class Programmer {
 
   void forward(std::size_t k) {
     each_reader(k, [&](int reader, const Halo& halo) {
-      pass({TaskKind::send, Role::tensor, part(k - 1).out, reader, halo.list});
+      add(Send{rows(Role::tensor, part(k - 1).out, reader, halo.list)});
     });
     if (part(k).local < 0) return;
-    compute(TaskKind::forward, part(k).local);
+    add(Forward{part(k).local});
     for (const Halo& halo : part(k).halos) {
-      pass({TaskKind::receive, Role::tensor, halo.tensor, halo.owner, halo.list});
-      compute(TaskKind::forward, halo.block);
+      add(Receive{rows(Role::tensor, halo.tensor, halo.owner, halo.list)});
+      add(Forward{halo.block});
     }
-    if (part(k).activation >= 0 && !part(k).in_place) {
-      compute(TaskKind::forward, part(k).activation);
-    }
+    if (part(k).activation >= 0 && !part(k).in_place) add(Forward{part(k).activation});
   }
 
   void backward(std::size_t k) {
     const bool has_rows = part(k).local >= 0;
     if (has_rows) {
-      if (part(k).activation >= 0) compute(TaskKind::backward_data, part(k).activation);
+      if (part(k).activation >= 0) add(BackwardData{part(k).activation});
       for (const Halo& halo : part(k).halos) {
-        compute(TaskKind::backward_data, halo.block);
-        pass({TaskKind::send, Role::diff, halo.tensor, halo.owner, halo.list});
+        add(BackwardData{halo.block});
+        add(Send{rows(Role::diff, halo.tensor, halo.owner, halo.list)});
       }
-      compute(TaskKind::backward_data, part(k).local);
-      compute(TaskKind::backward_weights, part(k).local);
-      for (const Halo& halo : part(k).halos) compute(TaskKind::backward_weights, halo.block);
+      add(BackwardData{part(k).local});
+      add(BackwardWeights{part(k).local});
+      for (const Halo& halo : part(k).halos) add(BackwardWeights{halo.block});
     }
     bool adds = has_rows;
     each_reader(k, [&](int reader, const Halo& halo) {
-      pass({TaskKind::receive, Role::diff, part(k - 1).out, reader, halo.list, adds});
+      add(Receive{.message = rows(Role::diff, part(k - 1).out, reader, halo.list), .adds = adds});
       adds = true;
     });
   }
