@@ -1,3 +1,4 @@
+// What tells messages between the same two workers apart, from the task on either side.
 #include "plan/message_name.hpp"
 
 namespace plait {

@@ -1,3 +1,4 @@
+// Names of the roles of values, and their hash.
 #include "plan/value.hpp"
 
 namespace plait {

@@ -1,3 +1,4 @@
+// Whether one task runs for every minibatch that another runs for.
 #include "plan/when.hpp"
 
 #include <initializer_list>
