@@ -105,8 +105,13 @@ class Checker {
     if (!block_names_.insert(block.name).second) {
       user_error("{} occurs twice; give every block its own name", at);
     }
-    if (block.nodes.empty()) user_error("{} has no layers", at);
     names(block, at);
+    return layers(block, src, at);
+  }
+
+  Shape layers(const BlockSpec& block, const Shape& src, const std::string& at) {
+    if (block.nodes.empty()) user_error("{} has no layers", at);
+    uses(block, at);
     std::vector<Shape> shapes;
     for (std::size_t i = 0; i < block.nodes.size(); ++i) {
       const Node& node = block.nodes[i];
@@ -127,7 +132,6 @@ class Checker {
 
  private:
   void names(const BlockSpec& block, const std::string& at) {
-    std::vector<bool> used(block.nodes.size(), false);
     for (const Node& node : block.nodes) {
       if (!good_name(node.name) || (node.name.empty() && block.nodes.size() > 1)) {
         user_error("{}, layer '{}': a layer name must be 1 to 200 letters, digits, or _ - .", at,
@@ -138,6 +142,12 @@ class Checker {
         user_error("{}: the name '{}.{}' occurs twice; give every layer its own name", at,
                    block.name, node.name);
       }
+    }
+  }
+
+  void uses(const BlockSpec& block, const std::string& at) {
+    std::vector<bool> used(block.nodes.size(), false);
+    for (const Node& node : block.nodes) {
       for (int input : node.inputs) {
         if (input >= 0 && input < static_cast<int>(used.size())) {
           used[static_cast<std::size_t>(input)] = true;
@@ -188,6 +198,10 @@ void check_model(const ModelSpec& model, const std::string& where) {
   Checker checker(where);
   Shape at = model.input;
   for (const BlockSpec& block : model.blocks) at = checker.block(block, at);
+}
+
+Shape check_block(const BlockSpec& block, const Shape& src, const std::string& where) {
+  return Checker(where).layers(block, src, where);
 }
 
 }  // namespace plait

@@ -20,4 +20,8 @@ constexpr std::int64_t kMaxWindow = std::int64_t{1} << 20;  ///< kernel, stride,
 /// are within the limits above.
 void check_model(const ModelSpec& model, const std::string& where);
 
+/// Of one block on a source of this shape: graph, shapes and sizes, but not names. Returns the
+/// shape of its result.
+Shape check_block(const BlockSpec& block, const Shape& src, const std::string& where);
+
 }  // namespace plait

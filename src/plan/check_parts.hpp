@@ -33,6 +33,11 @@ class FaultList {
   std::size_t left_out_ = 0;
 };
 
+inline bool in_range(int index, std::size_t size) {
+  return index >= 0 && static_cast<std::size_t>(index) < size;
+}
+
+void check_network(const Network& network, FaultList& faults);
 void check_indices(const Plan& plan, FaultList& faults);
 /// Of the tasks that run in ranges of this mode.
 void check_values(const Plan& plan, int mode, FaultList& faults);

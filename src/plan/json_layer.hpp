@@ -1,0 +1,17 @@
+// The layers of a block as JSON and back, with every field. Sparse layers are not written out: they
+// name a matrix of the model by its hash (json_sparse.hpp). Inside this room only.
+#pragma once
+
+#include "model/spec.hpp"
+#include "plan/json_fields.hpp"
+
+namespace plait::planning {
+
+Json activation_json(const ActivationSpec& activation);
+ActivationSpec read_activation(const JsonField& field);
+
+/// Of every kind but sparse layers.
+Json layer_json(const LayerSpec& layer);
+LayerSpec read_layer(const JsonField& field);
+
+}  // namespace plait::planning

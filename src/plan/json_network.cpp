@@ -1,0 +1,144 @@
+#include "plan/json_network.hpp"
+
+#include "model/check.hpp"
+#include "plan/json_layer.hpp"
+#include "plan/json_sparse.hpp"
+
+namespace plait::planning {
+
+namespace {
+
+constexpr Limits kElements{0, kMaxElements};
+constexpr std::size_t kMostBlocks = kMaxLayers;
+constexpr std::size_t kMostTensors = 4 * kMostBlocks;
+constexpr std::size_t kMostInputs = 64;  ///< of one layer
+constexpr std::size_t kMostExtents = 8;
+
+Json node_json(const Node& node, int dst, SparseWriter& sparse) {
+  const auto* matrix = std::get_if<SparseLinearSpec>(&node.layer);
+  Json json = matrix != nullptr ? sparse.layer(*matrix, dst) : layer_json(node.layer);
+  json["name"] = node.name;
+  json["inputs"] = node.inputs;
+  return json;
+}
+
+Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
+  Json json{{"name", block.name},
+            {"src", block.src},
+            {"dst", block.dst},
+            {"parameters", block.parameters},
+            {"state", block.state},
+            {"macs", block.macs},
+            {"inner_elements", block.inner_elements},
+            {"staleness", late}};
+  const NetworkBlock usual{};
+  if (block.adds) json["adds"] = true;
+  if (block.whole != usual.whole) json["whole"] = block.whole;
+  if (block.share != usual.share) json["share"] = block.share;
+  if (block.added) json["added"] = true;
+  if (block.piece != usual.piece) json["piece"] = block.piece;
+  if (block.joins()) {
+    json["other"] = block.other;
+    json["subtracts"] = block.subtracts;
+  }
+  if (block.repeats != usual.repeats) json["repeats"] = block.repeats;
+  if (block.state_sets != usual.state_sets) json["state_sets"] = block.state_sets;
+  if (block.state_set != usual.state_set) json["state_set"] = block.state_set;
+  if (block.spec == BlockSpec{}) return json;
+  json["layers_name"] = block.spec.name;
+  json["layers"] = Json::array();
+  for (const Node& node : block.spec.nodes) {
+    json["layers"].push_back(node_json(node, block.dst, sparse));
+  }
+  return json;
+}
+
+Node read_node(const JsonField& field, std::size_t before, SparseReader& sparse) {
+  const bool matrix = field.at("type").text() == "sparse_linear";
+  Node node{.name = field.at("name").text(),
+            .layer = matrix ? LayerSpec(sparse.layer(field)) : read_layer(field),
+            .inputs = field.at("inputs").numbers_as<int>(
+                kMostInputs, {kBlockInput, static_cast<std::int64_t>(before) - 1})};
+  if (node.inputs.empty()) field.at("inputs").refuse("is empty: a layer reads something");
+  return node;
+}
+
+BlockSpec read_spec(const JsonField& field, SparseReader& sparse) {
+  BlockSpec spec;
+  if (!field.has("layers")) return spec;
+  spec.name = field.at("layers_name").text();
+  for (const JsonField& node : field.at("layers").list(kMostBlocks)) {
+    spec.nodes.push_back(read_node(node, spec.nodes.size(), sparse));
+  }
+  return spec;
+}
+
+NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseReader& sparse) {
+  const NetworkBlock usual{};
+  const Limits tensors{0, std::ssize(so_far.tensors) - 1};
+  const auto index = [&](const char* key, std::int64_t most) {
+    return field.small_or(key, -1, {-1, most});
+  };
+  NetworkBlock block{.name = field.at("name").text(),
+                     .src = field.at("src").small(tensors),
+                     .dst = field.at("dst").small(tensors),
+                     .parameters = field.at("parameters").number(kElements),
+                     .state = field.at("state").number(kElements),
+                     .macs = field.at("macs").number({0, kMaxMacs}),
+                     .inner_elements = field.at("inner_elements").number(kElements),
+                     .spec = read_spec(field, sparse),
+                     .adds = field.flag_or("adds", false),
+                     .whole = index("whole", kMaxLayers),
+                     .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
+                     .added = field.flag_or("added", false),
+                     .piece = index("piece", kMaxLayers),
+                     .other = index("other", tensors.most),
+                     .subtracts = field.flag_or("subtracts", false),
+                     .repeats = index("repeats", so_far.size() - 1),
+                     .state_sets = field.small_or("state_sets", usual.state_sets, {1, kMaxLayers}),
+                     .state_set = field.small_or("state_set", usual.state_set, {0, kMaxLayers})};
+  return block;
+}
+
+}  // namespace
+
+Json network_json(const Network& network, const std::vector<int>& late) {
+  SparseWriter sparse(network);
+  Json blocks = Json::array();
+  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
+    blocks.push_back(block_json(network.blocks[i], late[i], sparse));
+  }
+  return {{"name", network.name},
+          {"hash", network_hash(network)},
+          {"input", network.input.dims()},
+          {"cut", network.cut},
+          {"tensor_elements", network.tensors},
+          {"diffs", network.diffs},
+          {"index_lists", sparse.take_lists()},
+          {"blocks", std::move(blocks)}};
+}
+
+Network read_network(const JsonField& field, const ModelSpec* model) {
+  const JsonField tensors = field.at("tensor_elements");
+  Network network{.name = field.at("name").text(),
+                  .blocks = {},
+                  .tensors = tensors.numbers(kMostTensors, {1, kMaxElements}),
+                  .input = Shape(field.at("input").numbers(kMostExtents, {1, kMaxElements})),
+                  .cut = field.at("cut").flag()};
+  if (network.tensors.empty()) tensors.refuse("is empty");
+  network.diffs =
+      field.at("diffs").numbers_as<int>(kMostTensors, {0, std::ssize(network.tensors) - 1});
+  SparseReader sparse(model, field.at("index_lists"));
+  for (const JsonField& block : field.at("blocks").list(kMostBlocks)) {
+    network.blocks.push_back(read_block(block, network, sparse));
+  }
+  check_layers(network, field);
+  if (const JsonField hash = field.at("hash"); hash.text() != network_hash(network)) {
+    hash.refuse(fmt::format("is {}, but that of the blocks is {}: the document is damaged",
+                            hash.text(), network_hash(network)));
+  }
+  if (model != nullptr) check_is_of_model(network, *model, field);
+  return network;
+}
+
+}  // namespace plait::planning

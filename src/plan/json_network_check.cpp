@@ -1,0 +1,158 @@
+// What a network from a document must be before anything counts with it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "model/check.hpp"
+#include "model/parameters.hpp"
+#include "plan/json_network.hpp"
+
+namespace plait::planning {
+
+namespace {
+
+/// A document whose layers say all sizes.
+class LayerCheck {
+ public:
+  LayerCheck(const Network& network, const JsonField& field)
+      : network_(network), field_(field), shapes_(network.tensors.size()) {}
+
+  void run() {
+    if (elements_of(network_.input) != network_.tensors.front()) {
+      field_.at("input").refuse("is another size than tensor 0");
+    }
+    shapes_.front() = network_.input;
+    const bool with_layers = std::ranges::any_of(
+        network_.blocks, [](const NetworkBlock& block) { return !block.spec.nodes.empty(); });
+    const std::vector<JsonField> fields = field_.at("blocks").list(network_.blocks.size());
+    for (std::size_t i = 0; i < network_.blocks.size(); ++i) {
+      const NetworkBlock& block = network_.blocks[i];
+      count(block, fields[i]);
+      if (!with_layers) continue;  // only its costs are known
+      if (block.joins()) {
+        join(block, fields[i]);
+      } else {
+        layers(block, fields[i]);
+      }
+    }
+  }
+
+ private:
+  /// Shapes with more elements are not products that fit.
+  static std::int64_t elements_of(const Shape& shape) {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : shape.dims()) {
+      if (extent > kMaxElements / elements) return -1;
+      elements *= extent;
+    }
+    return elements;
+  }
+
+  /// All together stay within the bounds of one network.
+  void count(const NetworkBlock& block, const JsonField& field) {
+    parameters_ += block.parameters + block.state;
+    macs_ += block.macs;
+    if (parameters_ > kMaxElements || macs_ > kMaxMacs) {
+      field.refuse("is one too many: the network has too many parameters or multiply-adds");
+    }
+  }
+
+  void put(int tensor, const Shape& shape, const JsonField& field) {
+    if (shape.elements() != network_.tensors[static_cast<std::size_t>(tensor)]) {
+      field.refuse(fmt::format("gives {}, but tensor {} has {} elements", shape, tensor,
+                               network_.tensors[static_cast<std::size_t>(tensor)]));
+    }
+    shapes_[static_cast<std::size_t>(tensor)] = shape;
+  }
+
+  const Shape& at(int tensor, const JsonField& field) {
+    Shape& shape = shapes_[static_cast<std::size_t>(tensor)];
+    if (shape.rank() != 0) return shape;
+    if (!network_.cut) {
+      field.refuse(fmt::format("reads tensor {}, which no block before it writes", tensor));
+    }
+    // Rows of others, which only messages write.
+    shape = Shape{network_.tensors[static_cast<std::size_t>(tensor)]};
+    return shape;
+  }
+
+  void join(const NetworkBlock& block, const JsonField& field) {
+    if (at(block.src, field) != at(block.other, field)) {
+      field.refuse(fmt::format("joins {} and {}", at(block.src, field), at(block.other, field)));
+    }
+    put(block.dst, at(block.src, field), field);
+  }
+
+  void layers(const NetworkBlock& block, const JsonField& field) {
+    const Shape src = at(block.src, field);
+    try {
+      put(block.dst, check_block(block.spec, src, "layers"), field);
+    } catch (const UserError& error) {
+      field.refuse(error.what());
+    }
+    std::int64_t trained = 0;
+    std::int64_t moved = 0;
+    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+      (parameter.trainable ? trained : moved) += parameter.shape.elements();
+    }
+    const std::int64_t sets = block.repeats < 0 ? block.state_sets : 1;
+    if (trained != block.parameters || moved * sets != block.state) {
+      field.refuse(fmt::format("has {} parameters and {} of state, but its layers {} and {}",
+                               block.parameters, block.state, trained, moved * sets));
+    }
+    if (block.repeats < 0) return;
+    const NetworkBlock& home = network_.blocks[static_cast<std::size_t>(block.repeats)];
+    if (home.spec != block.spec || at(home.src, field) != src) {
+      field.refuse(fmt::format("repeats {}, which has other layers", home.name));
+    }
+  }
+
+  const Network& network_;
+  const JsonField& field_;
+  std::vector<Shape> shapes_;  ///< rank 0: not known
+  std::int64_t parameters_ = 0;
+  std::int64_t macs_ = 0;
+};
+
+[[noreturn]] void refuse_model(const JsonField& field, const ModelSpec& model,
+                               const std::string& what) {
+  field.refuse(fmt::format("is not of model '{}': {}", model.name, what));
+}
+
+}  // namespace
+
+void check_layers(const Network& network, const JsonField& field) {
+  LayerCheck(network, field).run();
+}
+
+void check_is_of_model(const Network& network, const ModelSpec& model, const JsonField& field) {
+  if (network.input != model.input) {
+    refuse_model(field, model,
+                 fmt::format("its input is {}, the model's {}", network.input, model.input));
+  }
+  std::vector<bool> found(model.blocks.size(), false);
+  for (const NetworkBlock& block : network.blocks) {
+    if (block.whole >= std::ssize(model.blocks)) {
+      refuse_model(field, model, fmt::format("it has no block {}", block.whole));
+    }
+    if (network.cut) {
+      if (block.whole >= 0) found[static_cast<std::size_t>(block.whole)] = true;
+      continue;
+    }
+    if (block.added || block.repeats >= 0) continue;
+    const auto same = std::ranges::find(model.blocks, block.name, &BlockSpec::name);
+    if (same == model.blocks.end() || *same != block.spec) {
+      refuse_model(field, model, fmt::format("it has no such block '{}'", block.name));
+    }
+    found[static_cast<std::size_t>(same - model.blocks.begin())] = true;
+  }
+  const auto missing = std::ranges::find(found, false);
+  if (missing == found.end()) return;
+  const auto index = static_cast<std::size_t>(missing - found.begin());
+  refuse_model(
+      field, model,
+      fmt::format("its block '{}' is not among those of the plan", model.blocks[index].name));
+}
+
+}  // namespace plait::planning

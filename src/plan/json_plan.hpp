@@ -1,0 +1,9 @@
+// What the writer and the reader of plans as documents share. Inside this room only.
+#pragma once
+
+namespace plait::planning {
+
+/// Of the document's form.
+constexpr int kPlanVersion = 1;
+
+}  // namespace plait::planning

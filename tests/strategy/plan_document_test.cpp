@@ -1,0 +1,133 @@
+// Every strategy's plan is written as a document and read back: the same plan, the same text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cost/analytic.hpp"
+#include "plan/json.hpp"
+#include "strategy/sparse_rows_testing.hpp"
+
+namespace plait {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+struct Made {
+  std::string name;
+  ModelSpec model;
+  Plan plan;
+};
+
+ModelSpec model_of(const std::string& name) {
+  return make_model(name, name == "lenet" ? Shape{1, 28, 28} : Shape{3, 32, 32}, 10);
+}
+
+/// One of every strategy that there is, and of their settings that leave traces in plans.
+class Maker {
+ public:
+  std::vector<Made> all() {
+    for (const Strategy& strategy : strategies()) {
+      if (strategy.name == "sparse_rows") continue;
+      add(strategy.name, "", model_of(strategy.name == "parareal" ? "resnet20" : "lenet"),
+          [](PlanRequest&) {});
+    }
+    add("layerpipe", "async", model_of("lenet"), [](PlanRequest& request) {
+      request.pipeline = {.asynchronous = true, .weights = OldWeights::rebuilt};
+    });
+    add("serial", "clipped", model_of("resnet20"), [](PlanRequest& request) {
+      request.microbatches = 2;
+      request.clip = true;
+    });
+    add("data_parallel", "bf16", model_of("vgg11"), [](PlanRequest& r) { r.wire_bytes = 2; });
+    add("parareal", "sweeps", model_of("resnet20"), [](PlanRequest& request) {
+      request.tear = {.pieces = 2, .replicas = 1, .sweeps = 2, .half_wire = true};
+    });
+    add("daso", "pipelines", model_of("resnet20"), [](PlanRequest& request) {
+      request.exchange.inner = "1f1b";
+      request.exchange.half = true;
+    });
+    for (const auto method : {PartitionMethod::merged, PartitionMethod::random}) {
+      add("sparse_rows", method == PartitionMethod::merged ? "merged" : "random", mixed(),
+          [&](PlanRequest& request) { request.partition = with(method); });
+    }
+    add("sparse_rows", "equal", mixed(), [](PlanRequest&) {});
+    add("data_parallel", "sparse", mixed(), [](PlanRequest&) {});
+    return std::move(made_);
+  }
+
+ private:
+  template <class Change>
+  void add(const std::string& strategy, const std::string& how, ModelSpec model, Change change) {
+    const Network network = make_network(model);
+    const bool nodes = strategy == "daso" || strategy == "local_sgd" || strategy == "diloco";
+    const Machine machine{.nodes = nodes ? 2 : 1,
+                          .workers_per_node = strategy == "serial" ? 1 : 2,
+                          .inside = kUsualInside,
+                          .between = kUsualBetween,
+                          .memory_per_worker = std::int64_t{64} << 30};
+    const auto cost = make_analytic_cost(network);
+    PlanRequest request{.network = network,
+                        .machine = machine,
+                        .cost = cost.get(),
+                        .batch = 32,
+                        .microbatches = strategy == "sparse_rows" ? 1 : 2};
+    change(request);
+    made_.push_back({strategy + how, std::move(model), make_plan(strategy, request)});
+  }
+
+  std::vector<Made> made_;
+};
+
+TEST(PlanDocument, IsThePlan) {
+  for (const Made& made : Maker().all()) {
+    const std::string text = to_json(made.plan);
+    const Plan again = plan_from_json(text, made.name, made.model);
+    EXPECT_TRUE(again == made.plan) << made.name;
+    EXPECT_EQ(to_json(again), text) << made.name;
+  }
+}
+
+/// Only matrices are the model's.
+TEST(PlanDocument, NeedsNoModelWithoutSparseLayers) {
+  int without = 0;
+  for (const Made& made : Maker().all()) {
+    const std::string text = to_json(made.plan);
+    if (made.model.name == "mixed") {
+      EXPECT_THAT([&] { plan_from_json(text, "p.json"); },
+                  ThrowsMessage<UserError>(HasSubstr("names a matrix of the model")));
+    } else {
+      EXPECT_TRUE(plan_from_json(text, "p.json") == made.plan) << made.name;
+      ++without;
+    }
+  }
+  EXPECT_GT(without, 10);
+}
+
+TEST(PlanDocument, IsOfOneModel) {
+  for (const Made& made : Maker().all()) {
+    const std::string text = to_json(made.plan);
+    EXPECT_THROW(plan_from_json(text, "p.json", model_of("vgg13")), UserError) << made.name;
+    ModelSpec other = made.model;
+    other.blocks.back().nodes.back().layer = LinearSpec{.out_features = 10, .initial_scale = 2};
+    if (made.model.name != "mixed" || made.plan.strategy != "sparse_rows") {
+      EXPECT_THROW(plan_from_json(text, "p.json", other), UserError) << made.name;
+    }
+  }
+}
+
+/// The same layers with another matrix.
+TEST(PlanDocument, RefusesOtherMatrices) {
+  for (const Made& made : Maker().all()) {
+    if (made.model.name != "mixed") continue;
+    ModelSpec other = made.model;
+    auto& sparse = std::get<SparseLinearSpec>(other.blocks[1].nodes[0].layer);
+    SparsePattern pattern = *sparse.pattern;
+    pattern.column.pop_back();
+    for (std::int64_t& begin : pattern.row_begin) begin = std::min(begin, pattern.size());
+    sparse.pattern = std::make_shared<const SparsePattern>(std::move(pattern));
+    EXPECT_THROW(plan_from_json(to_json(made.plan), "p.json", other), UserError) << made.name;
+  }
+}
+
+}  // namespace
+}  // namespace plait
