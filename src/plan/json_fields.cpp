@@ -1,3 +1,4 @@
+// Reads fields of JSON that may be anything; every refusal names the file and the field.
 #include "plan/json_fields.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// A layer's settings as JSON, both ways.
 #include "plan/json_layer.hpp"
 
 #include "base/error.hpp"

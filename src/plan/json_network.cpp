@@ -1,3 +1,4 @@
+// A plan's network as JSON, both ways: blocks, tensors and who shares what.
 #include "plan/json_network.hpp"
 
 #include "model/check.hpp"

@@ -1,3 +1,4 @@
+// Sparse matrices in a plan's document: named by hash, pieces as rows x columns of the whole.
 #include "plan/json_sparse.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A task as JSON, both ways: when it runs and what it does.
 #include "plan/json_task.hpp"
 
 namespace plait::planning {

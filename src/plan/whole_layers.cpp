@@ -1,3 +1,4 @@
+// The sparse layers of a model that the pieces of a plan are cut from.
 #include "plan/whole_layers.hpp"
 
 #include <fmt/format.h>
