@@ -79,8 +79,8 @@ TEST_F(BadInput, Flags) {
   expect_train_refused({"--lr", "-1"}, "--lr -1 is out of range");
   expect_train_refused({"--lr", "nan"}, "--lr needs a finite number");
   expect_train_refused({"--lr", "1e999"}, "--lr 1e999 is out of range");
-  expect_train_refused({"--batch", "0"}, "--batch 0 is too small");
-  expect_train_refused({"--batch", "-3"}, "--batch -3 is too small");
+  expect_train_refused({"--batch", "0"}, "--batch 0 is out of range");
+  expect_train_refused({"--batch", "-3"}, "--batch -3 is out of range");
   expect_train_refused({"--batch", "99999999999999999999"}, "out of range");
   expect_train_refused({"--batch", "65"}, "--batch 65 is more than the 64 training samples");
   expect_train_refused({"--epochs", "--seed", "1"}, "--epochs needs a value");
@@ -174,8 +174,8 @@ TEST_F(BadInput, FlagsOfPipelines) {
     refused(strategy, {"--weights", "stahs"},
             "--weights stahs is not known (did you mean 'stash'?)");
   }
-  refused("layerpipe", {"--in-flight", "-1"}, "--in-flight -1 is too small");
-  refused("layerpipe", {"--memory-per-worker", "-1"}, "--memory-per-worker -1 is too small");
+  refused("layerpipe", {"--in-flight", "-1"}, "--in-flight -1 is out of range");
+  refused("layerpipe", {"--memory-per-worker", "-1"}, "--memory-per-worker -1 is out of range");
   refused("layerpipe", {"--memory-per-worker", "1"},
           "--memory-per-worker 1 is too small for lenet with --batch 16");
   refused("gpipe", {"--memory-per-worker", "1"}, "the machine has 1.0 MiB for each");

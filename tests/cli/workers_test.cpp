@@ -154,7 +154,7 @@ TEST_F(Workers, MachinesAndPlansThatCannotBe) {
   expect_refused({"--nodes", "1048576", "--workers-per-node", "1048576"}, "is too large");
   expect_refused({"--pin", "nonsense"}, "--pin nonsense is not known; there are: auto");
   expect_refused({"--wire", "fp8"}, "--wire fp8 is not known (did you mean 'fp32'?)");
-  expect_refused({"--microbatches", "0"}, "--microbatches 0 is too small");
+  expect_refused({"--microbatches", "0"}, "--microbatches 0 is out of range");
   expect_refused({"--workers", "2", "--microbatches", "33"}, "more than the plan can use");
   expect_refused({"--strategy", "data_paralel"}, "did you mean 'data_parallel'?");
   expect_refused({"--strategy", "serial", "--workers", "2"}, "serial is for one worker");
@@ -162,7 +162,7 @@ TEST_F(Workers, MachinesAndPlansThatCannotBe) {
                  "--batch 64 has only 64 samples for 100 workers x 1 microbatches");
   expect_refused({"--bucket-mb", "0"}, "--bucket-mb 0 is out of range");
   expect_refused({"--stall-seconds", "-1"}, "--stall-seconds -1 is out of range");
-  expect_refused({"--trace-steps", "-1"}, "--trace-steps -1 is too small");
+  expect_refused({"--trace-steps", "-1"}, "--trace-steps -1 is out of range");
   for (const char* link :
        {"fast", "0Gbit/s", "1Gbit/s,-5us", "1Gbit", ",5us", "nanbit/s", "1e400bit/s"}) {
     expect_refused({"--workers", "2", "--nodes", "2", "--link-between-nodes", link},
