@@ -28,20 +28,22 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMaxRequestBytes = 8192;
 constexpr std::ptrdiff_t kMaxConnections = 32;
-constexpr auto kMaxTime = 10s;  // of a connection: request and answer together
+constexpr auto kMaxTime = 10s;      // of a connection: request and answer together
+constexpr auto kLastWords = 500ms;  // of an answer when the server ends
 
-/// A client's socket with a limit on the bytes read and on the time; `stop`, an eventfd, ends all
-/// waiting at once.
+/// A client's socket with a limit on the bytes read and on the time. `stop`, an eventfd, ends all
+/// waiting for requests at once; answers that are being written have kLastWords to be taken, so
+/// that a page hears of the end of a run.
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(int socket, int stop) : socket_(socket), stop_(stop) {}
 
-  bool is_readable() const override { return wait_for(POLLIN); }
-  bool is_writable() const override { return wait_for(POLLOUT); }
+  bool is_readable() const override { return wait_for_input(); }
+  bool is_writable() const override { return wait_for_output(); }
 
   ssize_t read(char* to, std::size_t size) override {
     if (begin_ == end_) {
-      if (total_ >= kMaxRequestBytes || !wait_for(POLLIN)) return -1;
+      if (total_ >= kMaxRequestBytes || !wait_for_input()) return -1;
       const ssize_t count = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
       if (count <= 0) return count;
       begin_ = 0;
@@ -56,7 +58,7 @@ class BoundedStream final : public httplib::Stream {
 
   ssize_t write(const char* from, std::size_t size) override {
     for (std::size_t sent = 0; sent < size;) {
-      if (!wait_for(POLLOUT)) return -1;
+      if (!wait_for_output()) return -1;
       const ssize_t count = send(socket_, from + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0 && errno != EAGAIN) return -1;
       if (count > 0) sent += static_cast<std::size_t>(count);
@@ -69,12 +71,24 @@ class BoundedStream final : public httplib::Stream {
   socket_t socket() const override { return socket_; }
 
  private:
-  bool wait_for(short event) const {
+  /// Until the socket has `event` or the server ends; 0 where neither comes in time.
+  int wait_for(short event, std::array<pollfd, 2>& watched) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
-    if (left <= 0ms) return false;
-    std::array<pollfd, 2> watched{pollfd{socket_, event, 0}, pollfd{stop_, POLLIN, 0}};
-    return poll(watched.data(), watched.size(), static_cast<int>(left.count())) > 0 &&
-           watched[1].revents == 0;
+    if (left <= 0ms) return 0;
+    watched = {pollfd{socket_, event, 0}, pollfd{stop_, POLLIN, 0}};
+    return poll(watched.data(), watched.size(), static_cast<int>(left.count()));
+  }
+  bool wait_for_input() const {
+    std::array<pollfd, 2> watched{};
+    return wait_for(POLLIN, watched) > 0 && watched[1].revents == 0;
+  }
+  bool wait_for_output() const {
+    std::array<pollfd, 2> watched{};
+    if (wait_for(POLLOUT, watched) <= 0) return false;
+    if (watched[0].revents != 0) return true;
+    pollfd only{socket_, POLLOUT, 0};  // the server ends
+    const std::chrono::milliseconds last = kLastWords;
+    return poll(&only, 1, static_cast<int>(last.count())) > 0;
   }
 
   int socket_;
