@@ -18,7 +18,8 @@ struct Split {
 
 /// As the readers of these settings tell paths from other words.
 Split split(std::string_view key, const std::string& value) {
-  if (key == "init" || key == "profile") return {.kind = "", .path = value};
+  if (key == "init" || key == "profile" || (key == "plan" && value != "none"))
+    return {.kind = "", .path = value};
   if (key == "partition") {
     const bool file = value.find('/') != std::string::npos || value.ends_with(".safetensors");
     return {.kind = "", .path = file ? value : ""};
@@ -46,7 +47,8 @@ std::string spelled_out(std::string_view key, const std::string& value) {
 }  // namespace
 
 bool names_files(const Field& field) {
-  constexpr std::array<std::string_view, 5> keys{"model", "data", "init", "partition", "profile"};
+  constexpr std::array<std::string_view, 6> keys{"model",     "data",    "init",
+                                                 "partition", "profile", "plan"};
   return std::ranges::find(keys, field.key) != keys.end();
 }
 

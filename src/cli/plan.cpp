@@ -9,9 +9,11 @@
 
 #include "base/error.hpp"
 #include "base/memory.hpp"
+#include "base/out_file.hpp"
 #include "base/text.hpp"
 #include "cli/fields.hpp"
 #include "cli/out_place.hpp"
+#include "cli/plan_file.hpp"
 #include "cli/plan_subject.hpp"
 #include "cli/row_partitioner.hpp"
 #include "cli/terminal.hpp"
@@ -40,10 +42,8 @@ constexpr std::size_t kMostReasons = 3;
 std::vector<std::string_view> plan_fields() {
   std::vector<std::string_view> keys{"optimizer", "momentum", "clip_norm"};
   for (const Setting<PlanSettings>& row : plan_settings()) {
-    const bool other = row.key == "strategy" || row.key == "profile" || row.key == "fit_coarse" ||
-                       row.key == "fit_steps" || row.key == "warmup_epochs" ||
-                       row.key == "cooldown_epochs" || row.key == "stale_lr";
-    if (!other) keys.push_back(row.key);
+    const bool of_costs = row.group == find_field("cost")->group && row.key != "profile";
+    if ((decides_plan(row) && row.key != "strategy") || of_costs) keys.push_back(row.key);
   }
   return keys;
 }
@@ -89,6 +89,14 @@ class Comparison {
   }
 
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
+  const PlanSettings& settings() const { return settings_; }
+  /// UserError where none fits into memory.
+  const Outcome& best() const {
+    for (const Outcome* one : best_first(outcomes_)) {
+      if (fits(*one)) return *one;
+    }
+    user_error("no plan fits into the {} that are free here", with_bytes(free_));
+  }
   const CostModel& cost() const { return subject_.costs->model(); }
   Trace trace_of(const Outcome& one) const {
     return simulate(one.plan, cost(), {.minibatches = steady_minibatches(one.plan)}).trace;
@@ -262,13 +270,37 @@ class Comparison {
   std::vector<std::string> refused_;
 };
 
+/// The best plan that fits, as a file for plait train --plan.
+void keep_plan(const Comparison& comparison, const std::string& file) {
+  const Outcome& best = comparison.best();
+  PlanSettings settings = comparison.settings();
+  settings.strategy = best.plan.strategy;
+  write_out_file(file, write_plan_document({.plan = best.plan, .settings = settings}));
+  tell("the plan of {} on {} worker(s) is in {}; to train with it: plait train --plan {} ...\n",
+       best.plan.strategy, best.plan.workers(), file, file);
+}
+
+/// plait plan --plan FILE: nothing is planned.
+int show_plan_file(const Arguments& arguments, const std::string& file) {
+  const Plan plan = plan_in_file(arguments, file);
+  if (arguments.on("--json")) {
+    fmt::print("{}\n", to_json(plan));
+  } else {
+    fmt::print("{}\n", show(plan));
+  }
+  return 0;
+}
+
 int run_plan(const Arguments& arguments) {
+  if (const std::string* file = arguments.find("--plan")) return show_plan_file(arguments, *file);
+  if (const std::string* file = arguments.find("--out")) check_file_place(*file, "--out");
   if (const std::string* file = arguments.find("--trace")) check_file_place(*file, "--trace");
   if (const std::string* file = arguments.find("--schedule-picture")) {
     check_file_place(*file, "--schedule-picture", ".svg");
   }
   const Comparison comparison(arguments);
   const Outcome& last = comparison.outcomes().back();
+  if (const std::string* file = arguments.find("--out")) keep_plan(comparison, *file);
   if (const std::string* file = arguments.find("--trace")) {
     write_perfetto(*file, last.plan, comparison.trace_of(last));
     tell("the simulated trace of {} with {} worker(s) is in {}; open it in ui.perfetto.dev\n",
@@ -297,7 +329,7 @@ Verb plan_verb() {
       .about = "Compare strategies on a machine before anything runs.",
       .examples =
           {"plait plan --model vgg16 --batch 128 --workers 1,2,4,8",
-           "plait plan --model resnet1001 --nodes 8 --workers-per-node 4 --json",
+           "plait plan --model resnet1001 --nodes 8 --workers-per-node 4 --out plan.json",
            "plait plan --profile vgg16.json --workers 4 --microbatches 8 --strategies layerpipe "
            "--schedule-picture vgg16.svg"},
       .options = {{.name = "--model",
@@ -346,6 +378,12 @@ Verb plan_verb() {
                    .help = "between two workers",
                    .standard = to_text(kUsualInside),
                    .group = "Machine"},
+                  {.name = "--out",
+                   .value = "FILE",
+                   .help = "the best plan as a file for plait train --plan"},
+                  {.name = "--plan",
+                   .value = "FILE",
+                   .help = "show the plan of such a file; nothing is planned"},
                   {.name = "--show", .value = "", .help = "the plans themselves"},
                   {.name = "--trace",
                    .value = "FILE",

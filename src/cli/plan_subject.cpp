@@ -8,6 +8,7 @@
 #include "base/nearest.hpp"
 #include "cli/fields.hpp"
 #include "cli/numbers.hpp"
+#include "cli/plan_file.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cost/open_profile.hpp"
@@ -56,6 +57,16 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 }  // namespace
+
+Plan plan_in_file(const Arguments& arguments, const std::string& file) {
+  const std::string* name = arguments.find("--model");
+  if (name == nullptr) return read_plan_file(file, nullptr).plan;
+  const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
+  const std::string* shape = arguments.find("--data-shape");
+  const ModelSpec model =
+      load_model(*name, shape != nullptr ? parse_shape(*shape) : usual_input(*name), classes);
+  return read_plan_file(file, &model).plan;
+}
 
 PlanSubject plan_subject(const Arguments& arguments) {
   const std::string* model = arguments.find("--model");

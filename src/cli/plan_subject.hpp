@@ -24,6 +24,8 @@ inline const std::vector<std::string_view> kCostFields{"cost", "peak_gflops", "p
                                                        "memory_gbs"};
 
 PlanSubject plan_subject(const Arguments& arguments);
+/// Of plait plan --plan FILE; held against --model where one is named.
+Plan plan_in_file(const Arguments& arguments, const std::string& file);
 /// Counts or measures, where no profile has the costs.
 void settle_costs(PlanSubject& subject, const Arguments& arguments,
                   const std::vector<Machine>& machines);

@@ -9,6 +9,7 @@
 #include "cli/cost_cache.hpp"
 #include "cli/terminal.hpp"
 #include "cost/open_profile.hpp"
+#include "plan/json.hpp"
 
 namespace plait {
 
@@ -31,12 +32,10 @@ Costs& RunCosts::of(const Network& network) {
   return *costs_;
 }
 
-Plan RunCosts::plan(const std::function<Plan()>& make) {
-  const bool shared =
-      options_.mpi != nullptr && config_.profile.empty() && config_.cost != "analytic";
+Plan RunCosts::plan(const ModelSpec& model, const std::function<Plan()>& make) {
   std::optional<Plan> plan;
   std::exception_ptr error;
-  if (!shared || options_.mpi->rank() == 0) {
+  if (options_.mpi == nullptr || options_.mpi->rank() == 0) {
     try {
       plan = make();
       if (costs_) costs_->freeze();
@@ -44,12 +43,16 @@ Plan RunCosts::plan(const std::function<Plan()>& make) {
       error = std::current_exception();
     }
   }
-  if (shared) {
-    std::string text = error ? "" : text_to_keep();
-    broadcast(*options_.mpi->control_group(), text);
+  if (options_.mpi != nullptr) {
+    const auto group = options_.mpi->control_group();
+    std::string costs = error ? "" : text_to_keep();
+    std::string text = error ? "" : to_json(*plan);
+    broadcast(*group, costs);
+    broadcast(*group, text);
     if (options_.mpi->rank() > 0) {
-      from_worker_0_ = text;
-      plan = make();
+      if (text.empty()) fail("worker 0 has no plan");  // and says why
+      from_worker_0_ = costs;
+      plan = plan_from_json(text, "the plan of worker 0", model);
     }
   }
   if (error) std::rethrow_exception(error);

@@ -28,8 +28,9 @@ class RunCosts {
   /// alone, where a resumed run began so, and where nothing can be kept for the next run.
   Costs& of(const Network& network);
 
-  /// What `make` gives with costs that are the same on all workers; from then on they stay.
-  Plan plan(const std::function<Plan()>& make);
+  /// What `make` gives; from then on the costs stay. Under MPI worker 0 makes it and sends it to
+  /// the others, which do not plan.
+  Plan plan(const ModelSpec& model, const std::function<Plan()>& make);
 
   /// For the run folder: measured costs as JSON, else "".
   std::string text_to_keep() const;

@@ -18,6 +18,7 @@
 #include "cli/live.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/out_place.hpp"
+#include "cli/plan_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/straggler.hpp"
@@ -132,6 +133,7 @@ struct Surroundings {
   bool quiet = false;
   bool wants_sync = false;  ///< --pipeline sync was typed
   RunCosts& costs;
+  const PlanDocument* given = nullptr;  ///< null: the plan is made
 };
 
 TrainResult run_training(const TrainConfig& config, const Surroundings& around,
@@ -159,9 +161,11 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .config_text = recipe(config),
       .make_plan =
           [&](const ModelSpec& model, const Machine& machine) {
-            Plan plan =
-                around.costs.plan([&] { return plan_of(config, model, machine, around.costs); });
-            const Costs& costs = around.costs.of(make_network(model));
+            Plan plan = around.costs.plan(model, [&] {
+              if (around.given == nullptr) return plan_of(config, model, machine, around.costs);
+              check_given_plan(*around.given, config, machine);
+              return around.given->plan;
+            });
             if (around.wants_sync && std::ranges::max(staleness(plan)) > 0) {
               user_error(
                   "--strategy {} is always asynchronous, so --pipeline sync cannot hold; use "
@@ -173,7 +177,9 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
               warn_of_threads(mpi == nullptr ? machine.workers() : machine.workers_per_node,
                               threads_per_worker(config));
             }
-            if (first) expected = expect(costs.model(), plan, threads_per_worker(config));
+            if (!first) return plan;
+            const Costs& costs = around.costs.of(make_network(model));
+            expected = expect(costs.model(), plan, threads_per_worker(config));
             if (speaks && is_torn(plan.network)) {
               tell("{}", torn_table(plan, costs.model()));
             }
@@ -190,6 +196,8 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
       .fit = config.fit_coarse ? fitting(config, around.machine, around.costs) : nullptr,
       .mode = modes_of(config),
       .costs_text = [&] { return around.costs.text_to_keep(); },
+      .plan_text =
+          [&](const Plan& plan) { return write_plan_document({.plan = plan, .settings = config}); },
       .read_weights =
           [told = around.quiet](const std::string& file, const ModelSpec& model) mutable {
             WeightsFile read = read_weights(file, model);
@@ -348,6 +356,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
       user_error("--schedule-picture draws the traced steps; omit --trace-steps 0");
     }
   }
+  const std::optional<PlanDocument> given = take_given_plan(config);
   pipeline_of(config);
   check_ignored_settings(config);
   tear_of(config);
@@ -390,8 +399,8 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
       tell("{}", folded("strategy auto: " + why));
     }
   }
-  settle_pieces(config, machine, mpi == nullptr ? costs : counted_costs);
-  const std::string outer = settle_outer(config);
+  if (!given) settle_pieces(config, machine, mpi == nullptr ? costs : counted_costs);
+  const std::string outer = given ? "" : settle_outer(config);
   if (!outer.empty() && !arguments.on("--quiet") && (mpi == nullptr || mpi->rank() == 0)) {
     tell("{}\n", outer);
   }
@@ -405,7 +414,8 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
                             .live = live.get(),
                             .quiet = arguments.on("--quiet"),
                             .wants_sync = arguments.text("--pipeline", "") == "sync",
-                            .costs = costs};
+                            .costs = costs,
+                            .given = given ? &*given : nullptr};
   Expected expected;
   const TrainResult result = run_training(config, around, expected);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;

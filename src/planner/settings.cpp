@@ -1,6 +1,9 @@
 // The table of the settings that decide a plan.
 #include "planner/settings.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.hpp"
 #include "planner/choice.hpp"
 #include "strategy/strategy.hpp"
@@ -114,6 +117,13 @@ std::vector<Setting<PlanSettings>> make_rows() {
 std::span<const Setting<PlanSettings>> plan_settings() {
   static const std::vector<Setting<PlanSettings>> rows = make_rows();
   return rows;
+}
+
+bool decides_plan(const Setting<PlanSettings>& row) {
+  constexpr std::array kOthers{"fit_coarse", "fit_steps", "warmup_epochs", "cooldown_epochs",
+                               "stale_lr",   "cost",      "profile",       "peak_gflops",
+                               "peak_share", "memory_gbs"};
+  return std::ranges::find(kOthers, row.key) == kOthers.end();
 }
 
 void check_plan_settings(const PlanSettings& settings) {

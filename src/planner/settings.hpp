@@ -38,6 +38,9 @@ struct PlanSettings : PipelineOptions, PararealOptions, ReplicaOptions, CostSett
 /// All rows, those of the strategies included.
 std::span<const Setting<PlanSettings>> plan_settings();
 
+/// Whether plans follow from it; the others are of the training, or say where costs come from.
+bool decides_plan(const Setting<PlanSettings>& row);
+
 /// UserError on a value that a row does not allow, or on an unknown strategy.
 void check_plan_settings(const PlanSettings& settings);
 

@@ -58,6 +58,7 @@ struct TrainConfig : PlanSettings {
   std::int64_t train_limit = 0;
   std::int64_t test_limit = 0;
 
+  std::string plan;     ///< a plan's document that is played; "" or none: it is made
   std::string init;     ///< a file of weights to begin from
   std::string run_dir;  ///< "": a new folder below runs/; "none": write nothing
   bool resume = false;

@@ -199,6 +199,14 @@ std::vector<Setting<C>> own_rows() {
        .help = "schedule cosine: final rate as a fraction of --lr",
        .bounds = {0, 1},
        .used_by = "cosine"},
+      {.key = "plan",
+       .member = &C::plan,
+       .group = kMachine,
+       .value = "FILE",
+       .help =
+           "play the plan that plait plan --out wrote, with its strategy, workers and settings; "
+           "none: plan anew",
+       .decides_bits = false},
       {.key = "workers",
        .member = &C::workers,
        .group = kMachine,

@@ -76,9 +76,10 @@ void prepare_plan(const TrainJob& job, const Machine& machine, Prepared& prepare
 }
 
 /// The folder of the run, with what its plan was made of.
-RunFolder make_folder(const TrainJob& job) {
+RunFolder make_folder(const TrainJob& job, const Plan& plan) {
   RunFolder folder(job.config, job.config_text);
   if (job.costs_text) folder.keep("costs.json", job.costs_text());
+  if (job.plan_text && folder.writes()) folder.keep("plan.json", job.plan_text(plan));
   return folder;
 }
 
@@ -141,7 +142,7 @@ TrainResult train_on_threads(const TrainJob& job) {
   const Machine machine = machine_of(job.config);
   Prepared prepared = prepare(job);
   prepare_plan(job, machine, prepared);
-  RunFolder folder = make_folder(job);
+  RunFolder folder = make_folder(job, prepared.plan);
   ThreadWorld world(
       {.nodes = machine.nodes,
        .members_per_node = machine.workers_per_node,
@@ -261,7 +262,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
   agree_or_leave(job, *control, standing);
   Standing folder_standing;
   try {
-    if (mpi.rank() == 0) folder.emplace(make_folder(job));
+    if (mpi.rank() == 0) folder.emplace(make_folder(job, prepared->plan));
   } catch (...) {
     folder_standing.error = std::current_exception();
   }

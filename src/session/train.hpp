@@ -118,6 +118,8 @@ struct TrainJob {
   /// Asked when there is a plan: what it was made with, kept in the run folder as costs.json; ""
   /// and null: nothing.
   std::function<std::string()> costs_text{};
+  /// The plan as it is kept in the run folder, plan.json; null: it is not.
+  std::function<std::string(const Plan& plan)> plan_text{};
   WeightsReader read_weights{};  ///< of config.init; null: a .safetensors file as plait writes it
 };
 

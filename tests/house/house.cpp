@@ -26,7 +26,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"hwy/", {"layers/"}},
       {"toml++/", {"model/", "cli/"}},
       {"CLI/", {"cli/"}},
-      {"nlohmann/", {"checkpoint/", "cost/", "plan/", "report/", "session/", "cli/"}},
+      {"nlohmann/", {"checkpoint/", "cost/", "plan/", "planner/", "report/", "session/", "cli/"}},
       {"curl/", {"data/"}},
       {"openssl/", {"data/"}},
       {"zlib.h", {"data/"}},

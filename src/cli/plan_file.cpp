@@ -1,0 +1,99 @@
+// Reads plans, and holds a run's settings against the one it is to play.
+#include "cli/plan_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/in_file.hpp"
+#include "cli/fields.hpp"
+#include "session/setup.hpp"
+
+namespace plait {
+
+namespace {
+
+bool names_plan(const TrainConfig& config) { return !config.plan.empty() && config.plan != "none"; }
+
+/// The run's own copy, so that a run can go on when the file is gone.
+std::string file_of(const TrainConfig& config) {
+  const std::filesystem::path own = std::filesystem::path(config.run_dir) / "plan.json";
+  std::error_code error;
+  return config.resume && std::filesystem::exists(own, error) ? own.string() : config.plan;
+}
+
+/// A value of the plan's settings in the config.
+void take_setting(TrainConfig& config, const Setting<PlanSettings>& row,
+                  const PlanDocument& document, const std::string& file) {
+  const PlanSettings usual;
+  std::visit(
+      [&](auto member) {
+        const auto& planned = document.settings.*member;
+        auto& here = static_cast<PlanSettings&>(config).*member;
+        if (here == planned) return;
+        if (here != usual.*member && decides_plan(row)) {
+          const Field& field = *find_field(row.key);
+          user_error("{} {} is not what the plan in {} was made with; omit it, or plan again",
+                     flag_of(field), toml_of(config, field), file);
+        }
+        if (decides_plan(row)) here = planned;
+      },
+      row.member);
+}
+
+}  // namespace
+
+PlanDocument read_plan_file(const std::string& file, const ModelSpec* model) {
+  check_input_file(file);
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  if (stream) text << stream.rdbuf();
+  if (!stream) user_error("{}: cannot be read; is it a plan that plait plan --out wrote?", file);
+  return read_plan_document(text.str(), file, model);
+}
+
+std::optional<PlanDocument> take_given_plan(TrainConfig& config) {
+  if (!names_plan(config)) return std::nullopt;
+  const std::string file = file_of(config);
+  const ModelSpec model = make_setup(config).model;
+  PlanDocument document = read_plan_file(file, &model);
+  for (const Setting<PlanSettings>& row : plan_settings()) {
+    take_setting(config, row, document, file);
+  }
+  const Machine& machine = document.plan.machine;
+  if (config.workers == 0 && config.nodes == 1 && config.workers_per_node == 0) {
+    config.workers = machine.workers();
+    config.nodes = machine.nodes;
+    config.workers_per_node = machine.workers_per_node;
+  }
+  return document;
+}
+
+void check_given_plan(const PlanDocument& document, const TrainConfig& config,
+                      const Machine& machine) {
+  const Plan& plan = document.plan;
+  const std::string file = file_of(config);
+  if (plan.machine.nodes != machine.nodes ||
+      plan.machine.workers_per_node != machine.workers_per_node) {
+    user_error(
+        "the plan in {} is for {} node(s) x {} worker(s), but there are {} x {}; start as many, or "
+        "plan anew with --plan none",
+        file, plan.machine.nodes, plan.machine.workers_per_node, machine.nodes,
+        machine.workers_per_node);
+  }
+  if (plan.optimizer_states != optimizer_states(config)) {
+    user_error("the plan in {} was made for another optimizer than {}; plan with --optimizer {}",
+               file, config.optimizer, config.optimizer);
+  }
+  const bool clips = std::ranges::any_of(plan.programs, [](const Program& program) {
+    return std::ranges::any_of(program.tasks, [](const Task& task) { return is<Clip>(task); });
+  });
+  if (clips != (config.clip_norm > 0)) {
+    user_error("the plan in {} was made {} --clip-norm; plan again with the same", file,
+               clips ? "with" : "without");
+  }
+}
+
+}  // namespace plait
