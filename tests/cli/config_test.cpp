@@ -205,9 +205,9 @@ TEST_F(Resume, RefusesWhatDecidesTheBits) {
       "epochs", "steps", "threads", "early_stop", "checkpoint_every", "checkpoint_minutes",
       "keep_last", "run_dir", "resume", "tensorboard",
       // Who does the work: equal up to rounding, and a checkpoint of four workers resumes on one.
-      "strategy", "workers", "nodes", "workers_per_node", "link_between_nodes", "pin", "bucket_mb",
-      "stall_seconds", "trace_steps", "in_flight", "replicas", "memory_per_worker", "profile",
-      "cost", "peak_gflops", "peak_share", "memory_gbs"};
+      "plan", "strategy", "workers", "nodes", "workers_per_node", "link_between_nodes", "pin",
+      "bucket_mb", "stall_seconds", "trace_steps", "in_flight", "replicas", "memory_per_worker",
+      "profile", "cost", "peak_gflops", "peak_share", "memory_gbs"};
   for (const Field& field : fields()) {
     EXPECT_EQ(field.decides_bits, !free.contains(field.key)) << field.key;
   }

@@ -22,7 +22,8 @@ LIMITS = f"--train-limit {IMAGES} --test-limit {IMAGES}"
 # (what, by what, why). Each must be of use somewhere.
 SUBSTITUTED = [
     (r"\b(train|profile)( .*)--batch \d+", rf"\1\2--batch {IMAGES}", "time: no more than the images there are"),
-    (r"\bplait (train|eval)(?= .*--model)(?!.*--batch)", rf"plait \1 --batch {IMAGES}", "time: the same"),
+    (r"\b(plan)( .*)--batch \d+(?= .*--out)", rf"\1\2--batch {IMAGES}", "the same: the plan is trained"),
+    (r"\bplait (train|eval)(?= .*--model)(?!.*--(?:batch|plan))", rf"plait \1 --batch {IMAGES}", "time: the same"),
     (r"\bplait train(?= .*--model)", f"plait train {LIMITS}", "time: glyphs are thousands"),
     (r"--epochs \d+", "--epochs 2", "time"),
     (r"\bplait train(?= .*--model)(?!.*--(?:epochs|strategy daso))", "plait train --epochs 1", "time; daso has phases"),
