@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <iterator>
 
@@ -282,6 +283,13 @@ void keep_plan(const Comparison& comparison, const std::string& file) {
 
 /// plait plan --plan FILE: nothing is planned.
 int show_plan_file(const Arguments& arguments, const std::string& file) {
+  constexpr std::array<std::string_view, 6> known{"--plan",    "--model", "--data-shape",
+                                                  "--classes", "--show",  "--json"};
+  for (const Option& option : plan_verb().options) {
+    const bool used = std::ranges::find(known, option.name) != known.end();
+    if (used || arguments.find(option.name) == nullptr) continue;
+    user_error("{} plans anew; with --plan there are: {}", option.name, fmt::join(known, ", "));
+  }
   const Plan plan = plan_in_file(arguments, file);
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(plan));

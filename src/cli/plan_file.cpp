@@ -50,7 +50,7 @@ PlanDocument read_plan_file(const std::string& file, const ModelSpec* model) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   if (stream) text << stream.rdbuf();
-  if (!stream) user_error("{}: cannot be read; is it a plan that plait plan --out wrote?", file);
+  if (!stream) user_error("{}: there is no such file; plait plan --out FILE writes plans", file);
   return read_plan_document(text.str(), file, model);
 }
 

@@ -128,7 +128,10 @@ TEST_P(PlanFileRefusal, OfOtherRunsAndDamagedFiles) {
   refused({"--workers", "3"}, "the plan in plan.json is for 1 node(s) x 2 worker(s)");
   refused({"--optimizer", "adam"}, "was made for another optimizer than adam");
   refused({"--clip-norm", "1"}, "was made without --clip-norm");
-  refused({"--plan", "none.json"}, "none.json: ");
+  refused({"--plan", "none.json"}, "none.json: there is no such file");
+  expect_refused({"plan", "--plan", "plan.json", "--workers", "3"},
+                 "--workers plans anew; with --plan there are: ");
+  expect_refused({"plan", "--plan", "plan.json", "--trace", "t.json"}, "--trace plans anew");
   write("bad.json", "{\"plait_plan\": 1");
   refused({"--plan", "bad.json"}, "bad.json: no JSON at byte");
   write("old.json", "{\"plait_plan\": 0}");

@@ -79,7 +79,7 @@ inline Words with_counted_costs(const Words& command) {
   Words words;
   for (std::size_t i = 0; i < command.size(); ++i) {
     words.push_back(command[i]);
-    const bool plans = command[i] == "train" || command[i] == "plan";
+    const bool plans = command[i] == "train" || (command[i] == "plan" && !has("--plan"));
     if (plans && i > 0 && command[i - 1] == PLAIT_BINARY)
       words = words + Words{"--cost", "analytic"};
   }

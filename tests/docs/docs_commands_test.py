@@ -29,7 +29,7 @@ SUBSTITUTED = [
     (r"\bplait train(?= .*--model)(?!.*--(?:epochs|strategy daso))", "plait train --epochs 1", "time; daso has phases"),
     (r"\bplait profile ", "plait profile --steps 1 ", "time: ten steps by default"),
     (r"(profile .*)--model vgg16 (?=.*--out)", r"\1--model lenet ", "time: measures four batches, and all cores at once"),
-    (r"\bplait plan (?!.*--(?:cost|profile|help))", "plait plan --cost analytic ", "time: networks would be measured"),
+    (r"\bplait plan (?!.*--(?:cost|profile|help|plan))", "plait plan --cost analytic ", "time: networks would be measured"),
     (r"\bplait train(?= .*--model)(?!.*--(?:cost|profile|resume))", "plait train --cost analytic", "time: the same"),
     (r"radixnet:1024x120", "radixnet:1024x12", "time"),
     (r"mpirun -n \d+ (?=.*--strategy daso)(.*)", r"\1 --nodes 2 --workers-per-node 2", "needs several nodes"),
