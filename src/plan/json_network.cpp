@@ -34,7 +34,10 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
             {"staleness", late}};
   const NetworkBlock usual{};
   if (block.adds) json["adds"] = true;
-  if (block.whole != usual.whole) json["whole"] = block.whole;
+  if (block.whole != usual.whole) {
+    json["whole"] = block.whole;
+    json["whole_name"] = block.whole_name;
+  }
   if (block.share != usual.share) json["share"] = block.share;
   if (block.added) json["added"] = true;
   if (block.piece != usual.piece) json["piece"] = block.piece;
@@ -90,6 +93,7 @@ NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseRea
                      .spec = read_spec(field, sparse),
                      .adds = field.flag_or("adds", false),
                      .whole = index("whole", kMaxLayers),
+                     .whole_name = field.has("whole") ? field.at("whole_name").text() : "",
                      .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
                      .added = field.flag_or("added", false),
                      .piece = index("piece", kMaxLayers),

@@ -4,6 +4,6 @@
 namespace plait::planning {
 
 /// Of the document's form.
-constexpr int kPlanVersion = 1;
+constexpr int kPlanVersion = 2;
 
 }  // namespace plait::planning

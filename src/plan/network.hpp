@@ -23,9 +23,10 @@ struct NetworkBlock {
   std::int64_t inner_elements = 0;
   BlockSpec spec{};   ///< without nodes when only its costs are known (published profiles)
   bool adds = false;  ///< forward adds to dst what others have written there
-  /// Of a piece of a block (Network::cut): the block of the model, and the piece's share of its
-  /// work.
+  /// Of a block that a strategy has made of one of the model's (a piece of it, or a repetition):
+  /// the model's block, its name, and the piece's share of its work.
   int whole = -1;
+  std::string whole_name{};
   double share = 1;
   bool added = false;  ///< not of the model: the strategy's own
   int piece = -1;      ///< that the strategy has put it in, for tables; -1: there are none

@@ -116,12 +116,13 @@ class Counter {
       return;
     }
     const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(block_of(task))];
-    // A piece belongs to the block it was cut from, a repetition to the block it repeats.
-    const int home = block.whole >= 0 ? block.whole : plan_.network.home_of(block_of(task));
-    BlockTimes& times = blocks_[home];
+    // A piece or a repetition counts for the model's block that it was made of.
+    const bool of_model = block.whole >= 0;
+    const int home = of_model ? block.whole : plan_.network.home_of(block_of(task));
+    BlockTimes& times = blocks_[{!of_model, home}];
     if (times.name.empty()) {
-      times.name = block.whole >= 0 ? block.name.substr(0, block.name.find('@'))
-                                    : plan_.network.blocks[static_cast<std::size_t>(home)].name;
+      times.name =
+          of_model ? block.whole_name : plan_.network.blocks[static_cast<std::size_t>(home)].name;
     }
     if (shade == Shade::forward) times.forward += seconds;
     if (shade == Shade::backward_data) times.backward_data += seconds;
@@ -145,7 +146,7 @@ class Counter {
   const Plan& plan_;
   Steps steps_;
   Breakdown found_;
-  std::map<int, BlockTimes> blocks_;
+  std::map<std::pair<bool, int>, BlockTimes> blocks_;  ///< the model's own first
 };
 
 /// Whether the worker is much slower than the others in many steps, not only on the whole: one step

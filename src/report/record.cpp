@@ -54,7 +54,7 @@ Json volumes_json(const Plan& plan) {
       const auto list = static_cast<std::size_t>(message->list);
       const auto words = std::ssize(plan.row_lists.at(list));
       Volume& volume = volumes[found->second->whole];
-      volume.name = found->second->name.substr(0, found->second->name.find('@'));
+      volume.name = found->second->whole_name;
       (is<Receive>(task) ? volume.forward : volume.backward) += words;
     }
   }

@@ -75,7 +75,8 @@ TEST(Breakdown, OfNothingIsEmpty) {
 
 TEST(Breakdown, PutsPiecesAndRepetitionsToTheirBlock) {
   Plan plan = two_workers();
-  plan.network.blocks.push_back({.name = "conv1@1<0", .src = 0, .dst = 1, .whole = 7});
+  plan.network.blocks.push_back(
+      {.name = "conv1@1<0", .src = 0, .dst = 1, .whole = 1, .whole_name = "conv1"});
   plan.network.blocks.push_back({.name = "fc again", .src = 1, .dst = 2, .repeats = 1});
   plan.programs[1].tasks.push_back({.what = Forward{.block = 2}});
   plan.programs[1].tasks.push_back({.what = Forward{.block = 3}});
@@ -84,8 +85,10 @@ TEST(Breakdown, PutsPiecesAndRepetitionsToTheirBlock) {
   trace.workers[1].add({.task = 6, .begin = 1.011, .end = 1.012});
   const Breakdown found = break_down(plan, trace);
   ASSERT_THAT(found.blocks, SizeIs(3));
-  EXPECT_NEAR(found.blocks[1].forward, 3e-3, kTiny);  // fc, twice
-  EXPECT_EQ(found.blocks[2].name, "conv1");
+  EXPECT_EQ(found.blocks[0].name, "conv1");  // the model's block 1 is not the plan's
+  EXPECT_NEAR(found.blocks[0].forward, 1e-3, kTiny);
+  EXPECT_EQ(found.blocks[2].name, "fc");
+  EXPECT_NEAR(found.blocks[2].forward, 3e-3, kTiny);  // twice
 }
 
 Breakdown computing(const std::vector<double>& seconds) {

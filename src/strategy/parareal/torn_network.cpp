@@ -101,6 +101,7 @@ class Builder {
     NetworkBlock added = model.blocks[static_cast<std::size_t>(block)];
     const std::int64_t elements = model.tensors[static_cast<std::size_t>(added.dst)];
     added.whole = block;
+    added.whole_name = added.name;
     int& home = homes_.try_emplace(block, -1).first->second;
     added.repeats = home;
     if (home >= 0) added.name = in_sweep(added.name, sweep);

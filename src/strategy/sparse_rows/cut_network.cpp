@@ -67,11 +67,15 @@ class Cutter {
                              .dst = add_tensor(whole_.tensors.back()),
                              .spec = std::move(spec),
                              .whole = layers_.back().block,
+                             .whole_name = name_of(layers_.back()),
                              .share = 0});
     return std::move(cut_);
   }
 
  private:
+  const std::string& name_of(const RowLayer& layer) const {
+    return whole_.blocks[static_cast<std::size_t>(layer.block)].name;
+  }
   int add_tensor(std::int64_t elements) {
     cut_.network.tensors.push_back(elements);
     return static_cast<int>(cut_.network.tensors.size()) - 1;
@@ -93,7 +97,7 @@ class Cutter {
 
   Part cut_rows(std::size_t k, int worker, const std::vector<std::int32_t>& rows) {
     const RowLayer& layer = layers_[k];
-    const std::string& name = whole_.blocks[static_cast<std::size_t>(layer.block)].name;
+    const std::string& name = name_of(layer);
     const auto elements = static_cast<std::int64_t>(rows.size());
     std::map<int, Piece> pieces = split(k, worker, rows);
     Part part{.rows = add_tensor(elements)};
@@ -126,6 +130,7 @@ class Cutter {
                                    .dst = part.out,
                                    .spec = spec,
                                    .whole = layer.block,
+                                   .whole_name = name,
                                    .share = 0});
     }
     return part;
@@ -222,6 +227,7 @@ class Cutter {
          .spec = std::move(spec),
          .adds = bias_rows == nullptr,
          .whole = layer.block,
+         .whole_name = name_of(layer),
          .share = static_cast<double>(size) /
                   static_cast<double>(std::max<std::int64_t>(1, layer.pattern->size()))});
   }
