@@ -57,6 +57,8 @@ struct ProfileFile {
   bool operator==(const ProfileFile&) const = default;
 };
 
+constexpr const char* kProfileFormat = "plait-profile-1";
+
 /// UserError, one line that opens with `source`: not JSON, a key missing or of another kind, a
 /// number that is negative, not finite or absurd, points whose blocks have other names.
 ProfileFile parse_profile(std::string_view text, const std::string& source);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plan/evaluation_memory.hpp"
 #include "plan/exchange_memory.hpp"
 #include "plan/value_slots.hpp"
 #include "plan/versions.hpp"
@@ -13,11 +14,6 @@ namespace plait {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-/// Measured: the program with its libraries before the first step, and what the kernels of one
-/// layer take in machine code and descriptions.
-constexpr std::int64_t kProgramBytes = 30 << 20;
-constexpr std::int64_t kKernelBytes = 8 << 10;
-constexpr std::int64_t kIndexBytes = 12;  ///< of one element of a sparse layer
 /// Minibatches that are ready, being loaded, and in the worker's hands.
 constexpr std::int64_t kBatches = 4;
 
@@ -67,54 +63,6 @@ bool has_forward_of_all(const Plan& plan, const Program& program) {
     if (is<Forward>(task)) has[static_cast<std::size_t>(block_of(task))] = true;
   }
   return std::ranges::all_of(has, [](bool x) { return x; });
-}
-
-/// Tensors beside the images that are alive at one time in a forward pass.
-std::int64_t tensors_alive(const Network& network) {
-  std::vector<std::size_t> last(network.tensors.size(), 0);
-  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
-    const NetworkBlock& block = network.blocks[i];
-    last[static_cast<std::size_t>(block.src)] = i;
-    if (block.joins()) last[static_cast<std::size_t>(block.other)] = i;
-  }
-  std::vector<std::int64_t> change(network.blocks.size() + 1, 0);
-  std::vector<bool> begun(network.tensors.size(), false);
-  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
-    const auto dst = static_cast<std::size_t>(network.blocks[i].dst);
-    if (begun[dst]) continue;
-    begun[dst] = true;
-    ++change[i];
-    --change[std::max(last[dst], i) + 1];
-  }
-  std::int64_t alive = 0;
-  std::int64_t most = 0;
-  for (const std::int64_t step : change) most = std::max(most, alive += step);
-  return most;
-}
-
-/// run/workspace: equal buffers for the tensors that are alive together; and the images.
-std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes) {
-  std::int64_t tensor = 0;
-  std::int64_t saved = 0;
-  std::int64_t scratch = 0;
-  for (const BlockSizes& block : sizes.blocks) {
-    tensor = std::max(tensor, static_cast<std::int64_t>(block.dst.bytes()));
-    saved = std::max(saved, block.saved_bytes);
-    scratch = std::max(scratch, block.scratch_bytes);
-  }
-  return tensors_alive(network) * tensor + saved + scratch +
-         static_cast<std::int64_t>(sizes.tensors.front().bytes());
-}
-
-/// Machine code of a block's layers, and the indices of sparse ones.
-std::int64_t kernel_bytes(const BlockSpec& block) {
-  std::int64_t bytes = 0;
-  for (const Node& node : block.nodes) {
-    bytes += kKernelBytes;
-    const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer);
-    if (sparse != nullptr) bytes += kIndexBytes * sparse->pattern->size();
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -230,13 +178,13 @@ void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   const bool all = std::ranges::all_of(
       plan_.programs, [&](const Program& one) { return has_forward_of_all(plan_, one); });
   if (all || worker == 0) {
-    memory.evaluation = workspace_bytes(plan_.network, sizes_.at(home_samples_));
+    memory.evaluation = planning::workspace_bytes(plan_.network, sizes_.at(home_samples_));
   }
   if (worker == 0) {
     memory.saving = plan_.network.parameters() * (1 + plan_.optimizer_states) * kFloat;
   }
   memory.kernels = kernels_of(worker);
-  memory.program = kProgramBytes;
+  memory.program = planning::kProgramBytes;
 }
 
 std::int64_t MemoryForecast::kernels_of(int worker) {
@@ -247,7 +195,7 @@ std::int64_t MemoryForecast::kernels_of(int worker) {
     const auto home = static_cast<std::size_t>(plan_.network.home_of(block_of(task)));
     if (seen[home]) continue;
     seen[home] = true;
-    bytes += kernel_bytes(plan_.network.blocks[home].spec);
+    bytes += planning::kernel_bytes(plan_.network.blocks[home].spec);
   }
   return bytes;
 }
@@ -263,20 +211,8 @@ std::vector<std::int64_t> estimate_memories(const Plan& plan, const SizeOptions&
 
 std::int64_t process_memory(const Plan& plan, int begin, int end, int threads) {
   MemoryForecast forecast(plan, {.threads = threads});
-  std::int64_t bytes = kProgramBytes;
+  std::int64_t bytes = planning::kProgramBytes;
   for (int worker = begin; worker < end; ++worker) bytes += forecast.of(worker).own();
-  return bytes;
-}
-
-std::int64_t evaluation_memory(const Network& network, std::int64_t samples, int threads) {
-  const NetworkSizes sizes = network_sizes(network, samples, {.threads = threads});
-  std::int64_t bytes = kProgramBytes + workspace_bytes(network, sizes);
-  for (std::size_t i = 0; i < network.blocks.size(); ++i) {
-    if (network.blocks[i].repeats >= 0) continue;
-    // As they lie, and as they are read.
-    bytes += kFloat * (2 * sizes.blocks[i].weights + sizes.blocks[i].state);
-    bytes += kernel_bytes(network.blocks[i].spec);
-  }
   return bytes;
 }
 

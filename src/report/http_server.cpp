@@ -12,12 +12,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <future>
 #include <semaphore>
 #include <vector>
 
 #include "base/error.hpp"
+#include "report/host_name.hpp"
+#include "report/signal_guard.hpp"
 
 namespace plait {
 
@@ -126,46 +127,6 @@ class BoundedQueue final : public httplib::TaskQueue {
   std::counting_semaphore<kMaxConnections> free_{kMaxConnections};
   std::vector<std::future<void>> running_;
 };
-
-/// Keeps what a scope does to the calling thread's signal mask and to SIGPIPE inside it: threads
-/// made in it take no signals, and httplib::Server's choice to ignore SIGPIPE is undone.
-class SignalGuard {
- public:
-  SignalGuard() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask_);
-    sigaction(SIGPIPE, nullptr, &pipe_);
-  }
-  ~SignalGuard() {
-    sigaction(SIGPIPE, &pipe_, nullptr);
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
-  SignalGuard(const SignalGuard&) = delete;
-  SignalGuard& operator=(const SignalGuard&) = delete;
-
- private:
-  sigset_t mask_{};
-  struct sigaction pipe_ {};
-};
-
-bool is_numeric_address(const std::string& address) {
-  in6_addr parsed{};
-  return inet_pton(AF_INET, address.c_str(), &parsed) == 1 ||
-         inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
-}
-
-/// "localhost:80" -> "localhost", "[::1]:80" -> "[::1]".
-std::string without_port(const std::string& host) {
-  const std::size_t bracket = host.find(']');
-  return host.substr(0, host.find(':', bracket == std::string::npos ? 0 : bracket));
-}
-
-/// A server for this machine answers under local names only; otherwise a page of another site
-/// could read it through a name that resolves to 127.0.0.1.
-bool is_local_name(const std::string& host) {
-  return host.empty() || host == "localhost" || host == "[::1]" || host.starts_with("127.");
-}
 
 }  // namespace
 

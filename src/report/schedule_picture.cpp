@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "report/schedule_picture_bars.hpp"
+#include "report/schedule_picture_lanes.hpp"
 #include "report/schedule_picture_style.hpp"
 #include "report/schedule_picture_text.hpp"
 #include "report/write_file.hpp"
@@ -22,14 +23,10 @@ constexpr int kNarrowestPicture = 480;
 constexpr double kMargin = 16;
 constexpr double kRight = 72;
 constexpr double kLanesTop = 84;
-constexpr double kNodeGap = 6;
 constexpr double kTickPixels = 110;
-constexpr double kDigitPixels = 7;    ///< of the numbers in bars
+constexpr double kDigitPixels = 7;  ///< of the numbers in bars
+constexpr double kNarrowestBar = 0.5;
 constexpr double kNumberPixels = 12;  ///< their height
-constexpr double kNarrowPixels = 0.5;
-constexpr double kCrowdedPixels = 12;
-/// Bars of all lanes: about five megabytes.
-constexpr std::size_t kMaxBars = 20'000;
 /// Shades with a smaller share of a bar are not drawn in it.
 constexpr double kSmallestShare = 0.1;
 
@@ -41,13 +38,6 @@ struct Box {
   double y = 0;
   double width = 0;
   double height = 0;
-};
-
-struct Lane {
-  int worker = 0;
-  double top = 0;
-  double busy = 0;  ///< share of the time shown
-  std::vector<Bar> bars{};
 };
 
 /// What can be seen of a bar, in the order of the legend.
@@ -62,19 +52,6 @@ std::vector<BarPart> drawn_parts(const Bar& bar) {
   return parts;
 }
 
-TimeWindow window_of(const Trace& trace, const PictureOptions& options) {
-  const TimeWindow all = extent(trace);
-  TimeWindow window{options.begin.value_or(all.begin), 0};
-  window.end = options.end.value_or(std::max(all.end, window.begin));
-  const bool asked = options.begin || options.end;
-  if (!std::isfinite(window.seconds()) || window.seconds() < 0 ||
-      (asked && window.seconds() == 0)) {
-    user_error("a picture from {} s to {} s shows no time; the trace is from {} s to {} s",
-               window.begin, window.end, all.begin, all.end);
-  }
-  return window;
-}
-
 class Picture {
  public:
   Picture(const Plan& plan, const Trace& trace, const PictureOptions& options)
@@ -84,9 +61,14 @@ class Picture {
         width_(std::max(options.width, kNarrowestPicture)),
         shown_(std::clamp(options.max_workers, 0, static_cast<int>(trace.workers.size()))),
         lane_(shown_ > 32 ? 18 : 26),
-        left_(kMargin + 14 + 6.2 * static_cast<double>(lane_name(std::max(0, shown_ - 1)).size())) {
-    make_lanes();
-  }
+        left_(kMargin + 14 + 6.2 * static_cast<double>(lane_name(std::max(0, shown_ - 1)).size())),
+        lanes_(lanes_of({.plan = plan,
+                         .trace = trace,
+                         .window = window_,
+                         .workers = shown_,
+                         .top = kLanesTop,
+                         .height = lane_,
+                         .width = lanes_width()})) {}
 
   std::string draw() {
     const double bottom = lanes_bottom();
@@ -123,48 +105,12 @@ class Picture {
     if (!(window_.seconds() > 0)) return left_;
     return left_ + lanes_width() * ((seconds - window_.begin) / window_.seconds());
   }
-  const Program& program(const Lane& lane) const {
-    return plan_.programs[static_cast<std::size_t>(lane.worker)];
-  }
-  double busy(std::size_t worker) const {
-    if (!(window_.seconds() > 0)) return 0;
-    return compute_seconds(trace_.workers[worker], window_) / window_.seconds();
-  }
-
-  void make_lanes() {
-    double top = kLanesTop;
-    for (int worker = 0; worker < shown_; ++worker) {
-      if (worker > 0 && plan_.machine.node_of(worker) != plan_.machine.node_of(worker - 1)) {
-        top += kNodeGap;
-      }
-      lanes_.push_back({worker, top, busy(static_cast<std::size_t>(worker))});
-      top += lane_ + 4;
-    }
-    const double pixel = window_.seconds() / lanes_width();
-    BarLimits limits{.narrow = kNarrowPixels * pixel, .crowded = kCrowdedPixels * pixel};
-    while (make_bars(limits) > kMaxBars && limits.narrow < window_.seconds()) {
-      limits = {.narrow = 2 * limits.narrow, .crowded = 2 * limits.crowded};
-    }
-  }
-
-  /// Their number.
-  std::size_t make_bars(BarLimits limits) {
-    std::size_t count = 0;
-    for (Lane& lane : lanes_) {
-      lane.bars = bars_of(program(lane), trace_.workers[static_cast<std::size_t>(lane.worker)],
-                          window_, limits);
-      count += lane.bars.size();
-    }
-    return count;
-  }
 
   void add_title() {
     const auto workers = static_cast<int>(trace_.workers.size());
     const int nodes = workers > 0 ? plan_.machine.node_of(workers - 1) + 1 : 0;
     double busy_sum = 0;
-    for (std::size_t worker = 0; worker < trace_.workers.size(); ++worker) {
-      busy_sum += busy(worker);
-    }
+    for (const WorkerTrace& trace : trace_.workers) busy_sum += busy_share(trace, window_);
     std::string facts = fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
     if (nodes > 1) facts += fmt::format(" on {} nodes", nodes);
     if (plan_.microbatches > 1) facts += fmt::format(" · {} microbatches", plan_.microbatches);
@@ -232,11 +178,12 @@ class Picture {
     const double x = x_of(bar.begin);
     const double space = x_of(bar.end) - x;
     const double gap = space > 4 ? 1 : 0;  // tells neighbours of one colour apart
-    const double width = std::max(space - gap, kNarrowPixels);
+    const double width = std::max(space - gap, kNarrowestBar);
     const std::vector<BarPart> parts = drawn_parts(bar);
     double seconds = 0;
     for (const BarPart& part : parts) seconds += part.seconds;
-    add("<g><title>{}</title>", xml_text(bar_text(plan_, program(lane), bar)));
+    add("<g><title>{}</title>",
+        xml_text(bar_text(plan_, plan_.programs[static_cast<std::size_t>(lane.worker)], bar)));
     Box numbered{};
     double y = 0;
     for (const BarPart& part : parts) {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "simulate/compile.hpp"
 #include "simulate/meetings.hpp"
+#include "simulate/summary.hpp"
 
 namespace plait {
 
@@ -54,7 +55,12 @@ class Simulator {
       advance(worker, now);
     }
     if (finished_ < plan_.workers()) fail("{}", blocked_workers());
-    summarise();
+    summarise({.minibatches = minibatches_,
+               .depth = plan_.depth(),
+               .compute = compute_of_,
+               .ends = end_of_,
+               .messages = messages_sent_},
+              result_);
     return std::move(result_);
   }
 
@@ -213,43 +219,6 @@ class Simulator {
     result_.trace.workers[static_cast<std::size_t>(worker)].add(event);
   }
 
-  /// Minibatches first < m <= last are the steady state: neither the first ones nor, where there
-  /// are others, those that end while the loop runs dry.
-  void summarise() {
-    if (minibatches_ == 0) return;
-    // A pipeline settles slowly: its slowest worker first has to fall behind all others.
-    const std::int64_t early =
-        std::max<std::int64_t>(1, plan_.depth() > 0 ? minibatches_ / 2 : minibatches_ / 4);
-    const std::int64_t first = std::min(early, minibatches_ - 2);
-    const std::int64_t last =
-        std::clamp(minibatches_ - 1 - plan_.depth(), first + 1, minibatches_ - 1);
-    const double begin = first >= 0 ? end_of_[static_cast<std::size_t>(first)] : 0;
-    const double seconds = end_of_[static_cast<std::size_t>(last)] - begin;
-    double compute = 0;
-    for (std::int64_t m = first + 1; m <= last; ++m) {
-      compute += compute_of_[static_cast<std::size_t>(m)];
-    }
-    // However the minibatches begin and end, the busiest worker needs its time for each.
-    double busiest = 0;
-    for (const WorkerTrace& trace : result_.trace.workers) {
-      busiest = std::max(busiest, trace.totals().compute / static_cast<double>(minibatches_));
-    }
-    const double played = seconds / static_cast<double>(last - first);
-    result_.step_seconds = std::max(played, busiest);
-    for (const WorkerTrace& trace : result_.trace.workers) {
-      const double each = trace.totals().compute / static_cast<double>(minibatches_);
-      result_.busy.push_back(result_.step_seconds > 0 ? each / result_.step_seconds : 0);
-    }
-    if (seconds > 0) {
-      result_.utilisation = compute / static_cast<double>(last - first) /
-                            (result_.step_seconds * static_cast<double>(workers_.size()));
-    }
-    std::int64_t bytes = 0;
-    for (const WorkerTrace& trace : result_.trace.workers) bytes += trace.totals().bytes;
-    result_.bytes_per_step = bytes / minibatches_;
-    result_.messages_per_step = messages_sent_ / minibatches_;
-  }
-
   std::string blocked_workers() const {
     constexpr int kNamed = 16;
     std::string text = "the plan cannot come to its end";
@@ -286,16 +255,6 @@ class Simulator {
 };
 
 }  // namespace
-
-std::int64_t steady_minibatches(const Plan& plan) {
-  constexpr int kRounds = 6;  // of what comes only now and then
-  int every = 1;
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) every = std::max(every, task.when.every);
-  }
-  const std::int64_t few = plan.depth() == 0 ? 3 : 16 + 8 * std::int64_t{plan.depth()};
-  return every == 1 ? few : std::max<std::int64_t>(few, std::int64_t{kRounds} * every);
-}
 
 Simulation simulate(const Plan& plan, const CostModel& cost, const SimulateOptions& options) {
   if (options.minibatches < 0) fail("simulate: {} minibatches", options.minibatches);
