@@ -11,12 +11,6 @@ namespace plait {
 
 namespace {
 
-std::string flag(std::string_view key) {
-  std::string text(key);
-  std::ranges::replace(text, '_', '-');
-  return "--" + text;
-}
-
 /// Whole numbers without an exponent.
 std::string number(double value) {
   return std::fabs(value) < 1e18 && value == std::floor(value) ? fmt::format("{:.0f}", value)
@@ -28,19 +22,17 @@ std::string number(double value) {
 void check_bounds(std::string_view key, double value, const Bounds& bounds) {
   if (value >= bounds.least && value <= bounds.most) return;
   if (std::isinf(bounds.most)) {
-    user_error("{} {} is too small; it must be at least {}", flag(key), number(value),
-               number(bounds.least));
+    setting_error(key, number(value), "is too small; it must be at least {}", number(bounds.least));
   }
-  user_error("{} {} is out of range; it must be between {} and {}", flag(key), number(value),
-             number(bounds.least), number(bounds.most));
+  setting_error(key, number(value), "is out of range; it must be between {} and {}",
+                number(bounds.least), number(bounds.most));
 }
 
 void check_choice(std::string_view key, const std::string& value, std::string_view choices) {
   const std::vector<std::string> names = names_in(choices);
   if (std::ranges::find(names, value) != names.end()) return;
   const std::string shown = value.substr(0, 60);
-  user_error("{} {} is not known{}; there are: {}", flag(key), shown, did_you_mean(shown, names),
-             choices);
+  setting_error(key, shown, "is not known{}; there are: {}", did_you_mean(shown, names), choices);
 }
 
 std::vector<std::string> names_in(std::string_view list) {

@@ -13,6 +13,7 @@
 #include "cli/config_paths.hpp"
 #include "cli/config_plan.hpp"
 #include "cli/fields.hpp"
+#include "cli/flag_text.hpp"
 #include "strategy/replicas/exchange_request.hpp"
 
 namespace plait {
@@ -167,8 +168,9 @@ std::string write_config(const TrainConfig& config, const std::string& made_in) 
     text += fmt::format("\n# {}\n", group);
     for (const Field& field : fields()) {
       if (field.group != group) continue;
-      text += fmt::format("{:<36} # {}\n",
-                          fmt::format("{} = {}", field.key, toml_of(config, field)), field.help);
+      text +=
+          fmt::format("{:<36} # {}\n", fmt::format("{} = {}", field.key, toml_of(config, field)),
+                      with_flags(field.help));
     }
   }
   return text;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/fields.hpp"
+#include "cli/flag_text.hpp"
 #include "cli/verbs.hpp"
 
 namespace plait {
@@ -16,7 +17,7 @@ std::vector<Option> field_options(const std::vector<std::string_view>& keys) {
     if (standard.ends_with(".0")) standard.resize(standard.size() - 2);
     options.push_back({.name = flag_of(field),
                        .value = std::string(field.value),
-                       .help = std::string(field.help),
+                       .help = with_flags(field.help),
                        .standard = std::move(standard),
                        .group = std::string(field.group)});
   }

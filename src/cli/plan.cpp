@@ -13,6 +13,7 @@
 #include "base/out_file.hpp"
 #include "base/text.hpp"
 #include "cli/fields.hpp"
+#include "cli/flag_text.hpp"
 #include "cli/out_place.hpp"
 #include "cli/plan_file.hpp"
 #include "cli/plan_subject.hpp"
@@ -232,7 +233,7 @@ class Comparison {
         outcomes_.push_back(play(plan_of(name, machine)));
         possible = true;
       } catch (const UserError& error) {
-        if (reason.empty()) reason = error.what();
+        if (reason.empty()) reason = with_flags(error.what());
       }
     }
     if (only && !possible) user_error("{}", reason);

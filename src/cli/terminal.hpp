@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/flag_text.hpp"
+
 namespace plait {
 
 struct Terminal {
@@ -22,10 +24,11 @@ std::size_t terminal_width();
 /// Whether the locale says UTF-8.
 bool speaks_unicode();
 
-/// Prints to stderr. A log that cannot be written must not end a training run: errors are ignored.
+/// Prints to stderr, with settings as flags. A log that cannot be written must not end a training
+/// run: errors are ignored.
 template <class... Args>
 void tell(fmt::format_string<Args...> format, Args&&... args) {
-  std::fputs(fmt::format(format, std::forward<Args>(args)...).c_str(), stderr);
+  std::fputs(with_flags(fmt::format(format, std::forward<Args>(args)...)).c_str(), stderr);
 }
 
 }  // namespace plait

@@ -20,7 +20,7 @@ void check_same_network(const ProfileFile& profile, const Network& network) {
   const auto other = [&](const std::string& why) {
     user_error(
         "{}: a profile of another network ({}, but the plan is for {}): {}; measure it with "
-        "plait profile --model {}",
+        "plait profile `model` {}",
         profile.source, in_quotes(profile.model), in_quotes(network.name), why, network.name);
   };
   const std::size_t shared = std::min(blocks.size(), network.blocks.size());

@@ -126,7 +126,7 @@ Shape read_input(const TomlReader& reader, const Shape& data) {
     if (data.rank() == 0) {
       user_error(
           "{}: the model has no input shape; add input = [channels, height, width], or "
-          "--data-shape CxHxW",
+          "`data_shape` CxHxW",
           reader.file());
     }
     return data;

@@ -67,7 +67,7 @@ PlanSettings read_settings(const Json& json, const std::string& place) {
   try {
     check_plan_settings(settings);
   } catch (const UserError& error) {
-    user_error("{}: {}", place, error.what());
+    throw error.in(place);
   }
   return settings;
 }

@@ -137,7 +137,7 @@ std::string settle_outer(PlanSettings& settings, std::int64_t steps) {
   settings.outer_lr = chosen.rate;
   settings.outer_momentum = chosen.momentum;
   return fmt::format(
-      "{}: --outer-lr {} --outer-momentum {}, for {} local step(s) and {} exchange(s) in the run",
+      "{}: `outer_lr` {} `outer_momentum` {}, for {} local step(s) and {} exchange(s) in the run",
       settings.strategy, chosen.rate, chosen.momentum, settings.local_steps,
       steps / settings.local_steps);
 }

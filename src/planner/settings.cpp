@@ -27,25 +27,25 @@ std::span<const Setting<CostSettings>> cost_settings() {
        .member = &O::profile,
        .group = "Costs for the planner",
        .value = "FILE",
-       .help = "costs from plait profile --out",
+       .help = "costs from plait profile `out`",
        .decides_bits = false},
       {.key = "peak_gflops",
        .member = &O::peak_gflops,
        .group = "Costs for the planner",
        .value = "X",
-       .help = "--cost analytic: fp32 GFLOP/s of a worker at its peak",
+       .help = "`cost` analytic: fp32 GFLOP/s of a worker at its peak",
        .decides_bits = false},
       {.key = "peak_share",
        .member = &O::peak_share,
        .group = "Costs for the planner",
        .value = "X",
-       .help = "--cost analytic: share of the peak that convolutions reach",
+       .help = "`cost` analytic: share of the peak that convolutions reach",
        .decides_bits = false},
       {.key = "memory_gbs",
        .member = &O::memory_gbs,
        .group = "Costs for the planner",
        .value = "X",
-       .help = "--cost analytic: GB/s of memory of a worker",
+       .help = "`cost` analytic: GB/s of memory of a worker",
        .decides_bits = false},
   };
   return rows;
@@ -64,7 +64,7 @@ std::vector<Setting<PlanSettings>> make_rows() {
        .member = &O::strategy,
        .group = "Machine",
        .value = "NAME",
-       .help = "how the work is divided: serial, data_parallel, layerpipe, ... (plait plan --help "
+       .help = "how the work is divided: serial, data_parallel, layerpipe, ... (plait plan `help` "
                "lists all), or auto: the fastest that is plain SGD",
        .decides_bits = false},
       {.key = "microbatches",
@@ -129,8 +129,8 @@ bool decides_plan(const Setting<PlanSettings>& row) {
 void check_plan_settings(const PlanSettings& settings) {
   check_settings(settings, plan_settings());
   if (settings.outer_momentum < 0 && settings.outer_momentum != -1) {
-    user_error("--outer-momentum {} is out of range; it must be between 0 and 1, or -1 (chosen)",
-               settings.outer_momentum);
+    setting_error("outer_momentum", settings.outer_momentum,
+                  "is out of range; it must be between 0 and 1, or -1 (chosen)");
   }
   if (settings.strategy != kAutoStrategy) check_strategy(settings.strategy);
   check_inner(settings.inner);

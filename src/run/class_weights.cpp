@@ -16,10 +16,11 @@ float parse_weight(std::string_view text, const std::string& all) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, weight);
   if (error != std::errc() || stop != end || !(weight >= 0 && std::isfinite(weight))) {
-    user_error(
-        "--class-weights {}: '{}' is no weight; write one number per class that is not negative, "
+    setting_error(
+        "class_weights", all.substr(0, 60),
+        "is not valid: '{}' is no weight; write one number per class that is not negative, "
         "as in 1,2,0.5, or balanced",
-        all.substr(0, 60), text.substr(0, 60));
+        text.substr(0, 60));
   }
   return weight;
 }
@@ -68,7 +69,8 @@ std::vector<float> parse_class_weights(const std::string& text) {
     rest.remove_prefix(comma + 1);
   }
   if (std::ranges::all_of(weights, [](float weight) { return weight == 0; })) {
-    user_error("--class-weights {}: at least one weight must be above 0", text.substr(0, 60));
+    setting_error("class_weights", text.substr(0, 60),
+                  "has only zeros; at least one weight must be above 0");
   }
   return weights;
 }
@@ -78,8 +80,9 @@ ClassWeights class_weights(const std::string& text, const Dataset& train) {
   const auto classes = static_cast<std::size_t>(train.classes());
   ClassWeights weights{.of_class = parse_class_weights(text)};
   if (!weights.of_class.empty() && weights.of_class.size() != classes) {
-    user_error("--class-weights {} has {} weight(s), but the data has {} classes; write {}",
-               text.substr(0, 60), weights.of_class.size(), classes, classes);
+    setting_error("class_weights", text.substr(0, 60),
+                  "has {} weight(s), but the data has {} classes; write {}",
+                  weights.of_class.size(), classes, classes);
   }
   const std::vector<std::size_t> labels = labels_of(train);
   if (weights.of_class.empty()) weights.of_class = balanced(labels, classes);

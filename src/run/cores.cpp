@@ -106,8 +106,8 @@ bool pin_this_thread(const Pinning& pinning) {
 void check_pinning(const std::string& mode) {
   const std::vector<std::string> known{"auto", "cores", "none"};
   if (std::ranges::find(known, mode) == known.end()) {
-    user_error("--pin {} is not known{}; there are: auto, cores, none", mode,
-               did_you_mean(mode, known));
+    setting_error("pin", mode, "is not known{}; there are: auto, cores, none",
+                  did_you_mean(mode, known));
   }
 }
 

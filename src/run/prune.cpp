@@ -54,7 +54,7 @@ void check_keep(const ModelSpec& model, const std::vector<std::string>& keep) {
   for (const BlockSpec& block : model.blocks) names.push_back(block.name);
   for (const std::string& name : keep) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    user_error("--keep {}: there is no such block{}", name, did_you_mean(name, names));
+    setting_error("keep", name, "is no block of the model{}", did_you_mean(name, names));
   }
 }
 
@@ -78,7 +78,7 @@ class Pruner {
       }
     }
     if (pruned_.layers.empty() && !options_.keep.empty()) {
-      user_error("--keep leaves no linear layer of model '{}' to prune; name fewer blocks",
+      user_error("`keep` leaves no linear layer of model '{}' to prune; name fewer blocks",
                  pruned_.model.name);
     }
     if (pruned_.layers.empty()) {

@@ -41,7 +41,7 @@ std::string host() {
   try {
     std::rethrow_exception(error);
   } catch (const UserError& problem) {
-    user_error("worker {} on {}: {}", rank, host(), problem.what());
+    throw problem.in(fmt::format("worker {} on {}", rank, host()));
   } catch (const std::exception& problem) {
     fail("worker {} on {}: {}", rank, host(), problem.what());
   }

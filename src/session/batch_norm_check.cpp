@@ -38,7 +38,7 @@ std::vector<std::optional<Norm>> single_valued_norms(const Network& network) {
 
 /// "--batch 8 / 4 workers / 2 microbatches".
 std::string arithmetic(const Plan& plan, const Samples& samples) {
-  std::string text = fmt::format("--batch {}", plan.batch);
+  std::string text = fmt::format("`batch` {}", plan.batch);
   const int workers = samples.of / plan.microbatches;
   if (workers > 1) text += fmt::format(" / {} workers", workers);
   if (plan.microbatches > 1) text += fmt::format(" / {} microbatches", plan.microbatches);
@@ -50,7 +50,7 @@ std::string other_ways(const Plan& plan, const Samples& samples) {
   const bool microbatches = plan.microbatches > 1;
   if (!workers && !microbatches) return "";
   return fmt::format(" or fewer {}{}{}", workers ? "workers" : "",
-                     workers && microbatches ? " or " : "", microbatches ? "--microbatches" : "");
+                     workers && microbatches ? " or " : "", microbatches ? "`microbatches`" : "");
 }
 
 }  // namespace
@@ -69,15 +69,15 @@ void check_batch_norms(const Plan& plan, const TrainConfig& config, std::int64_t
       if (samples.count(plan.batch) == 1) {
         user_error(
             "{}: batch_norm of {} would see 1 value per channel ({}: 1 sample) and needs more than "
-            "1 in training; use a --batch of at least {}{}",
+            "1 in training; use a `batch` of at least {}{}",
             norm->layer, norm->src, arithmetic(plan, samples), 2 * samples.of,
             other_ways(plan, samples));
       }
       if (tail > 0 && samples.count(tail) == 1) {
         user_error(
             "{}: batch_norm of {} would see 1 value per channel in the last minibatch of an epoch "
-            "({} samples, --batch {}: the last has {}{}) and needs more than 1 in training; add "
-            "--drop-last, or use another --batch",
+            "({} samples, `batch` {}: the last has {}{}) and needs more than 1 in training; add "
+            "`drop_last`, or use another `batch`",
             norm->layer, norm->src, train_samples, plan.batch, tail,
             samples.of > 1 ? fmt::format(", cut in {}", samples.of) : "");
       }

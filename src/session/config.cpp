@@ -16,16 +16,16 @@ namespace plait {
 namespace {
 
 void at_least(const char* key, std::int64_t value, std::int64_t least) {
-  if (value < least) user_error("--{} {} is too small; it must be at least {}", key, value, least);
+  if (value < least) setting_error(key, value, "is too small; it must be at least {}", least);
 }
 
 void at_most(const char* key, std::int64_t value, std::int64_t most) {
-  if (value > most) user_error("--{} {} is too large; it must be at most {}", key, value, most);
+  if (value > most) setting_error(key, value, "is too large; it must be at most {}", most);
 }
 
 void below_one(const char* key, double value) {
   if (!(value >= 0 && value < 1)) {
-    user_error("--{} {} is out of range; it must be 0 or more and below 1", key, value);
+    setting_error(key, value, "is out of range; it must be 0 or more and below 1");
   }
 }
 
@@ -35,26 +35,26 @@ void check_config(const TrainConfig& config) {
   check_settings(config, train_settings());
   check_plan_settings(config);
   if (config.fit_coarse && config.init.empty() && !config.resume) {
-    user_error("--fit-coarse fits to a trained network; add --init FILE");
+    user_error("`fit_coarse` fits to a trained network; add `init` FILE");
   }
   if (config.tensorboard && config.run_dir == "none") {
-    user_error("--tensorboard writes into the run folder; omit --run-dir none");
+    user_error("`tensorboard` writes into the run folder; omit `run_dir` none");
   }
   below_one("momentum", config.momentum);
   below_one("beta1", config.beta1);
   below_one("beta2", config.beta2);
   if (config.loss == "mse" && config.label_smoothing > 0) {
-    user_error("--label-smoothing {} is for --loss cross_entropy; mse has none",
-               config.label_smoothing);
+    setting_error("label_smoothing", config.label_smoothing,
+                  "is for `loss` cross_entropy; mse has none");
   }
   if (config.loss == "mse" && !config.class_weights.empty()) {
-    user_error("--class-weights {} are of --loss cross_entropy; mse has none",
-               config.class_weights);
+    setting_error("class_weights", config.class_weights,
+                  "are of `loss` cross_entropy; mse has none");
   }
   parse_class_weights(config.class_weights);
   if (config.decay != "all" && config.weight_decay == 0) {
-    user_error("--decay {} says what --weight-decay is for; add --weight-decay X, for example 1e-4",
-               config.decay);
+    setting_error("decay", config.decay,
+                  "says what `weight_decay` is for; add `weight_decay` X, for example 1e-4");
   }
   check_pinning(config.pin);
   machine_of(config);
@@ -86,7 +86,7 @@ double lr_scale(const TrainConfig& config) {
   double scale = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
   if (error != std::errc() || stop != text.data() + text.size() || !(scale > 0 && scale <= 1e6)) {
-    user_error("--lr-scale {}: write a number above 0, or workers", text);
+    setting_error("lr_scale", text, "must be a number above 0, or workers");
   }
   return scale;
 }
@@ -121,37 +121,39 @@ Machine machine_of(const TrainConfig& config) {
   constexpr std::int64_t kMost = 1 << 20;
   at_most("workers", config.workers, kMost);
   at_most("nodes", config.nodes, kMost);
-  at_most("workers-per-node", config.workers_per_node, kMost);
+  at_most("workers_per_node", config.workers_per_node, kMost);
   at_least("nodes", config.nodes, 1);
-  at_least("workers-per-node", config.workers_per_node, 0);
+  at_least("workers_per_node", config.workers_per_node, 0);
   Machine machine;
   const std::int64_t nodes = config.nodes;
   std::int64_t per_node = config.workers_per_node;
   if (per_node == 0) {
     if (config.workers % nodes != 0) {
-      user_error(
-          "--workers {} cannot be shared evenly by --nodes {}; try "
-          "--workers {}",
-          config.workers, nodes, std::max<std::int64_t>(1, config.workers / nodes) * nodes);
+      setting_error("workers", config.workers,
+                    "cannot be shared evenly by `nodes` {}; try "
+                    "`workers` {}",
+                    nodes, std::max<std::int64_t>(1, config.workers / nodes) * nodes);
     }
     per_node = std::max<std::int64_t>(1, config.workers / nodes);
   } else if (config.workers != 0 && config.workers != nodes * per_node) {
-    user_error(
-        "--workers {} is not --nodes {} x --workers-per-node {} = {}; "
-        "omit --workers",
-        config.workers, nodes, per_node, nodes * per_node);
+    setting_error("workers", config.workers,
+                  "is not `nodes` {} x `workers_per_node` {} = {}; "
+                  "omit `workers`",
+                  nodes, per_node, nodes * per_node);
   }
-  at_most("nodes x workers-per-node", nodes * per_node, kMost);
+  if (nodes * per_node > kMost) {
+    setting_error("nodes", nodes, "x `workers_per_node` {} is too large; it must be at most {}",
+                  per_node, kMost);
+  }
   machine.nodes = static_cast<int>(nodes);
   machine.workers_per_node = static_cast<int>(per_node);
   machine.memory_per_worker = config.memory_per_worker << 20;
   if (!config.link_between_nodes.empty()) {
-    machine.between = parse_link(config.link_between_nodes, "--link-between-nodes");
+    machine.between = parse_link(config.link_between_nodes, "`link_between_nodes`");
     if (nodes == 1) {
-      user_error(
-          "--link-between-nodes {} has no effect with one node; add "
-          "--nodes 2",
-          config.link_between_nodes);
+      setting_error("link_between_nodes", config.link_between_nodes,
+                    "has no effect with one node; add "
+                    "`nodes` 2");
     }
   }
   return machine;

@@ -48,13 +48,13 @@ void Member::restore() {
   }
   if (state.step != state.epoch * per_epoch_ + state.position / config_.batch) {
     user_error(
-        "{} is at step {} of epoch {}, but epochs have {} steps now: --data {} has another number "
+        "{} is at step {} of epoch {}, but epochs have {} steps now: `data` {} has another number "
         "of samples; restore it, or start a new run",
         source, state.step, state.epoch + 1, per_epoch_, config_.data);
   }
   if (state.step > total_steps_) {
     user_error(
-        "{} is at step {}, behind the end at step {}; omit --epochs and --steps, or give "
+        "{} is at step {}, behind the end at step {}; omit `epochs` and `steps`, or give "
         "more",
         source, state.step, total_steps_);
   }
@@ -149,11 +149,11 @@ std::string Member::outer_advice() const {
     const Merge& merge = bucket.merge;
     if (merge.momentum == 0 && merge.rate <= 1) break;
     return fmt::format(
-        "--outer-lr {} with --outer-momentum {} may be too much for --local-steps {}: try {}, "
+        "`outer_lr` {} with `outer_momentum` {} may be too much for `local_steps` {}: try {}, "
         "or else ",
         merge.rate, merge.momentum, config_.local_steps,
-        merge.rate <= 1 && merge.momentum > 0.3 ? "--outer-momentum 0.3"
-                                                : "--outer-lr 1 --outer-momentum 0");
+        merge.rate <= 1 && merge.momentum > 0.3 ? "`outer_momentum` 0.3"
+                                                : "`outer_lr` 1 `outer_momentum` 0");
   }
   return "";
 }
@@ -161,7 +161,7 @@ std::string Member::outer_advice() const {
 std::string Member::advice() const {
   // Who does not have all gradients cannot clip them by their norm.
   const std::string inside =
-      everybody_has_all_ ? "try a smaller --lr or --clip-norm 1" : "try a smaller --lr";
+      everybody_has_all_ ? "try a smaller `lr` or `clip_norm` 1" : "try a smaller `lr`";
   return outer_advice() + inside;
 }
 

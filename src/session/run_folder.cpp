@@ -85,13 +85,13 @@ RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text)
     } else {
       path_ = config.run_dir;
       if (fs::exists(path_) && !fs::is_directory(path_)) {
-        user_error("--run-dir {} is a file; choose another folder", path_.string());
+        setting_error("run_dir", path_.string(), "is a file; choose another folder");
       }
       const bool used = fs::exists(path_ / "config.toml") || fs::exists(path_ / "metrics.jsonl") ||
                         CheckpointStore(path_ / "checkpoints").latest().has_value();
       if (used && !config.resume) {
         user_error(
-            "{} already holds a run; add --resume to continue it, or choose another --run-dir",
+            "{} already holds a run; add `resume` to continue it, or choose another `run_dir`",
             path_.string());
       }
       fs::create_directories(path_);

@@ -113,7 +113,7 @@ std::vector<Setting<C>> own_rows() {
        .member = &C::decay,
        .group = kOptimizer,
        .value = "WHICH",
-       .help = "parameters that --weight-decay applies to: all, or matrices (2 or more dimensions: "
+       .help = "parameters that `weight_decay` applies to: all, or matrices (2 or more dimensions: "
                "not biases, not normalisation)",
        .choices = "all, matrices"},
       {.key = "beta1",
@@ -167,7 +167,7 @@ std::vector<Setting<C>> own_rows() {
        .member = &C::lr_scale,
        .group = kRate,
        .value = "X|workers",
-       .help = "factor on --lr, reached over --warmup-steps (0: over the first epoch)"},
+       .help = "factor on `lr`, reached over `warmup_steps` (0: over the first epoch)"},
       {.key = "schedule",
        .member = &C::schedule,
        .group = kRate,
@@ -177,7 +177,7 @@ std::vector<Setting<C>> own_rows() {
        .member = &C::warmup_steps,
        .group = kRate,
        .value = "N",
-       .help = "updates until the learning rate reaches --lr",
+       .help = "updates until the learning rate reaches `lr`",
        .bounds = {0, static_cast<double>(std::int64_t{1} << 50)}},
       {.key = "step_epochs",
        .member = &C::step_epochs,
@@ -196,7 +196,7 @@ std::vector<Setting<C>> own_rows() {
        .member = &C::final_lr,
        .group = kRate,
        .value = "X",
-       .help = "schedule cosine: final rate as a fraction of --lr",
+       .help = "schedule cosine: final rate as a fraction of `lr`",
        .bounds = {0, 1},
        .used_by = "cosine"},
       {.key = "plan",
@@ -204,7 +204,7 @@ std::vector<Setting<C>> own_rows() {
        .group = kMachine,
        .value = "FILE",
        .help =
-           "play the plan that plait plan --out wrote, with its strategy, workers and settings; "
+           "play the plan that plait plan `out` wrote, with its strategy, workers and settings; "
            "none: plan anew",
        .decides_bits = false},
       {.key = "workers",
@@ -269,7 +269,7 @@ std::vector<Setting<C>> own_rows() {
        .member = &C::resume,
        .group = kFolder,
        .value = "",
-       .help = "continue the run in --run-dir",
+       .help = "continue the run in `run_dir`",
        .decides_bits = false},
       {.key = "tensorboard",
        .member = &C::tensorboard,

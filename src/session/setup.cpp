@@ -17,13 +17,13 @@ Setup make_setup(const TrainConfig& config) {
   const Dataset& train = *setup.data.train;
   const auto targets = static_cast<int>(train.target_shape().elements());
   if (train.classes() == 0 && config.loss == "cross_entropy") {
-    user_error("--data {} has values as targets, not classes; use --loss mse", config.data);
+    setting_error("data", config.data, "has values as targets, not classes; use `loss` mse");
   }
   const int outputs = train.classes() > 0 ? train.classes() : targets;
   setup.model = load_model(config.model, train.sample_shape(), outputs);
   const Shape dst = border_shapes(setup.model).back();
   if (dst.rank() != 1 || dst[0] != outputs) {
-    user_error("model '{}' ends with shape {}, but --data {} needs {} output(s)", config.model, dst,
+    user_error("model '{}' ends with shape {}, but `data` {} needs {} output(s)", config.model, dst,
                config.data, outputs);
   }
   return setup;

@@ -45,12 +45,13 @@ Prepared prepare(const TrainJob& job) {
   check_config(job.config);
   Prepared prepared{.setup = make_setup(job.config), .plan = {}};
   if (const std::int64_t samples = prepared.setup.data.train->size(); job.config.batch > samples) {
-    user_error(
-        "--batch {} is more than the {} training samples of --data {}{}; use --batch {} or less",
-        job.config.batch, samples, job.config.data,
-        job.config.train_limit > 0 ? fmt::format(" with --train-limit {}", job.config.train_limit)
-                                   : "",
-        samples);
+    setting_error("batch", job.config.batch,
+                  "is more than the {} training samples of `data` {}{}; use `batch` {} or less",
+                  samples, job.config.data,
+                  job.config.train_limit > 0
+                      ? fmt::format(" with `train_limit` {}", job.config.train_limit)
+                      : "",
+                  samples);
   }
   prepared.setup.weights = class_weights(job.config.class_weights, *prepared.setup.data.train);
   return prepared;
@@ -312,7 +313,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
   } catch (const UserError& error) {
     end_job(job, error.what(), 2);
   } catch (const std::bad_alloc&) {
-    end_job(job, fmt::format("worker {}: not enough memory; try a smaller --batch", mpi.rank()), 1);
+    end_job(job, fmt::format("worker {}: not enough memory; try a smaller `batch`", mpi.rank()), 1);
   } catch (const std::exception& error) {
     end_job(job, error.what(), 1);
   }
@@ -323,13 +324,13 @@ TrainResult train_on_mpi(const TrainJob& given) {
 Machine machine_of(const TrainConfig& config, Group& group) {
   const int size = group.size();
   if (config.workers != 0 && config.workers != size) {
-    user_error("--workers {} but mpirun started {}; omit --workers, or use mpirun -n {}",
-               config.workers, size, config.workers);
+    setting_error("workers", config.workers,
+                  "but mpirun started {}; omit `workers`, or use mpirun -n {}", size,
+                  config.workers);
   }
   if (!config.link_between_nodes.empty()) {
-    user_error(
-        "--link-between-nodes {} is for workers in one process; under MPI the links are real",
-        config.link_between_nodes);
+    setting_error("link_between_nodes", config.link_between_nodes,
+                  "is for workers in one process; under MPI the links are real");
   }
   Machine machine;
   machine.nodes = group.node(size - 1) + 1;
@@ -341,8 +342,8 @@ Machine machine_of(const TrainConfig& config, Group& group) {
   }
   if (config.nodes != 1 && config.nodes != machine.nodes) {
     const std::string uneven = uneven_nodes(group);
-    user_error("--nodes {} but MPI found {} node(s); {}", config.nodes, machine.nodes,
-               uneven.empty() ? "omit --nodes" : uneven);
+    setting_error("nodes", config.nodes, "but MPI found {} node(s); {}", machine.nodes,
+                  uneven.empty() ? "omit `nodes`" : uneven);
   }
   return machine;
 }

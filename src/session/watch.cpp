@@ -123,7 +123,7 @@ std::string Watch::stall() const {
     line += fmt::format("{} worker {} {} {} for {:.0f} s", member == members.front() ? "" : ";",
                         member, verb_of(state(member)), what(member), silence(member));
   }
-  return line + "; --stall-seconds sets the patience";
+  return line + "; `stall_seconds` sets the patience";
 }
 
 }  // namespace plait

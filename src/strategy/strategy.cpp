@@ -23,9 +23,9 @@ namespace {
 void check_request(const PlanRequest& request) {
   check_machine(request.machine);
   if (request.network.blocks.empty()) user_error("the network has no blocks: nothing to plan");
-  if (request.batch < 1) user_error("--batch {}: a minibatch has at least 1 sample", request.batch);
+  if (request.batch < 1) setting_error("batch", request.batch, "must be at least 1");
   if (request.microbatches < 1) {
-    user_error("--microbatches {}: there is at least 1", request.microbatches);
+    setting_error("microbatches", request.microbatches, "must be at least 1");
   }
   if (request.wire_bytes != 4 && request.wire_bytes != 2) {
     user_error("{} bytes of a number on the wire: 4 (fp32) or 2 (bf16)", request.wire_bytes);
@@ -45,8 +45,8 @@ bool clips_what_it_updates(const Program& program) {
 PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
                                  std::int64_t in_flight, bool replicate) {
   if (mode != "sync" && mode != "async") {
-    user_error("--pipeline {} is not known{}; there are: sync, async", mode,
-               did_you_mean(mode, {"sync", "async"}));
+    setting_error("pipeline", mode, "is not known{}; there are: sync, async",
+                  did_you_mean(mode, {"sync", "async"}));
   }
   PipelineRequest request{.asynchronous = mode == "async",
                           .in_flight = static_cast<int>(in_flight),
@@ -56,8 +56,8 @@ PipelineRequest pipeline_request(const std::string& mode, const std::string& wei
     request.weights = how;
     if (weights == name_of(how)) return request;
   }
-  user_error("--weights {} is not known{}; there are: stash, rebuilt, predicted, ring", weights,
-             did_you_mean(weights, {"stash", "rebuilt", "predicted", "ring"}));
+  setting_error("weights", weights, "is not known{}; there are: stash, rebuilt, predicted, ring",
+                did_you_mean(weights, {"stash", "rebuilt", "predicted", "ring"}));
 }
 
 int staleness_limit(const std::string& text) {
@@ -68,7 +68,7 @@ int staleness_limit(const std::string& text) {
   const auto [stop, error] = std::from_chars(text.data(), end, limit);
   if (error != std::errc() || stop != end || limit < 0 || limit > kMost) {
     user_error(
-        "--max-staleness {}: write a number of updates from 0 to {}, or auto (as old as "
+        "`max_staleness` {}: write a number of updates from 0 to {}, or auto (as old as "
         "PipeDream's: workers - 1)",
         text.substr(0, 60), kMost);
   }
@@ -83,8 +83,8 @@ TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::
                       .coarse = coarse_kind(coarse),
                       .half_wire = wire == "bf16"};
   if (wire != "bf16" && wire != "fp32") {
-    user_error("--residual-wire {} is not known{}; there are: fp32, bf16", wire,
-               did_you_mean(wire, {"fp32", "bf16"}));
+    setting_error("residual_wire", wire, "is not known{}; there are: fp32, bf16",
+                  did_you_mean(wire, {"fp32", "bf16"}));
   }
   if (pieces == "auto") {
     request.pieces = kBestPieces;
@@ -93,7 +93,7 @@ TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::
   const char* const end = pieces.data() + pieces.size();
   const auto [stop, error] = std::from_chars(pieces.data(), end, request.pieces);
   if (error != std::errc() || stop != end || request.pieces < 0 || request.pieces > kMost) {
-    user_error("--pieces {}: write a number (0: one per worker) or auto", pieces);
+    user_error("`pieces` {}: write a number (0: one per worker) or auto", pieces);
   }
   return request;
 }
@@ -102,8 +102,8 @@ void check_inner(const std::string& name) {
   const std::vector<std::string> names = strategy_names();
   if (std::ranges::find(names, name) == names.end()) {
     const std::string shown = name.substr(0, 60);
-    user_error("--inner {} is no strategy{}; known: {}", shown, did_you_mean(shown, names),
-               fmt::join(names, ", "));
+    setting_error("inner", shown, "is no strategy{}; known: {}", did_you_mean(shown, names),
+                  fmt::join(names, ", "));
   }
 }
 
@@ -111,12 +111,12 @@ ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::stri
                                  const std::string& wire) {
   ExchangeRequest request = numbers;
   if (merge != "paper" && merge != "corrected") {
-    user_error("--merge {} is not known{}; there are: paper, corrected", merge,
-               did_you_mean(merge, {"paper", "corrected"}));
+    setting_error("merge", merge, "is not known{}; there are: paper, corrected",
+                  did_you_mean(merge, {"paper", "corrected"}));
   }
   if (wire != "fp32" && wire != "bf16") {
-    user_error("--exchange-wire {} is not known{}; there are: fp32, bf16", wire,
-               did_you_mean(wire, {"fp32", "bf16"}));
+    setting_error("exchange_wire", wire, "is not known{}; there are: fp32, bf16",
+                  did_you_mean(wire, {"fp32", "bf16"}));
   }
   check_inner(request.inner);
   request.merge = merge == "paper" ? MergeKind::weighted : MergeKind::corrected;
@@ -202,7 +202,7 @@ Plan make_plan(const std::string& strategy, const PlanRequest& request) {
   Plan plan = found.make(request);
   check_plan(plan);
   if (request.clip && !std::ranges::all_of(plan.programs, clips_what_it_updates)) {
-    fail("the plan of strategy {} leaves out --clip-norm", strategy);
+    fail("the plan of strategy {} leaves out `clip_norm`", strategy);
   }
   return plan;
 }

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "cli/config_file.hpp"
 #include "cli/fields.hpp"
+#include "cli/flag_text.hpp"
 #include "temp_folder.hpp"
 
 namespace plait {
@@ -19,7 +20,7 @@ std::string refusal(const Work& work) {
   try {
     work();
   } catch (const UserError& error) {
-    return error.what();
+    return with_flags(error.what());
   }
   return "nothing thrown";
 }

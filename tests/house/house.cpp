@@ -128,6 +128,22 @@ void check_types(const fs::path& path, const std::string& name, Types& types,
   }
 }
 
+/// The words that begin with "--" in the string literals of a line of code.
+std::vector<std::string> flags_in_strings(const std::string& line) {
+  static const std::regex literal(R"re("(?:[^"\\]|\\.)*")re");
+  static const std::regex flag("--[a-z][a-z-]*");
+  const std::string code = line.substr(0, line.find("// "));
+  std::vector<std::string> flags;
+  const std::sregex_iterator end;
+  for (std::sregex_iterator at(code.begin(), code.end(), literal); at != end; ++at) {
+    const std::string text = at->str();
+    for (std::sregex_iterator in(text.begin(), text.end(), flag); in != end; ++in) {
+      flags.push_back(in->str());
+    }
+  }
+  return flags;
+}
+
 }  // namespace
 
 Doors parse_doors(const std::string& text) {
@@ -172,6 +188,30 @@ std::vector<std::string> broken_rules(const fs::path& src, const Doors& doors) {
     if (path.extension() == ".hpp") check_types(path, name, types, broken);
   }
   return broken;
+}
+
+std::vector<std::string> flags_outside_cli(const fs::path& src) {
+  // npm, tar, mpirun and srun have flags of their own
+  static const std::set<std::string> others{
+      "--ignore-scripts", "--no-same-owner", "--no-same-permissions", "--map-by",
+      "--distribution",   "--mpi",           "--ntasks-per-node"};
+  static const std::set<std::string> not_yet{"session/member.cpp"};
+  std::vector<std::string> found;
+  for (const fs::path& path : source_files(src)) {
+    const std::string name = path.lexically_relative(src).generic_string();
+    if (first_folder(name) == "cli" || not_yet.contains(name)) continue;
+    std::ifstream file(path);
+    int number = 0;
+    for (std::string line; std::getline(file, line);) {
+      ++number;
+      for (const std::string& flag : flags_in_strings(line)) {
+        if (others.contains(flag)) continue;
+        found.push_back(name + ":" + std::to_string(number) + ": " + flag +
+                        " is a flag; write the setting's key between backticks");
+      }
+    }
+  }
+  return found;
 }
 
 std::vector<std::string> files_without_statement(const fs::path& folder) {

@@ -25,6 +25,10 @@ std::vector<std::string> broken_rules(const std::filesystem::path& src, const Do
 /// words that says what the file is.
 std::vector<std::string> files_without_statement(const std::filesystem::path& folder);
 
+/// "file:line: --flag ..." for every string outside cli/ that writes a setting as a flag: other
+/// rooms name settings by their keys. The flags of other programs are known.
+std::vector<std::string> flags_outside_cli(const std::filesystem::path& src);
+
 /// Every .hpp and .cpp below `folder`, sorted.
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& folder);
 

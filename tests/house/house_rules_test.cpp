@@ -128,6 +128,21 @@ TEST_F(MadeUpTree, AFileBeginsWithWhatItIs) {
                           wrong("mute.cpp"), wrong("short.cpp")));
 }
 
+TEST_F(MadeUpTree, OnlyCliWritesFlags) {
+  add("base/bad.cpp", "int x;\nf(\"add --nodes 2\", \"or --lr-scale\");\n");
+  add("base/good.cpp", "// \"--nodes\"\nf(\"`nodes` - --\", --x);  // as \"--nodes\"\n");
+  add("data/good.cpp", "f(\"npm --ignore-scripts\");\n");
+  add("cli/good.cpp", "f(\"add --nodes 2\");\n");
+  EXPECT_THAT(flags_outside_cli(src_), ElementsAre(HasSubstr("base/bad.cpp:2: --nodes"),
+                                                   HasSubstr("base/bad.cpp:2: --lr-scale")));
+}
+
+TEST(House, WritesFlagsInCliOnly) {
+  for (const std::string& line : flags_outside_cli(fs::path(PLAIT_SOURCE_DIR) / "src")) {
+    ADD_FAILURE() << "src/" << line;
+  }
+}
+
 TEST(House, SaysOfEveryFileWhatItIs) {
   for (const char* folder : {"src", "tests"}) {
     const fs::path root = fs::path(PLAIT_SOURCE_DIR) / folder;

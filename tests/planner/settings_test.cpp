@@ -46,20 +46,33 @@ TEST(PlanSettingsTable, RefusesWhatARowDoesNotAllow) {
   PlanSettings settings;
   settings.exchange_every = 0;
   EXPECT_EQ(refusal(settings),
-            "--exchange-every 0 is out of range; it must be between 1 and 65536");
+            "`exchange_every` 0 is out of range; it must be between 1 and 65536");
   settings = {};
   settings.pipeline = "asnyc";
   EXPECT_EQ(refusal(settings),
-            "--pipeline asnyc is not known (did you mean 'async'?); there are: sync, async");
+            "`pipeline` asnyc is not known (did you mean 'async'?); there are: sync, async");
   settings = {};
   settings.outer_momentum = -0.5;
-  EXPECT_THAT(refusal(settings), HasSubstr("--outer-momentum -0.5"));
+  EXPECT_THAT(refusal(settings), HasSubstr("`outer_momentum` -0.5"));
   settings = {};
   settings.bucket_mb = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(refusal(settings), HasSubstr("--bucket-mb"));
+  EXPECT_THAT(refusal(settings), HasSubstr("`bucket_mb`"));
   settings = {};
   settings.strategy = "layerpip";
   EXPECT_THAT(refusal(settings), HasSubstr("did you mean 'layerpipe'"));
+}
+
+TEST(PlanSettingsTable, BlamesASettingByItsKey) {
+  PlanSettings settings;
+  settings.microbatches = 0;
+  try {
+    check_plan_settings(settings);
+    FAIL() << "0 microbatches are allowed";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.field(), "microbatches");
+    EXPECT_EQ(error.value(), "0");
+    EXPECT_EQ(error.reason(), "is out of range; it must be between 1 and 1048576");
+  }
 }
 
 TEST(PlanSettingsTable, KnowsWhoUsesASetting) {

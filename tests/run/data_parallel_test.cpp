@@ -204,7 +204,7 @@ TEST_F(TrainTest, NonFiniteOnOneWorkerStopsAll) {
   TrainConfig config = parallel(3);
   config.lr = 1e30;
   EXPECT_THAT([&] { run(config); },
-              ThrowsMessage<UserError>(AllOf(HasSubstr("step "), HasSubstr("--lr"))));
+              ThrowsMessage<UserError>(AllOf(HasSubstr("step "), HasSubstr("`lr`"))));
 }
 
 TEST_F(TrainTest, SlowLinkBetweenNodesChangesNoBits) {
@@ -220,7 +220,7 @@ TEST_F(TrainTest, SlowLinkBetweenNodesChangesNoBits) {
 
 TEST_F(TrainTest, MoreWorkersThanSamplesAreRefused) {
   TrainConfig config = parallel(33);
-  EXPECT_THAT([&] { run(config); }, ThrowsMessage<UserError>(HasSubstr("--workers 33")));
+  EXPECT_THAT([&] { run(config); }, ThrowsMessage<UserError>(HasSubstr("`workers` 33")));
 }
 
 }  // namespace

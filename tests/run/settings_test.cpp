@@ -278,20 +278,20 @@ TEST_F(Settings, BatchNormOverOneValuePerChannelIsRefused) {
   EXPECT_THAT([&] { run(config); },
               ThrowsMessage<UserError>(AllOf(HasSubstr("block 'first', layer 'bn'"),
                                              HasSubstr("1 value per channel"),
-                                             HasSubstr("--batch 16 / 16 microbatches"),
-                                             HasSubstr("at least 32 or fewer --microbatches"))));
+                                             HasSubstr("`batch` 16 / 16 microbatches"),
+                                             HasSubstr("at least 32 or fewer `microbatches`"))));
   EXPECT_FALSE(std::filesystem::exists(config.run_dir)) << "it is refused before the run begins";
   config.microbatches = 4;
   TrainConfig many = spread(config, "data_parallel", 4);
   EXPECT_THAT([&] { run(many); },
-              ThrowsMessage<UserError>(AllOf(HasSubstr("--batch 16 / 4 workers / 4 microbatches"),
-                                             HasSubstr("or fewer workers or --microbatches"))));
+              ThrowsMessage<UserError>(AllOf(HasSubstr("`batch` 16 / 4 workers / 4 microbatches"),
+                                             HasSubstr("or fewer workers or `microbatches`"))));
   config.microbatches = 1;
   config.train_limit = 65;
   EXPECT_THAT([&] { run(config); },
               ThrowsMessage<UserError>(AllOf(HasSubstr("the last minibatch of an epoch"),
-                                             HasSubstr("65 samples, --batch 16: the last has 1"),
-                                             HasSubstr("--drop-last"))));
+                                             HasSubstr("65 samples, `batch` 16: the last has 1"),
+                                             HasSubstr("`drop_last`"))));
   config.drop_last = true;
   EXPECT_EQ(run(config).steps, 8);
 }

@@ -154,7 +154,7 @@ TEST_F(TrainTest, RefusesAUsedFolderWithoutResume) {
   TrainConfig config = small();
   config.run_dir = (folder_ / "used").string();
   run(config);
-  EXPECT_THAT([&] { run(config); }, ThrowsMessage<UserError>(HasSubstr("--resume")));
+  EXPECT_THAT([&] { run(config); }, ThrowsMessage<UserError>(HasSubstr("`resume`")));
 }
 
 TEST_F(TrainTest, RegressionWithMeanSquaredError) {

@@ -81,12 +81,12 @@ TEST(DataParallel, OneWorkerHasNobodyToAddTo) {
 TEST(DataParallel, RefusesMoreWorkersThanSamples) {
   const Network network = four_blocks();
   EXPECT_THAT(refusal("data_parallel", {.network = network, .machine = workers(8), .batch = 4}),
-              AllOf(HasSubstr("--workers 8 are more than the plan can use: --batch 4 has only 4 "
+              AllOf(HasSubstr("`workers` 8 are more than the plan can use: `batch` 4 has only 4 "
                               "samples"),
-                    HasSubstr("use at most 4 workers or a --batch of at least 8")));
+                    HasSubstr("use at most 4 workers or a `batch` of at least 8")));
   EXPECT_THAT(refusal("data_parallel",
                       {.network = network, .machine = workers(2), .batch = 4, .microbatches = 5}),
-              HasSubstr("use a --batch of at least 10"));
+              HasSubstr("use a `batch` of at least 10"));
 }
 
 /// What one program does with every block and bucket, counted.

@@ -207,18 +207,18 @@ TEST(PararealRefusals, AreOneLineWithAValueThatWorks) {
                      .clip = clip,
                      .tear = tear});
   };
-  EXPECT_THAT(ask(4, {.pieces = 3}), AllOf(HasSubstr("--workers 4"), HasSubstr("--pieces 4")));
-  EXPECT_THAT(ask(8, {.pieces = 3, .replicas = 2}), HasSubstr("--workers 8"));
+  EXPECT_THAT(ask(4, {.pieces = 3}), AllOf(HasSubstr("`workers` 4"), HasSubstr("`pieces` 4")));
+  EXPECT_THAT(ask(8, {.pieces = 3, .replicas = 2}), HasSubstr("`workers` 8"));
   EXPECT_THAT(ask(5, {.pieces = 2, .replicas = 2}),
-              AllOf(HasSubstr("--replicas 2"), HasSubstr("--workers 4")));
-  EXPECT_THAT(ask(1, {.pieces = 2, .replicas = 2}), HasSubstr("--replicas 1"));
-  EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 3}), HasSubstr("--sweeps 3"));
-  EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 0}), HasSubstr("--sweeps 0"));
-  EXPECT_THAT(ask(2, {.pieces = 2}, 16, 1, true), HasSubstr("--clip-norm"));
-  EXPECT_THAT(ask(2, {.pieces = 2}, 3, 4), AllOf(HasSubstr("--batch 3"), HasSubstr("at least 4")));
+              AllOf(HasSubstr("`replicas` 2"), HasSubstr("`workers` 4")));
+  EXPECT_THAT(ask(1, {.pieces = 2, .replicas = 2}), HasSubstr("`replicas` 1"));
+  EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 3}), HasSubstr("`sweeps` 3"));
+  EXPECT_THAT(ask(2, {.pieces = 2, .sweeps = 0}), HasSubstr("`sweeps` 0"));
+  EXPECT_THAT(ask(2, {.pieces = 2}, 16, 1, true), HasSubstr("`clip_norm`"));
+  EXPECT_THAT(ask(2, {.pieces = 2}, 3, 4), AllOf(HasSubstr("`batch` 3"), HasSubstr("at least 4")));
   EXPECT_THAT(ask(4, {.pieces = 2, .replicas = 2}, 5, 3), HasSubstr("at least 6"));
-  EXPECT_THAT(ask(2, {.pieces = 7}), HasSubstr("use --pieces 6"));
-  EXPECT_THAT(ask(7, {.pieces = kBestPieces, .replicas = 3}), HasSubstr("--pieces auto"));
+  EXPECT_THAT(ask(2, {.pieces = 7}), HasSubstr("use `pieces` 6"));
+  EXPECT_THAT(ask(7, {.pieces = kBestPieces, .replicas = 3}), HasSubstr("`pieces` auto"));
 }
 
 TEST(PararealRefusals, WordsOfFlags) {
@@ -227,11 +227,11 @@ TEST(PararealRefusals, WordsOfFlags) {
   };
   for (const char* pieces : {"two", "-1", "", "2x", "99999999999"}) {
     EXPECT_THAT(ask(pieces, "block", "fp32"),
-                testing::ThrowsMessage<UserError>(HasSubstr("--pieces")));
+                testing::ThrowsMessage<UserError>(HasSubstr("`pieces`")));
   }
-  EXPECT_THAT(ask("2", "blok", "fp32"), testing::ThrowsMessage<UserError>(HasSubstr("--coarse")));
+  EXPECT_THAT(ask("2", "blok", "fp32"), testing::ThrowsMessage<UserError>(HasSubstr("`coarse`")));
   EXPECT_THAT(ask("2", "block", "fp8"),
-              testing::ThrowsMessage<UserError>(HasSubstr("--residual-wire fp8")));
+              testing::ThrowsMessage<UserError>(HasSubstr("`residual_wire` fp8")));
   EXPECT_EQ(tear_request("auto", 2, 3, "conv", "bf16").pieces, kBestPieces);
 }
 

@@ -65,9 +65,9 @@ std::vector<Advised> advised(const std::string& message, int workers, const Tear
     const std::string one = rest.substr(0, at);
     if (at != std::string::npos) rest = rest.substr(at + 4);
     Advised way{workers, tear};
-    const std::regex flag("--([a-z]+) ([0-9]+)");
-    for (auto it = std::sregex_iterator(one.begin(), one.end(), flag); it != std::sregex_iterator();
-         ++it) {
+    const std::regex setting("`([a-z]+)` ([0-9]+)");
+    for (auto it = std::sregex_iterator(one.begin(), one.end(), setting);
+         it != std::sregex_iterator(); ++it) {
       const int number = std::stoi((*it)[2]);
       const std::string name = (*it)[1];
       if (name == "workers") way.workers = number;
@@ -118,19 +118,19 @@ TEST(PararealAdvice, OfThreeWorkersAndTwoPieces) {
   const Network network = network_of("mlp:32-32-32");  // three places: four pieces are possible
   EXPECT_THAT(
       ask(network, 3, {.pieces = 2}),
-      AllOf(HasSubstr("--workers 3 are more than 2 piece(s)"), HasSubstr("use --pieces 3")));
+      AllOf(HasSubstr("`workers` 3 are more than 2 piece(s)"), HasSubstr("use `pieces` 3")));
 }
 
 TEST(PararealAdvice, BlamesTheSweepsWhereTheyAskForThePieces) {
   const Network network = network_of("mlp:32-32-32");
   const std::string message = ask(network, 2, {.sweeps = 5});
-  EXPECT_THAT(message, AllOf(HasSubstr("--sweeps 5 need as many pieces"), HasSubstr("--sweeps 3"),
-                             Not(HasSubstr("--pieces 5"))));
+  EXPECT_THAT(message, AllOf(HasSubstr("`sweeps` 5 need as many pieces"), HasSubstr("`sweeps` 3"),
+                             Not(HasSubstr("`pieces` 5"))));
 }
 
 TEST(PararealAdvice, OfTheIdentityWhereShapesDiffer) {
   EXPECT_THAT(ask(network_of("resnet20"), 6, {.pieces = 6, .coarse = CoarseKind::identity}),
-              AllOf(HasSubstr("--coarse identity does not fit"), HasSubstr("use --coarse block")));
+              AllOf(HasSubstr("`coarse` identity does not fit"), HasSubstr("use `coarse` block")));
 }
 
 TEST(PararealRefusal, SaysWhereTensorsCross) {

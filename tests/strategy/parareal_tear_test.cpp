@@ -66,7 +66,7 @@ TEST(PararealChain, NeedsOneAndItsLayers) {
   const Network bare = chain_with({16, 16, 16});
   EXPECT_THAT([&] { TornChain chain(bare); },
               testing::ThrowsMessage<UserError>(
-                  AllOf(HasSubstr("layers"), HasSubstr("--model"), Not(HasSubstr("\n")))));
+                  AllOf(HasSubstr("layers"), HasSubstr("`model`"), Not(HasSubstr("\n")))));
 }
 
 /// Seconds of the slowest piece, counted anew.
@@ -161,8 +161,8 @@ TEST(PararealTear, TooManyPiecesNamesHowManyWork) {
   for (const std::string& name : {kDeep, std::string("lenet"), std::string("resnet20")}) {
     const Network network = network_of(name);
     const std::string message = tear_refusal(network, 99, CoarseKind::block);
-    EXPECT_THAT(message, AllOf(HasSubstr("--pieces 99"), HasSubstr(name), Not(HasSubstr("\n"))));
-    const int most = last_number(message, "use --pieces");
+    EXPECT_THAT(message, AllOf(HasSubstr("`pieces` 99"), HasSubstr(name), Not(HasSubstr("\n"))));
+    const int most = last_number(message, "use `pieces`");
     ASSERT_GE(most, 2) << message;
     EXPECT_TRUE(can_tear(network, most, CoarseKind::block)) << message;
     EXPECT_THAT(tear_refusal(network, most + 1, CoarseKind::block),
@@ -179,13 +179,13 @@ void expect_a_way_out(const Network& network, int pieces, CoarseKind kind) {
   EXPECT_THAT(message, Not(HasSubstr("\n")));
   bool any = false;
   for (int n = 2; n <= network.size(); ++n) any = any || can_tear(network, n, kind);
-  const int named = last_number(message, "use --pieces");
+  const int named = last_number(message, "use `pieces`");
   EXPECT_EQ(named > 0, any);
   if (named > 0) {
     EXPECT_TRUE(can_tear(network, named, kind));
   }
   if (kind == CoarseKind::block) {
-    EXPECT_THAT(message, Not(HasSubstr("use --coarse block")));
+    EXPECT_THAT(message, Not(HasSubstr("use `coarse` block")));
   }
 }
 
@@ -200,7 +200,7 @@ TEST(PararealTear, AKindThatDoesNotFitNamesWhatDoes) {
     }
   }
   EXPECT_THAT(tear_refusal(network_of("resnet20"), 6, CoarseKind::identity),
-              AllOf(HasSubstr("--coarse identity"), HasSubstr("one shape")));
+              AllOf(HasSubstr("`coarse` identity"), HasSubstr("one shape")));
 }
 
 TEST(PararealTear, ATensorMayGrow) {
@@ -249,7 +249,7 @@ TEST(PararealNames, OfTheModelAloneAreNotTorn) {
   EXPECT_EQ(network_hash(network_of_weights(network, weight_names(network), 1)),
             network_hash(network));
   EXPECT_THAT([&] { network_of_weights(network, weight_names(network), 2); },
-              testing::ThrowsMessage<UserError>(HasSubstr("--sweeps 2")));
+              testing::ThrowsMessage<UserError>(HasSubstr("`sweeps` 2")));
 }
 
 TEST(PararealNames, SweepsBeyondThePiecesAreRefused) {
@@ -261,7 +261,7 @@ TEST(PararealNames, SweepsBeyondThePiecesAreRefused) {
   for (const int sweeps : {0, 4}) {
     EXPECT_THAT([&] { network_of_weights(network, names, sweeps); },
                 testing::ThrowsMessage<UserError>(
-                    AllOf(HasSubstr(fmt::format("--sweeps {}", sweeps)), HasSubstr("1 to 3"))));
+                    AllOf(HasSubstr(fmt::format("`sweeps` {}", sweeps)), HasSubstr("1 to 3"))));
   }
 }
 

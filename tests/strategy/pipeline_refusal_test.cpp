@@ -56,7 +56,7 @@ TEST(PipelineRefusals, TooManyWorkersNamesHowManyWork) {
       };
       const Machine many = one_node(60);
       const std::string message = one_line(strategy, request(many));
-      EXPECT_THAT(message, HasSubstr("--workers 60"));
+      EXPECT_THAT(message, HasSubstr("`workers` 60"));
       const auto most = static_cast<int>(number_behind(message, "use at most"));
       ASSERT_GE(most, 1);
       const Machine fitting = one_node(most);
@@ -88,7 +88,7 @@ TEST(PipelineRefusals, MicrobatchesNeedNotDivideTheBatchButNeedASampleEach) {
           continue;
         }
         const std::string message = one_line(strategy, request);
-        EXPECT_THAT(message, HasSubstr(fmt::format("--microbatches {}", microbatches)));
+        EXPECT_THAT(message, HasSubstr(fmt::format("`microbatches` {}", microbatches)));
         EXPECT_EQ(number_behind(message, "use at most"), batch) << message;
       }
     }
@@ -107,8 +107,8 @@ TEST(PipelineRefusals, TooLittleMemoryNamesHowMuchWorks) {
                                 .microbatches = 8,
                                 .pipeline = {.asynchronous = asynchronous}};
       const std::string message = one_line("layerpipe", request);
-      EXPECT_THAT(message, HasSubstr("--memory-per-worker 1 is too small"));
-      const std::int64_t named = number_behind(message, "use --memory-per-worker");
+      EXPECT_THAT(message, HasSubstr("`memory_per_worker` 1 is too small"));
+      const std::int64_t named = number_behind(message, "use `memory_per_worker`");
       ASSERT_GT(named, 1) << message;
       machine.memory_per_worker = named << 20;
       EXPECT_NO_THROW(make_plan("layerpipe", request)) << message;
@@ -129,7 +129,7 @@ TEST(PipelineRefusals, ClippingNeedsAllGradientsInOnePlace) {
                         .batch = 8,
                         .microbatches = 4,
                         .clip = true};
-    EXPECT_THAT(one_line(strategy, request), HasSubstr("--clip-norm"));
+    EXPECT_THAT(one_line(strategy, request), HasSubstr("`clip_norm`"));
     const Machine one = one_node(1);
     EXPECT_THAT(one_line(strategy, {.network = made.network,
                                     .machine = one,
@@ -167,8 +167,8 @@ TEST(PipelineRefusals, TwoVersionsNeedEnoughMicrobatches) {
       PlanRequest request{
           .network = made.network, .machine = machine, .cost = &cost, .batch = batch};
       const std::string message = one_line("pipedream-2bw", request);
-      EXPECT_THAT(message, HasSubstr("--microbatches 1 "));
-      request.microbatches = static_cast<int>(number_behind(message, "use --microbatches"));
+      EXPECT_THAT(message, HasSubstr("`microbatches` 1 "));
+      request.microbatches = static_cast<int>(number_behind(message, "use `microbatches`"));
       ASSERT_GT(request.microbatches, 1) << message;
       EXPECT_EQ(refusal("pipedream-2bw", request), "no UserError") << "after: " << message;
     }

@@ -96,9 +96,9 @@ TEST_F(ReplicaPlans, HaveAnySynchronousStrategyInside) {
   }
   exchange_.inner = "pipedream";
   EXPECT_THAT(refusal("daso", 2, 2),
-              HasSubstr("--inner pipedream: inside a node stale weights are read"));
+              HasSubstr("`inner` pipedream: inside a node stale weights are read"));
   exchange_.inner = "daso";
-  EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("cannot run inside one; use --inner data_parallel"));
+  EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("cannot run inside one; use `inner` data_parallel"));
   exchange_.inner = "dasoo";
   EXPECT_THAT(refusal("daso", 2, 2), HasSubstr("did you mean 'daso'"));
 }
@@ -145,7 +145,7 @@ TEST_F(ReplicaPlans, RefuseWhatCannotBe) {
     EXPECT_THAT(refusal(strategy, 13, 5), HasSubstr("use at least 65"));
   }
   exchange_.wait = 4;
-  EXPECT_THAT(refusal("daso", 2, 1), HasSubstr("use --exchange-wait 3, or --exchange-every 5"));
+  EXPECT_THAT(refusal("daso", 2, 1), HasSubstr("use `exchange_wait` 3, or `exchange_every` 5"));
   EXPECT_THROW(exchange_request({}, "mean", "fp32"), UserError);
   EXPECT_THROW(exchange_request({}, "paper", "fp8"), UserError);
 }

@@ -68,11 +68,11 @@ TEST(Serial, RefusesMoreThanOneWorkerAndSaysWhatToDo) {
   const Network network = four_blocks();
   EXPECT_THAT(
       refusal("serial", {.network = network, .machine = {.nodes = 2, .workers_per_node = 3}}),
-      AllOf(HasSubstr("not for 6 (2 nodes x 3)"), HasSubstr("--workers 1"),
+      AllOf(HasSubstr("not for 6 (2 nodes x 3)"), HasSubstr("`workers` 1"),
             HasSubstr("data_parallel")));
   EXPECT_THAT(
       refusal("serial", {.network = network, .machine = kOne, .batch = 2, .microbatches = 3}),
-      HasSubstr("--microbatches 3 are more than the 2 samples of --batch: use at most 2"));
+      HasSubstr("`microbatches` 3 are more than the 2 samples of `batch`: use at most 2"));
 }
 
 TEST(Strategies, AreKnownByNameAndRefusedOtherwise) {
@@ -93,9 +93,9 @@ TEST(Strategies, RefuseRequestsThatMakeNoSense) {
   EXPECT_THAT(refusal("serial", {.network = nothing, .machine = kOne}), HasSubstr("no blocks"));
   EXPECT_THAT(refusal("serial", {.network = network, .machine = {.nodes = 0}}), HasSubstr("0"));
   EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .batch = 0}),
-              HasSubstr("--batch 0"));
+              HasSubstr("`batch` 0"));
   EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .microbatches = 0}),
-              HasSubstr("--microbatches 0"));
+              HasSubstr("`microbatches` 0"));
   EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .wire_bytes = 3}),
               HasSubstr("3 bytes"));
   EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .bucket_bytes = 0}),

@@ -58,7 +58,7 @@ TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
 TEST(SparseRowsRefusals, MoreWorkersThanRows) {
   const Network network = make_network(mixed());
   EXPECT_THAT(refused(network, 17, {}),
-              AllOf(HasSubstr("--workers 17"), HasSubstr("'c.linear'"), HasSubstr("at most 16")));
+              AllOf(HasSubstr("`workers` 17"), HasSubstr("'c.linear'"), HasSubstr("at most 16")));
   EXPECT_EQ(refused(network, 16, {}), "no UserError");
 }
 
@@ -66,10 +66,10 @@ TEST(SparseRowsRefusals, MicrobatchesAndClipping) {
   const Network network = make_network(mixed());
   const Machine machine = workers(2);
   PlanRequest request{.network = network, .machine = machine, .batch = 8, .microbatches = 4};
-  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--microbatches 4"));
+  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("`microbatches` 4"));
   request.microbatches = 1;
   request.clip = true;
-  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("--clip-norm"));
+  EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("`clip_norm`"));
   const Machine one = workers(1);
   EXPECT_THAT(
       refusal("sparse_rows", {.network = network, .machine = one, .batch = 8, .clip = true}),

@@ -17,11 +17,11 @@ void check_samples(const PlanRequest& request) {
   const std::int64_t parts = workers * request.microbatches;
   if (parts <= request.batch) return;
   const std::int64_t most = request.batch / request.microbatches;
-  user_error(
-      "--workers {} are more than the plan can use: --batch {} has only {} samples for {} "
-      "workers x {} microbatches; use {}a --batch of at least {}",
-      workers, request.batch, request.batch, workers, request.microbatches,
-      most > 0 ? fmt::format("at most {} workers or ", most) : "", parts);
+  setting_error("workers", workers,
+                "are more than the plan can use: `batch` {} has only {} samples for {} "
+                "workers x {} microbatches; use {}a `batch` of at least {}",
+                request.batch, request.batch, workers, request.microbatches,
+                most > 0 ? fmt::format("at most {} workers or ", most) : "", parts);
 }
 
 /// In the order they are started: running statistics, then gradients from the last block to the

@@ -17,10 +17,10 @@ std::string flags(const TearNumbers& asked, const TearNumbers& way) {
   const auto add = [&](const char* flag, int before, int now) {
     if (before != now) text += fmt::format("{}{} {}", text.empty() ? "" : " ", flag, now);
   };
-  add("--workers", asked.workers, way.workers);
-  add("--pieces", asked.pieces, way.pieces);
-  add("--replicas", asked.replicas, way.replicas);
-  add("--sweeps", asked.sweeps, way.sweeps);
+  add("`workers`", asked.workers, way.workers);
+  add("`pieces`", asked.pieces, way.pieces);
+  add("`replicas`", asked.replicas, way.replicas);
+  add("`sweeps`", asked.sweeps, way.sweeps);
   return text;
 }
 

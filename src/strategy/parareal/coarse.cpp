@@ -173,8 +173,8 @@ CoarseKind coarse_kind(const std::string& text) {
   for (const CoarseKind kind : {CoarseKind::block, CoarseKind::conv, CoarseKind::identity}) {
     if (text == name_of(kind)) return kind;
   }
-  user_error("--coarse {} is unknown{}; use block, conv or identity", text,
-             did_you_mean(text, {"block", "conv", "identity"}));
+  setting_error("coarse", text, "is unknown{}; use block, conv or identity",
+                did_you_mean(text, {"block", "conv", "identity"}));
 }
 
 BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst,

@@ -29,14 +29,14 @@ struct Shares {
 
 Shares shares_of(const TearNumbers& asked) {
   if (asked.workers % asked.replicas != 0) {
-    throw Refusal{fmt::format("--replicas {} do not share {} worker(s) evenly", asked.replicas,
+    throw Refusal{fmt::format("`replicas` {} do not share {} worker(s) evenly", asked.replicas,
                               asked.workers)};
   }
   const Shares shares{.pieces = asked.pieces,
                       .replicas = asked.replicas,
                       .workers = asked.workers / asked.replicas};
   if (shares.workers > shares.pieces) {
-    throw Refusal{fmt::format("--workers {} are more than {} piece(s) x {} replica(s) can use",
+    throw Refusal{fmt::format("`workers` {} are more than {} piece(s) x {} replica(s) can use",
                               asked.workers, asked.pieces, asked.replicas)};
   }
   return shares;
@@ -45,7 +45,7 @@ Shares shares_of(const TearNumbers& asked) {
 void check(const PlanRequest& request) {
   if (request.clip && request.machine.workers() > 1) {
     user_error(
-        "--clip-norm needs the gradients of the whole network on every worker, but parareal "
+        "`clip_norm` needs the gradients of the whole network on every worker, but parareal "
         "distributes them; leave it out, or use data_parallel");
   }
 }
@@ -53,15 +53,16 @@ void check(const PlanRequest& request) {
 void check_samples(const PlanRequest& request, const Shares& shares) {
   const std::int64_t parts = std::int64_t{shares.replicas} * request.microbatches;
   if (parts <= request.batch) return;
-  user_error("--batch {} has too few samples for {} replica(s) x {} microbatches; use at least {}",
-             request.batch, shares.replicas, request.microbatches, parts);
+  setting_error("batch", request.batch,
+                "has too few samples for {} replica(s) x {} microbatches; use at least {}",
+                shares.replicas, request.microbatches, parts);
 }
 
 void check_sweeps(const TearNumbers& asked) {
-  if (asked.sweeps < 1) user_error("--sweeps {}: must be at least 1", asked.sweeps);
+  if (asked.sweeps < 1) setting_error("sweeps", asked.sweeps, "must be at least 1");
   if (asked.sweeps <= asked.pieces) return;
   throw Refusal{
-      fmt::format("--sweeps {} are more than {} pieces: after {} sweeps the torn network already "
+      fmt::format("`sweeps` {} are more than {} pieces: after {} sweeps the torn network already "
                   "equals the serial "
                   "one",
                   asked.sweeps, asked.pieces, asked.pieces)};
@@ -71,12 +72,12 @@ void check_sweeps(const TearNumbers& asked) {
 std::string origin(const TearNumbers& asked) {
   const int per_replica = asked.workers / asked.replicas;
   if (asked.pieces > 2 && asked.pieces == asked.sweeps && asked.sweeps > per_replica) {
-    return fmt::format("--sweeps {} need as many pieces", asked.sweeps);
+    return fmt::format("`sweeps` {} need as many pieces", asked.sweeps);
   }
   if (asked.pieces > 2 && asked.pieces == per_replica) {
-    return fmt::format("--pieces {} (one per worker)", asked.pieces);
+    return fmt::format("`pieces` {} (one per worker)", asked.pieces);
   }
-  return fmt::format("--pieces {}", asked.pieces);
+  return fmt::format("`pieces` {}", asked.pieces);
 }
 
 /// Pieces in order on the workers, as many on each as on any other or one more.
@@ -148,7 +149,7 @@ class Planner {
     }
     if (best) return std::move(*best);
     if (reason.empty()) reason = "there is no way to share them by pieces and replicas";
-    user_error("--pieces auto finds no valid split for {} worker(s): {}; {}", workers, reason,
+    user_error("`pieces` auto finds no valid split for {} worker(s): {}; {}", workers, reason,
                advice(asked(std::max(2, workers), std::max(1, request_.tear.replicas))));
   }
 
@@ -156,7 +157,7 @@ class Planner {
   std::string advice(const TearNumbers& asked) const {
     const CoarseKind kind = request_.tear.coarse;
     if (kind == CoarseKind::identity && works(asked, CoarseKind::block))
-      return "use --coarse block";
+      return "use `coarse` block";
     return tear_advice(asked, most_pieces(chain_, kind),
                        [&](const TearNumbers& way) { return works(way, kind); });
   }

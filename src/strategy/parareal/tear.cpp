@@ -127,7 +127,7 @@ std::vector<int> without_places(const TornChain& chain) {
 }
 
 std::string wanted(const TearOptions& options) {
-  return options.wanted.empty() ? fmt::format("--pieces {}", options.pieces) : options.wanted;
+  return options.wanted.empty() ? fmt::format("`pieces` {}", options.pieces) : options.wanted;
 }
 
 std::string too_few_places(const TornChain& chain, const TearOptions& options) {
@@ -167,7 +167,7 @@ TornChain::TornChain(const Network& network) : network_(network) {
     }
     if (block.spec.nodes.empty()) {
       user_error(
-          "parareal needs the layers of '{}', which a published profile does not have; use --model",
+          "parareal needs the layers of '{}', which a published profile does not have; use `model`",
           network.name);
     }
     model.blocks.push_back(block.spec);
@@ -237,7 +237,7 @@ std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel&
   }
   if (!Balance(chain, cost, options).best().first.empty()) return std::nullopt;
   return fmt::format(
-      "{}, but --coarse {} does not fit {} in {} pieces: {}", wanted(options),
+      "{}, but `coarse` {} does not fit {} in {} pieces: {}", wanted(options),
       name_of(options.coarse), chain.network().name, options.pieces,
       options.coarse == CoarseKind::identity
           ? "the tensors before and behind every piece but the first must have one shape"
@@ -245,15 +245,15 @@ std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel&
 }
 
 Tearing tear(const TornChain& chain, const CostModel& cost, const TearOptions& options) {
-  if (options.pieces < 1) user_error("--pieces {}: must be at least 1", options.pieces);
+  if (options.pieces < 1) setting_error("pieces", options.pieces, "must be at least 1");
   if (options.pieces <= static_cast<int>(chain.places().size()) + 1) {
     Tearing tearing = Balance(chain, cost, options).best();
     if (!tearing.first.empty()) return tearing;
   }
   const int most = most_pieces(chain, options.coarse);
   std::vector<std::string> ways;
-  if (most > 1) ways.push_back(fmt::format("--pieces {}", most));
-  if (options.coarse == CoarseKind::identity) ways.emplace_back("--coarse block");
+  if (most > 1) ways.push_back(fmt::format("`pieces` {}", most));
+  if (options.coarse == CoarseKind::identity) ways.emplace_back("`coarse` block");
   user_error("{}{}{}", *why_not_torn(chain, cost, options), ways.empty() ? "" : "; use ",
              fmt::join(ways, " or "));
 }

@@ -11,15 +11,15 @@ Network network_of_weights(const Network& model, const std::vector<std::string>&
   const std::optional<Tearing> tearing = tearing_of(chain, names);
   if (!tearing) {
     if (sweeps <= 1) return model;
-    user_error("--sweeps {} applies to a torn network, but these weights belong to the serial one",
-               sweeps);
+    setting_error("sweeps", sweeps,
+                  "applies to a torn network, but these weights belong to the serial one");
   }
   if (sweeps < 1 || sweeps > tearing->pieces()) {
-    user_error(
-        "--sweeps {} is too large: the network is torn into {} pieces and equals the serial one "
-        "after as many "
-        "sweeps; use 1 to {}",
-        sweeps, tearing->pieces(), tearing->pieces());
+    setting_error("sweeps", sweeps,
+                  "is too large: the network is torn into {} pieces and equals the serial one "
+                  "after as many "
+                  "sweeps; use 1 to {}",
+                  tearing->pieces(), tearing->pieces());
   }
   return tear_network(chain, *tearing, static_cast<int>(sweeps), Sweeping::all).network;
 }

@@ -23,7 +23,7 @@ void check_chain(const PlanRequest& request) {
 void check_clip(const PlanRequest& request) {
   if (!request.clip) return;
   user_error(
-      "--clip-norm needs the gradients of the whole network on every worker before the first "
+      "`clip_norm` needs the gradients of the whole network on every worker before the first "
       "update, which a pipeline has not: leave it away, or use {}",
       request.machine.workers() == 1 ? "serial" : "data_parallel");
 }
@@ -31,8 +31,9 @@ void check_clip(const PlanRequest& request) {
 /// They need not divide the batch: some then have one sample more than others.
 void check_microbatches(const PlanRequest& request) {
   if (request.microbatches <= request.batch) return;
-  user_error("--microbatches {} are more than the {} samples of --batch: use at most {}",
-             request.microbatches, request.batch, request.batch);
+  setting_error("microbatches", request.microbatches,
+                "are more than the {} samples of `batch`: use at most {}", request.batch,
+                request.batch);
 }
 
 }  // namespace
@@ -48,10 +49,10 @@ Ground::Ground(const PlanRequest& given) : request_(given) {
 }
 
 void too_many_workers(const PlanRequest& request, int most, const char* of_what) {
-  user_error(
-      "--workers {} are more than a pipeline can use: {} has {} blocks to give {}; use at most {} "
-      "workers",
-      request.machine.workers(), request.network.name, request.network.size(), of_what, most);
+  setting_error("workers", request.machine.workers(),
+                "are more than a pipeline can use: {} has {} blocks to give {}; use at most {} "
+                "workers",
+                request.network.name, request.network.size(), of_what, most);
 }
 
 }  // namespace plait::pipeline

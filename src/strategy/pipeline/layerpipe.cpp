@@ -148,12 +148,13 @@ void offer_fused(const PlanRequest& request, Recipe recipe, Choice& choice) {
 [[noreturn]] void refuse_memory(const PlanRequest& request, std::int64_t least) {
   constexpr std::int64_t mib = 1 << 20;
   const std::int64_t needed = (least + mib - 1) / mib;
-  user_error(
-      "--memory-per-worker {} is too small for {} with --batch {} in {} microbatches on {} "
-      "workers: the thriftiest plan needs {}; use --memory-per-worker {}, a smaller batch or more "
+  setting_error(
+      "memory_per_worker", request.machine.memory_per_worker / mib,
+      "is too small for {} with `batch` {} in {} microbatches on {} "
+      "workers: the thriftiest plan needs {}; use `memory_per_worker` {}, a smaller batch or more "
       "workers",
-      request.machine.memory_per_worker / mib, request.network.name, request.batch,
-      request.microbatches, request.machine.workers(), needed, needed);
+      request.network.name, request.batch, request.microbatches, request.machine.workers(), needed,
+      needed);
 }
 
 }  // namespace

@@ -56,10 +56,10 @@ Plan make_pipedream_2bw_plan(const PlanRequest& request) {
   if (const int delay = std::ranges::max(staleness(plan)); delay > 1) {
     const std::int64_t enough = request.machine.workers();
     user_error(
-        "--strategy pipedream-2bw keeps two versions of the weights, but with --microbatches {} on "
+        "`strategy` pipedream-2bw keeps two versions of the weights, but with `microbatches` {} on "
         "{} workers weights are {} updates old: use {}",
         request.microbatches, request.machine.workers(), delay,
-        enough <= request.batch ? fmt::format("--microbatches {}", enough)
+        enough <= request.batch ? fmt::format("`microbatches` {}", enough)
                                 : fmt::format("at most {} workers", request.batch));
   }
   for (Program& program : plan.programs) {

@@ -29,12 +29,12 @@ PlanRequest in_one_node(const PlanRequest& request, const Machine& node) {
           .partition = request.partition};
 }
 
-/// The workers of a plan for one node are those that --workers-per-node names.
+/// The workers of a plan for one node are those that workers_per_node names.
 std::string of_one_node(std::string message) {
-  const std::string flag = "--workers ";
-  for (std::size_t at = message.find(flag); at != std::string::npos;
-       at = message.find(flag, at + flag.size())) {
-    message.replace(at, flag.size(), "--workers-per-node ");
+  const std::string key = "`workers` ";
+  for (std::size_t at = message.find(key); at != std::string::npos;
+       at = message.find(key, at + key.size())) {
+    message.replace(at, key.size(), "`workers_per_node` ");
   }
   return message;
 }
@@ -52,10 +52,9 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
   const std::vector<std::string> outer =
       names_in(std::ranges::find(rows, "inner", &Setting<ReplicaOptions>::key)->used_by);
   if (std::ranges::find(outer, inner) != outer.end()) {
-    user_error(
-        "--inner {}: it exchanges weights between nodes and cannot run inside one; use --inner "
-        "data_parallel",
-        inner);
+    setting_error("inner", inner,
+                  "exchanges weights between nodes and cannot run inside one; use `inner` "
+                  "data_parallel");
   }
   Machine node = request.machine;
   node.nodes = 1;
@@ -64,24 +63,26 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
     try {
       return make_plan(inner, in_one_node(request, node));
     } catch (const UserError& error) {
-      user_error("--inner {} inside a node: {}", inner, of_one_node(error.what()));
+      setting_error("inner", inner, "inside a node: {}", of_one_node(error.what()));
     }
   }();
   const std::vector<int> late = staleness(plan);
   if (plan.depth() > 0 || std::ranges::any_of(late, [](int steps) { return steps > 0; })) {
-    user_error(
-        "--strategy {} --inner {}: inside a node stale weights are read, and updates from other "
-        "nodes would be lost; use --inner 1f1b or zb-h1, or layerpipe with --pipeline sync",
-        name, inner);
+    setting_error(
+        "strategy", name,
+        "`inner` {}: inside a node stale weights are read, and updates from other "
+        "nodes would be lost; use `inner` 1f1b or zb-h1, or layerpipe with `pipeline` sync",
+        inner);
   }
   for (const Program& program : plan.programs) {
     const auto moved = std::ranges::find_if(program.tasks, moves_weights);
     if (moved == program.tasks.end()) continue;
-    user_error(
-        "--strategy {} --inner {}: workers of a node would send each other the weights of {}, "
+    setting_error(
+        "strategy", name,
+        "`inner` {}: workers of a node would send each other the weights of {}, "
         "which "
-        "exchanges between nodes change; use --inner zb-h1, or another --workers-per-node",
-        name, inner, plan.network.blocks[static_cast<std::size_t>(block_of(*moved))].name);
+        "exchanges between nodes change; use `inner` zb-h1, or another `workers_per_node`",
+        inner, plan.network.blocks[static_cast<std::size_t>(block_of(*moved))].name);
   }
   return plan;
 }
@@ -135,10 +136,10 @@ std::vector<Held> held_together(const Plan& inner, const std::string& name) {
       const bool learns = updates(program, block);
       const bool moves = of.state > 0 && moves_state(program, block);
       if (of.parameters > 0 && of.state > 0 && learns != moves) {
-        user_error(
-            "--strategy {} --inner {}: {} has its weights and its running statistics on different "
-            "workers of a node; use another --inner, or another --workers-per-node",
-            name, inner.strategy, of.name);
+        setting_error("strategy", name,
+                      "`inner` {}: {} has its weights and its running statistics on different "
+                      "workers of a node; use another `inner`, or another `workers_per_node`",
+                      inner.strategy, of.name);
       }
       if (learns || moves) places.push_back(place);
     }

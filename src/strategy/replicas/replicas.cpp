@@ -15,17 +15,17 @@ void check(const std::string& name, const PlanRequest& request) {
   const Machine& machine = request.machine;
   if (machine.nodes < 2) {
     user_error(
-        "{} exchanges weights between nodes, but there is only one; add --nodes 2 "
+        "{} exchanges weights between nodes, but there is only one; add `nodes` 2 "
         "(simulated by threads), "
         "or start it with mpirun on several nodes, or use data_parallel",
         name);
   }
   const std::int64_t parts = std::int64_t{machine.workers()} * request.microbatches;
   if (parts <= request.batch) return;
-  user_error(
-      "--batch {} has too few samples for {} workers x {} "
-      "microbatches; use at least {}",
-      request.batch, machine.workers(), request.microbatches, parts);
+  setting_error("batch", request.batch,
+                "has too few samples for {} workers x {} "
+                "microbatches; use at least {}",
+                machine.workers(), request.microbatches, parts);
 }
 
 /// The plan of a node, once per node, with exchanges between those who hold the same.
@@ -326,7 +326,7 @@ class Writer {
 Plan blocking_plan(const std::string& name, const PlanRequest& request, MergeKind merge) {
   check(name, request);
   if (request.exchange.local_steps < 1) {
-    user_error("--local-steps {}: must be at least 1", request.exchange.local_steps);
+    setting_error("local_steps", request.exchange.local_steps, "must be at least 1");
   }
   return Writer(name, request, {{.every = request.exchange.local_steps, .wait = 0, .merge = merge}})
       .run();
@@ -338,22 +338,25 @@ Plan make_daso_plan(const PlanRequest& request) {
   check("daso", request);
   const ExchangeRequest& exchange = request.exchange;
   if (exchange.every < 2 || exchange.wait < 1) {
-    user_error(
-        "--exchange-every {} --exchange-wait {}: an exchange is merged 1 or more steps later and "
-        "before the next one begins; use at least --exchange-every 2 and --exchange-wait 1",
-        exchange.every, exchange.wait);
+    setting_error(
+        "exchange_every", exchange.every,
+        "`exchange_wait` {}: an exchange is merged 1 or more steps later and "
+        "before the next one begins; use at least `exchange_every` 2 and `exchange_wait` 1",
+        exchange.wait);
   }
   if (exchange.most < exchange.every) {
-    user_error("--exchange-every {} is above --exchange-most {}; add --exchange-most {}",
-               exchange.every, exchange.most, exchange.every);
+    setting_error("exchange_every", exchange.every,
+                  "is above `exchange_most` {}; add `exchange_most` {}", exchange.most,
+                  exchange.every);
   }
   if (exchange.wait >= exchange.every) {
-    user_error(
-        "--exchange-wait {} is not below --exchange-every {}: an "
+    setting_error(
+        "exchange_wait", exchange.wait,
+        "is not below `exchange_every` {}: an "
         "exchange is merged before the next "
-        "one begins; use --exchange-wait {}, or --exchange-every {}{}",
-        exchange.wait, exchange.every, exchange.every - 1, exchange.wait + 1,
-        exchange.wait < exchange.most ? "" : fmt::format(" --exchange-most {}", exchange.wait + 1));
+        "one begins; use `exchange_wait` {}, or `exchange_every` {}{}",
+        exchange.every, exchange.every - 1, exchange.wait + 1,
+        exchange.wait < exchange.most ? "" : fmt::format(" `exchange_most` {}", exchange.wait + 1));
   }
   return Writer("daso", request, daso_modes(exchange)).run();
 }

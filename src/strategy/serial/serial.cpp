@@ -10,13 +10,13 @@ Plan make_serial_plan(const PlanRequest& request) {
   const int parts = request.microbatches;
   if (request.machine.workers() != 1) {
     user_error(
-        "--strategy serial is for one worker, not for {} ({} nodes x {}): use --workers 1, "
+        "`strategy` serial is for one worker, not for {} ({} nodes x {}): use `workers` 1, "
         "or data_parallel",
         request.machine.workers(), request.machine.nodes, request.machine.workers_per_node);
   }
   if (parts > request.batch) {
-    user_error("--microbatches {} are more than the {} samples of --batch: use at most {}", parts,
-               request.batch, request.batch);
+    setting_error("microbatches", parts, "are more than the {} samples of `batch`: use at most {}",
+                  request.batch, request.batch);
   }
   Plan plan = empty_plan("serial", request);
   std::vector<Task>& tasks = plan.programs.front().tasks;

@@ -18,7 +18,7 @@ void check_dense_elements(const NetworkBlock& block, const LinearSpec& linear, s
                           std::int64_t& elements) {
   if (linear.out_features > (kMostDenseElements - elements) / columns) {
     user_error(
-        "--strategy sparse_rows is for sparse layers; the {} x {} weights of block '{}' are dense, "
+        "`strategy` sparse_rows is for sparse layers; the {} x {} weights of block '{}' are dense, "
         "and dense layers may have {} in all: make them sparse with plait prune, or use layerpipe "
         "or data_parallel",
         with_commas(linear.out_features), with_commas(columns), block.name,
@@ -41,7 +41,7 @@ std::shared_ptr<const SparsePattern> all_elements(std::int64_t rows, std::int64_
 
 [[noreturn]] void refuse(const NetworkBlock& block) {
   user_error(
-      "--strategy sparse_rows cuts linear and sparse_linear layers, each followed by at most one "
+      "`strategy` sparse_rows cuts linear and sparse_linear layers, each followed by at most one "
       "activation; block '{}' is something else: use layerpipe or data_parallel",
       block.name);
 }

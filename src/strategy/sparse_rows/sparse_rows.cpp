@@ -20,16 +20,16 @@ void check(const PlanRequest& request, const std::vector<RowLayer>& layers) {
   const int workers = request.machine.workers();
   for (std::size_t k = 0; k + 1 < layers.size(); ++k) {
     if (workers <= layers[k].rows()) continue;
-    user_error("--workers {} are more than layer '{}' has rows: use at most {}", workers,
-               layers[k].name, layers[k].rows());
+    setting_error("workers", workers, "are more than layer '{}' has rows: use at most {}",
+                  layers[k].name, layers[k].rows());
   }
   if (request.microbatches != 1) {
-    user_error("--strategy sparse_rows does not cut minibatches: leave --microbatches {} away",
+    user_error("`strategy` sparse_rows does not cut minibatches: leave `microbatches` {} away",
                request.microbatches);
   }
   if (request.clip) {
     user_error(
-        "--clip-norm needs the gradients of the whole network on every worker, which sparse_rows "
+        "`clip_norm` needs the gradients of the whole network on every worker, which sparse_rows "
         "has not: leave it away, or use {}",
         workers == 1 ? "serial" : "data_parallel");
   }
