@@ -34,6 +34,7 @@ struct Setting {
   std::string_view choices{};  ///< of texts, with commas: "sync, async"; empty: any
   std::string_view used_by{};  ///< strategies, optimizers, ..., with commas; empty: all
   bool decides_bits = true;    ///< a resumed run must not change it
+  bool decides_plan = true;    ///< of what a plan is made with: another value, another plan
 };
 
 /// UserError where the value of the setting `key` is out of its bounds or not among its choices.
@@ -69,8 +70,8 @@ Setting<Derived> inherited(const Setting<Base>& row) {
         return SettingMember<Derived>(static_cast<MemberType Derived::*>(of_base));
       },
       row.member);
-  return {row.key,    member,      row.group,   row.value,       row.help,
-          row.bounds, row.choices, row.used_by, row.decides_bits};
+  return {row.key,    member,      row.group,   row.value,        row.help,
+          row.bounds, row.choices, row.used_by, row.decides_bits, row.decides_plan};
 }
 
 /// Appends the rows of a base class.

@@ -45,7 +45,7 @@ std::vector<std::string_view> plan_fields() {
   std::vector<std::string_view> keys{"optimizer", "momentum", "clip_norm"};
   for (const Setting<PlanSettings>& row : plan_settings()) {
     const bool of_costs = row.group == find_field("cost")->group && row.key != "profile";
-    if ((decides_plan(row) && row.key != "strategy") || of_costs) keys.push_back(row.key);
+    if ((row.decides_plan && row.key != "strategy") || of_costs) keys.push_back(row.key);
   }
   return keys;
 }

@@ -33,12 +33,12 @@ void take_setting(TrainConfig& config, const Setting<PlanSettings>& row,
         const auto& planned = document.settings.*member;
         auto& here = static_cast<PlanSettings&>(config).*member;
         if (here == planned) return;
-        if (here != usual.*member && decides_plan(row)) {
+        if (here != usual.*member && row.decides_plan) {
           const Field& field = *find_field(row.key);
           user_error("{} {} is not what the plan in {} was made with; omit it, or plan again",
                      flag_of(field), toml_of(config, field), file);
         }
-        if (decides_plan(row)) here = planned;
+        if (row.decides_plan) here = planned;
       },
       row.member);
 }

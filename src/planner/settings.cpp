@@ -1,9 +1,6 @@
 // The table of the settings that decide a plan.
 #include "planner/settings.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "base/error.hpp"
 #include "planner/choice.hpp"
 #include "strategy/strategy.hpp"
@@ -22,31 +19,36 @@ std::span<const Setting<CostSettings>> cost_settings() {
        .help = "measured (here, once: kept in the cache), again (here, now), analytic (counted, "
                "for another machine), or auto: measured where several workers share the work",
        .choices = "auto, measured, again, analytic",
-       .decides_bits = false},
+       .decides_bits = false,
+       .decides_plan = false},
       {.key = "profile",
        .member = &O::profile,
        .group = "Costs for the planner",
        .value = "FILE",
        .help = "costs from plait profile `out`",
-       .decides_bits = false},
+       .decides_bits = false,
+       .decides_plan = false},
       {.key = "peak_gflops",
        .member = &O::peak_gflops,
        .group = "Costs for the planner",
        .value = "X",
        .help = "`cost` analytic: fp32 GFLOP/s of a worker at its peak",
-       .decides_bits = false},
+       .decides_bits = false,
+       .decides_plan = false},
       {.key = "peak_share",
        .member = &O::peak_share,
        .group = "Costs for the planner",
        .value = "X",
        .help = "`cost` analytic: share of the peak that convolutions reach",
-       .decides_bits = false},
+       .decides_bits = false,
+       .decides_plan = false},
       {.key = "memory_gbs",
        .member = &O::memory_gbs,
        .group = "Costs for the planner",
        .value = "X",
        .help = "`cost` analytic: GB/s of memory of a worker",
-       .decides_bits = false},
+       .decides_bits = false,
+       .decides_plan = false},
   };
   return rows;
 }
@@ -117,13 +119,6 @@ std::vector<Setting<PlanSettings>> make_rows() {
 std::span<const Setting<PlanSettings>> plan_settings() {
   static const std::vector<Setting<PlanSettings>> rows = make_rows();
   return rows;
-}
-
-bool decides_plan(const Setting<PlanSettings>& row) {
-  constexpr std::array kOthers{"fit_coarse", "fit_steps", "warmup_epochs", "cooldown_epochs",
-                               "stale_lr",   "cost",      "profile",       "peak_gflops",
-                               "peak_share", "memory_gbs"};
-  return std::ranges::find(kOthers, row.key) == kOthers.end();
 }
 
 void check_plan_settings(const PlanSettings& settings) {

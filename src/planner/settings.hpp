@@ -35,11 +35,9 @@ struct PlanSettings : PipelineOptions, PararealOptions, ReplicaOptions, CostSett
   bool operator==(const PlanSettings&) const = default;
 };
 
-/// All rows, those of the strategies included.
+/// All rows, those of the strategies included. Plans do not follow from rows of the training
+/// (Setting::decides_plan is false), nor from those that say where costs come from.
 std::span<const Setting<PlanSettings>> plan_settings();
-
-/// Whether plans follow from it; the others are of the training, or say where costs come from.
-bool decides_plan(const Setting<PlanSettings>& row);
 
 /// UserError on a value that a row does not allow, or on an unknown strategy.
 void check_plan_settings(const PlanSettings& settings);

@@ -38,14 +38,16 @@ std::span<const Setting<PararealOptions>> parareal_settings() {
        .group = "Parareal",
        .value = "",
        .help = "fit the coarse parts to the network of `init` before training",
-       .used_by = "parareal"},
+       .used_by = "parareal",
+       .decides_plan = false},
       {.key = "fit_steps",
        .member = &O::fit_steps,
        .group = "Parareal",
        .value = "N",
        .help = "steps of `fit_coarse`",
        .bounds = {1, 1e9},
-       .used_by = "parareal"},
+       .used_by = "parareal",
+       .decides_plan = false},
   };
   return rows;
 }
