@@ -306,7 +306,7 @@ Subject subject_of(const std::vector<std::string>& words) {
                   .workers = std::stoi(word(4, "1")),
                   .strategy = {},
                   .microbatches = std::stoi(word(6, "1")),
-                  .pipeline = pipeline_request(word(7, "sync"), "stash", 0, true),
+                  .pipeline = pipeline_request({.pipeline = word(7, "sync")}),
                   .profile = word(8, ""),
                   .idle_bytes = idle_bytes};
   subject.network = make_network(subject.model);

@@ -2,6 +2,7 @@
 #include "base/setting.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -33,6 +34,25 @@ void check_choice(std::string_view key, const std::string& value, std::string_vi
   if (std::ranges::find(names, value) != names.end()) return;
   const std::string shown = value.substr(0, 60);
   setting_error(key, shown, "is not known{}; there are: {}", did_you_mean(shown, names), choices);
+}
+
+void check_number_or_choice(std::string_view key, const std::string& value, const Bounds& bounds,
+                            std::string_view choices) {
+  const std::vector<std::string> names = names_in(choices);
+  if (std::ranges::find(names, value) != names.end()) return;
+  const std::optional<std::int64_t> whole = whole_number(value);
+  if (whole) return check_bounds(key, static_cast<double>(*whole), bounds);
+  const std::string shown = value.substr(0, 60);
+  setting_error(key, shown, "is not known{}; it must be a whole number between {} and {}, or {}",
+                did_you_mean(shown, names), number(bounds.least), number(bounds.most), choices);
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
 }
 
 std::vector<std::string> names_in(std::string_view list) {

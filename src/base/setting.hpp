@@ -3,7 +3,9 @@
 // settings that do not apply all follow from its rows.
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@ namespace plait {
 struct Bounds {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
+  bool limited() const { return least > -std::numeric_limits<double>::infinity(); }
 };
 
 template <class Owner>
@@ -30,7 +33,7 @@ struct Setting {
   std::string_view group;  ///< heading in the help and in config.toml
   std::string_view value;  ///< what stands for the value in the help; "" for a switch
   std::string_view help;
-  Bounds bounds{};             ///< of numbers
+  Bounds bounds{};             ///< of numbers; of texts: whole numbers are allowed too
   std::string_view choices{};  ///< of texts, with commas: "sync, async"; empty: any
   std::string_view used_by{};  ///< strategies, optimizers, ..., with commas; empty: all
   bool decides_bits = true;    ///< a resumed run must not change it
@@ -40,6 +43,10 @@ struct Setting {
 /// UserError where the value of the setting `key` is out of its bounds or not among its choices.
 void check_bounds(std::string_view key, double value, const Bounds& bounds);
 void check_choice(std::string_view key, const std::string& value, std::string_view choices);
+void check_number_or_choice(std::string_view key, const std::string& value, const Bounds& bounds,
+                            std::string_view choices);
+/// Of a text that is a whole number or a word: the number.
+std::optional<std::int64_t> whole_number(std::string_view text);
 /// The names of a list with commas.
 std::vector<std::string> names_in(std::string_view list);
 
@@ -52,7 +59,12 @@ void check_settings(const Owner& settings, std::span<const Setting<Owner>> rows)
           const auto& value = settings.*member;
           using MemberType = std::remove_cvref_t<decltype(value)>;
           if constexpr (std::is_same_v<MemberType, std::string>) {
-            if (!row.choices.empty()) check_choice(row.key, value, row.choices);
+            if (row.choices.empty()) return;
+            if (row.bounds.limited()) {
+              check_number_or_choice(row.key, value, row.bounds, row.choices);
+            } else {
+              check_choice(row.key, value, row.choices);
+            }
           } else if constexpr (!std::is_same_v<MemberType, bool>) {
             check_bounds(row.key, static_cast<double>(value), row.bounds);
           }

@@ -36,7 +36,7 @@ std::function<Network(const ModelSpec&)> fitting(const TrainConfig& config, cons
 
 void settle_workers(TrainConfig& config) {
   if (!splits_depth(config)) return;
-  const TearRequest tear = tear_of(config);
+  const TearRequest tear = tear_request(config, config.replicas);
   if (config.workers == 0 && config.nodes == 1 && config.workers_per_node == 0 && tear.pieces > 0) {
     config.workers = std::int64_t{tear.pieces} * std::max(1, tear.replicas);
   }

@@ -71,9 +71,6 @@ class Comparison {
       : subject_(plan_subject(arguments)), machines_(plan_machines(arguments)) {
     settings_ = settings_of(arguments, subject_.batch);
     subject_.batch = settings_.batch;
-    pipeline_of(settings_);
-    tear_of(settings_);
-    exchange_of(settings_);
     const std::vector<std::string> names = wanted_strategies(arguments);
     std::ranges::for_each(names, check_strategy);
     settle_costs(subject_, arguments, machines_);

@@ -48,8 +48,11 @@ Request read_request(const Arguments& arguments) {
   const std::string* shape = arguments.find("--data-shape");
   const Shape input = shape != nullptr ? parse_shape(*shape) : usual_input(request.model);
   request.network = make_network(load_model(request.model, input, request.classes));
-  request.tear = tear_request(arguments.text("--pieces", "0"), 0, 1,
-                              arguments.text("--coarse", "block"), "fp32");
+  PararealOptions tear;
+  tear.pieces = arguments.text("--pieces", tear.pieces);
+  tear.coarse = arguments.text("--coarse", tear.coarse);
+  check_settings(tear, parareal_settings());
+  request.tear = tear_request(tear, 0);
   if (request.tear.pieces == kBestPieces) {
     user_error("--pieces auto: a profile is of a number of pieces; plait plan finds the best one");
   }

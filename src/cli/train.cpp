@@ -357,10 +357,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
     }
   }
   const std::optional<PlanDocument> given = take_given_plan(config);
-  pipeline_of(config);
   check_ignored_settings(config);
-  tear_of(config);
-  exchange_of(config);
   if (mpi == nullptr) settle_workers(config);
   if (mpi == nullptr) {
     const Machine asked = machine_of(config);

@@ -7,30 +7,8 @@
 
 namespace plait {
 
-PipelineRequest pipeline_of(const PlanSettings& settings) {
-  PipelineRequest request = pipeline_request(settings.pipeline, settings.weights,
-                                             settings.in_flight, settings.replicas != 1);
-  request.max_staleness = staleness_limit(settings.max_staleness);
-  return request;
-}
-
-TearRequest tear_of(const PlanSettings& settings) {
-  return tear_request(settings.pieces, settings.replicas, settings.sweeps, settings.coarse,
-                      settings.residual_wire);
-}
-
-ExchangeRequest exchange_of(const PlanSettings& settings) {
-  return exchange_request({.every = static_cast<int>(settings.exchange_every),
-                           .wait = static_cast<int>(settings.exchange_wait),
-                           .most = static_cast<int>(settings.exchange_most),
-                           .local_steps = static_cast<int>(settings.local_steps),
-                           .outer_rate = settings.outer_lr,
-                           .outer_momentum = settings.outer_momentum,
-                           .inner = settings.inner},
-                          settings.merge, settings.exchange_wire);
-}
-
 Plan plan_with(const PlanSettings& settings, const Planning& planning) {
+  check_plan_settings(settings);
   return make_plan(settings.strategy,
                    {.network = planning.network,
                     .machine = planning.machine,
@@ -41,9 +19,9 @@ Plan plan_with(const PlanSettings& settings, const Planning& planning) {
                     .clip = planning.clip,
                     .wire_bytes = settings.wire == "bf16" ? 2 : 4,
                     .bucket_bytes = static_cast<std::int64_t>(settings.bucket_mb * (1 << 20)),
-                    .pipeline = pipeline_of(settings),
-                    .tear = tear_of(settings),
-                    .exchange = exchange_of(settings),
+                    .pipeline = pipeline_request(settings),
+                    .tear = tear_request(settings, settings.replicas),
+                    .exchange = exchange_request(settings),
                     .partition = planning.partition});
 }
 
@@ -78,7 +56,7 @@ ModeOfEpoch modes_of(const PlanSettings& settings) {
     return mode({.epochs = epochs,
                  .warmup = settings.warmup_epochs,
                  .cooldown = settings.cooldown_epochs,
-                 .exchange = exchange_of(settings)},
+                 .exchange = exchange_request(settings)},
                 losses);
   };
 }
@@ -131,7 +109,7 @@ bool leaves_outer_open(const PlanSettings& settings) {
 
 std::string settle_outer(PlanSettings& settings, std::int64_t steps) {
   if (!leaves_outer_open(settings)) return "";
-  ExchangeRequest request = exchange_of(settings);
+  ExchangeRequest request = exchange_request(settings);
   request.total_steps = steps;
   const OuterSettings chosen = outer_settings(request);
   settings.outer_lr = chosen.rate;

@@ -21,16 +21,12 @@ struct Planning {
   RowPartitioner partition{};
 };
 
-/// The checked plan. The machine it records is the one it was made for.
+/// The checked plan of checked settings; UserError otherwise. The machine it records is the one it
+/// was made for.
 Plan plan_with(const PlanSettings& settings, const Planning& planning);
 
 /// The machine with the links that plans assume where nobody has named any.
 Machine with_usual_links(const Machine& machine, bool between_given);
-
-/// The words of the settings as values; UserError on a word that is not known.
-PipelineRequest pipeline_of(const PlanSettings& settings);
-TearRequest tear_of(const PlanSettings& settings);
-ExchangeRequest exchange_of(const PlanSettings& settings);
 
 /// The strategies that use the setting `key`; none where all do.
 std::vector<std::string> users_of(const std::string& key);

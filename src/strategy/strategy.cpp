@@ -1,10 +1,8 @@
-// The list, checks of a request that hold for all strategies, and settings as text turned into
-// requests.
+// The list, and checks of a request that hold for all strategies.
 #include "strategy/strategy.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -42,62 +40,6 @@ bool clips_what_it_updates(const Program& program) {
 
 }  // namespace
 
-PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
-                                 std::int64_t in_flight, bool replicate) {
-  if (mode != "sync" && mode != "async") {
-    setting_error("pipeline", mode, "is not known{}; there are: sync, async",
-                  did_you_mean(mode, {"sync", "async"}));
-  }
-  PipelineRequest request{.asynchronous = mode == "async",
-                          .in_flight = static_cast<int>(in_flight),
-                          .replicate = replicate};
-  for (const OldWeights how :
-       {OldWeights::stash, OldWeights::rebuilt, OldWeights::ring, OldWeights::predicted}) {
-    request.weights = how;
-    if (weights == name_of(how)) return request;
-  }
-  setting_error("weights", weights, "is not known{}; there are: stash, rebuilt, predicted, ring",
-                did_you_mean(weights, {"stash", "rebuilt", "predicted", "ring"}));
-}
-
-int staleness_limit(const std::string& text) {
-  constexpr int kMost = 1 << 16;
-  if (text == "auto") return kPipeDreamStaleness;
-  int limit = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, limit);
-  if (error != std::errc() || stop != end || limit < 0 || limit > kMost) {
-    user_error(
-        "`max_staleness` {}: write a number of updates from 0 to {}, or auto (as old as "
-        "PipeDream's: workers - 1)",
-        text.substr(0, 60), kMost);
-  }
-  return limit;
-}
-
-TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::int64_t sweeps,
-                         const std::string& coarse, const std::string& wire) {
-  constexpr std::int64_t kMost = 1 << 20;
-  TearRequest request{.replicas = static_cast<int>(std::clamp<std::int64_t>(replicas, 0, kMost)),
-                      .sweeps = static_cast<int>(std::clamp<std::int64_t>(sweeps, 0, kMost)),
-                      .coarse = coarse_kind(coarse),
-                      .half_wire = wire == "bf16"};
-  if (wire != "bf16" && wire != "fp32") {
-    setting_error("residual_wire", wire, "is not known{}; there are: fp32, bf16",
-                  did_you_mean(wire, {"fp32", "bf16"}));
-  }
-  if (pieces == "auto") {
-    request.pieces = kBestPieces;
-    return request;
-  }
-  const char* const end = pieces.data() + pieces.size();
-  const auto [stop, error] = std::from_chars(pieces.data(), end, request.pieces);
-  if (error != std::errc() || stop != end || request.pieces < 0 || request.pieces > kMost) {
-    user_error("`pieces` {}: write a number (0: one per worker) or auto", pieces);
-  }
-  return request;
-}
-
 void check_inner(const std::string& name) {
   const std::vector<std::string> names = strategy_names();
   if (std::ranges::find(names, name) == names.end()) {
@@ -105,23 +47,6 @@ void check_inner(const std::string& name) {
     setting_error("inner", shown, "is no strategy{}; known: {}", did_you_mean(shown, names),
                   fmt::join(names, ", "));
   }
-}
-
-ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::string& merge,
-                                 const std::string& wire) {
-  ExchangeRequest request = numbers;
-  if (merge != "paper" && merge != "corrected") {
-    setting_error("merge", merge, "is not known{}; there are: paper, corrected",
-                  did_you_mean(merge, {"paper", "corrected"}));
-  }
-  if (wire != "fp32" && wire != "bf16") {
-    setting_error("exchange_wire", wire, "is not known{}; there are: fp32, bf16",
-                  did_you_mean(wire, {"fp32", "bf16"}));
-  }
-  check_inner(request.inner);
-  request.merge = merge == "paper" ? MergeKind::weighted : MergeKind::corrected;
-  request.half = wire == "bf16";
-  return request;
 }
 
 std::span<const Strategy> strategies() {

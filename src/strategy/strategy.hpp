@@ -8,49 +8,11 @@
 #include <string>
 
 #include "cost/cost_model.hpp"
-#include "strategy/parareal/coarse.hpp"
+#include "strategy/parareal/request.hpp"
+#include "strategy/pipeline/request.hpp"
 #include "strategy/replicas/exchange_request.hpp"
 
 namespace plait {
-
-constexpr int kPipeDreamStaleness = -1;  ///< PipelineRequest::max_staleness: as PipeDream has
-
-/// What pipelines can be told beside the number of microbatches.
-struct PipelineRequest {
-  bool asynchronous = false;
-  OldWeights weights = OldWeights::stash;
-  /// Most microbatches begun and not ended on a worker; 0: the planner's choice.
-  int in_flight = 0;
-  bool replicate = true;  ///< stages may have several workers
-  /// Of asynchronous ones: the most updates that any block's weights are old.
-  int max_staleness = kPipeDreamStaleness;
-};
-
-/// From the words of flags: "sync" or "async"; "stash", "rebuilt", "predicted" or "ring". UserError
-/// on others.
-PipelineRequest pipeline_request(const std::string& mode, const std::string& weights,
-                                 std::int64_t in_flight, bool replicate);
-
-/// PipelineRequest::max_staleness from the words of a flag: "auto" or a number. UserError on
-/// others.
-int staleness_limit(const std::string& text);
-
-constexpr int kBestPieces = -1;  ///< TearRequest::pieces: as many as are fastest
-
-/// What strategies that tear the depth can be told.
-struct TearRequest {
-  int pieces = 0;    ///< 0: one per worker
-  int replicas = 0;  ///< of every piece; 0: one, or the planner's choice with kBestPieces
-  int sweeps = 1;
-  CoarseKind coarse = CoarseKind::block;
-  bool half_wire = false;  ///< what crosses interfaces travels as bf16
-  /// The blocks that the pieces but the first begin with; empty: balanced by cost.
-  std::vector<int> cuts{};
-};
-
-/// From the words of flags: "auto" or a number; "fp32" or "bf16". UserError on others.
-TearRequest tear_request(const std::string& pieces, std::int64_t replicas, std::int64_t sweeps,
-                         const std::string& coarse, const std::string& wire);
 
 /// Per linear layer of the network, per row: a worker.
 using RowOwners = std::vector<std::vector<std::int32_t>>;
@@ -60,10 +22,6 @@ using RowPartitioner = std::function<RowOwners(
 
 /// UserError ("did you mean") where no strategy inside a node has this name.
 void check_inner(const std::string& name);
-
-/// From the words of flags: "paper" or "corrected"; "fp32" or "bf16". UserError on others.
-ExchangeRequest exchange_request(const ExchangeRequest& numbers, const std::string& merge,
-                                 const std::string& wire);
 
 struct PlanRequest {
   const Network& network;

@@ -62,6 +62,42 @@ TEST(PlanSettingsTable, RefusesWhatARowDoesNotAllow) {
   EXPECT_THAT(refusal(settings), HasSubstr("did you mean 'layerpipe'"));
 }
 
+TEST(PlanSettingsTable, ANumberOrAWord) {
+  PlanSettings settings;
+  for (const char* good : {"auto", "0", "12"}) {
+    settings.pieces = settings.max_staleness = good;
+    EXPECT_EQ(refusal(settings), "");
+  }
+  for (const char* bad : {"two", "-1", "", "2x", "1e9", "99999999999", "99999999999999999999"}) {
+    settings = {};
+    settings.pieces = bad;
+    EXPECT_THAT(refusal(settings), HasSubstr("`pieces` ")) << bad;
+    settings = {};
+    settings.max_staleness = bad;
+    EXPECT_THAT(refusal(settings), HasSubstr("`max_staleness` ")) << bad;
+  }
+  settings = {};
+  settings.pieces = "atuo";
+  EXPECT_EQ(
+      refusal(settings),
+      "`pieces` atuo is not known (did you mean 'auto'?); it must be a whole number between 0 "
+      "and 1048576, or auto");
+}
+
+TEST(PlanSettingsTable, WordsAreRefusedAtTheDoor) {
+  const auto with = [](std::string PlanSettings::*member, const char* word) {
+    PlanSettings settings;
+    settings.*member = word;
+    return refusal(settings);
+  };
+  EXPECT_THAT(with(&PlanSettings::weights, "rings"), HasSubstr("did you mean 'ring'"));
+  EXPECT_THAT(with(&PlanSettings::coarse, "blok"), HasSubstr("there are: block, conv, identity"));
+  EXPECT_THAT(with(&PlanSettings::residual_wire, "fp8"), HasSubstr("`residual_wire` fp8"));
+  EXPECT_THAT(with(&PlanSettings::merge, "mean"), HasSubstr("`merge` mean"));
+  EXPECT_THAT(with(&PlanSettings::exchange_wire, "fp8"), HasSubstr("`exchange_wire` fp8"));
+  EXPECT_THAT(with(&PlanSettings::inner, "none"), HasSubstr("`inner` none"));
+}
+
 TEST(PlanSettingsTable, BlamesASettingByItsKey) {
   PlanSettings settings;
   settings.microbatches = 0;

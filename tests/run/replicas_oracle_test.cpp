@@ -37,7 +37,7 @@ TrainConfig config_for(const std::string& strategy, Shape2 shape) {
 std::string plain(const TrainConfig& config) {
   std::vector<ExchangeMode> modes;
   if (config.strategy == "daso") {
-    modes = daso_modes(exchange_for(config));
+    modes = daso_modes(exchange_request(config));
   } else {
     modes = {{.every = static_cast<int>(config.local_steps),
               .wait = 0,
@@ -131,7 +131,7 @@ TEST(Daso, FollowsTheLossThroughAllModes) {
   config.lr = 1e-6;
   config.epochs = 18;
   config.warmup_epochs = 1;
-  PlainReplicas oracle(config, daso_modes(exchange_for(config)));
+  PlainReplicas oracle(config, daso_modes(exchange_request(config)));
   EXPECT_EQ(run(config).weights_hash, oracle.run());
   EXPECT_EQ(oracle.modes_used(),
             (std::vector<int>{4, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 0, 0, 0, 4}));

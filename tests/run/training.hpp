@@ -22,17 +22,6 @@ inline constexpr int kThreads = 1;
 inline constexpr int kThreads = 2;
 #endif
 
-inline ExchangeRequest exchange_for(const TrainConfig& config) {
-  return exchange_request({.every = static_cast<int>(config.exchange_every),
-                           .wait = static_cast<int>(config.exchange_wait),
-                           .most = static_cast<int>(config.exchange_most),
-                           .local_steps = static_cast<int>(config.local_steps),
-                           .outer_rate = config.outer_lr,
-                           .outer_momentum = config.outer_momentum,
-                           .inner = config.inner},
-                          config.merge, config.exchange_wire);
-}
-
 /// Null where the strategy's plan has one mode.
 inline ModeOfEpoch mode_for(const TrainConfig& config) {
   const auto mode = find_strategy(config.strategy).mode;
@@ -41,7 +30,7 @@ inline ModeOfEpoch mode_for(const TrainConfig& config) {
     return mode({.epochs = epochs,
                  .warmup = config.warmup_epochs,
                  .cooldown = config.cooldown_epochs,
-                 .exchange = exchange_for(config)},
+                 .exchange = exchange_request(config)},
                 losses);
   };
 }
@@ -57,11 +46,9 @@ inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Ma
                     .clip = config.clip_norm > 0,
                     .wire_bytes = config.wire == "bf16" ? 2 : 4,
                     .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
-                    .pipeline = pipeline_request(config.pipeline, config.weights, config.in_flight,
-                                                 config.replicas != 1),
-                    .tear = tear_request(config.pieces, config.replicas, config.sweeps,
-                                         config.coarse, config.residual_wire),
-                    .exchange = exchange_for(config)});
+                    .pipeline = pipeline_request(config),
+                    .tear = tear_request(config, config.replicas),
+                    .exchange = exchange_request(config)});
 }
 
 inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {

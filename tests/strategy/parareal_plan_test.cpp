@@ -221,18 +221,16 @@ TEST(PararealRefusals, AreOneLineWithAValueThatWorks) {
   EXPECT_THAT(ask(7, {.pieces = kBestPieces, .replicas = 3}), HasSubstr("`pieces` auto"));
 }
 
-TEST(PararealRefusals, WordsOfFlags) {
-  const auto ask = [](const char* pieces, const char* coarse, const char* wire) {
-    return [=] { tear_request(pieces, 0, 1, coarse, wire); };
-  };
-  for (const char* pieces : {"two", "-1", "", "2x", "99999999999"}) {
-    EXPECT_THAT(ask(pieces, "block", "fp32"),
-                testing::ThrowsMessage<UserError>(HasSubstr("`pieces`")));
-  }
-  EXPECT_THAT(ask("2", "blok", "fp32"), testing::ThrowsMessage<UserError>(HasSubstr("`coarse`")));
-  EXPECT_THAT(ask("2", "block", "fp8"),
-              testing::ThrowsMessage<UserError>(HasSubstr("`residual_wire` fp8")));
-  EXPECT_EQ(tear_request("auto", 2, 3, "conv", "bf16").pieces, kBestPieces);
+TEST(PararealRequest, IsMadeOfTheSettings) {
+  PararealOptions options{.pieces = "auto", .sweeps = 3, .coarse = "conv", .residual_wire = "bf16"};
+  const TearRequest request = tear_request(options, 2);
+  EXPECT_EQ(request.pieces, kBestPieces);
+  EXPECT_EQ(request.replicas, 2);
+  EXPECT_EQ(request.sweeps, 3);
+  EXPECT_EQ(request.coarse, CoarseKind::conv);
+  EXPECT_TRUE(request.half_wire);
+  options.pieces = "4";
+  EXPECT_EQ(tear_request(options, 0).pieces, 4);
 }
 
 TEST(PararealRefusals, ClippingIsFineOnOneWorker) {

@@ -147,13 +147,15 @@ TEST(StalenessBound, EvenBlocksAreAsOldAsThereAreStagesBehindThem) {
   }
 }
 
-TEST(StalenessLimit, IsANumberOrAuto) {
-  EXPECT_EQ(staleness_limit("auto"), kPipeDreamStaleness);
-  EXPECT_EQ(staleness_limit("0"), 0);
-  EXPECT_EQ(staleness_limit("12"), 12);
-  for (const char* bad : {"", "-1", "two", "3x", "1e9", "99999999"}) {
-    EXPECT_THROW(staleness_limit(bad), UserError) << bad;
-  }
+TEST(PipelineRequest, IsMadeOfTheSettings) {
+  PipelineOptions options{.pipeline = "async", .weights = "ring"};
+  EXPECT_TRUE(pipeline_request(options).asynchronous);
+  EXPECT_EQ(pipeline_request(options).weights, OldWeights::ring);
+  EXPECT_EQ(pipeline_request(options).max_staleness, kPipeDreamStaleness);
+  options.max_staleness = "12";
+  EXPECT_EQ(pipeline_request(options).max_staleness, 12);
+  options.weights = "rings";
+  EXPECT_THROW(pipeline_request(options), std::logic_error) << "the table of settings refuses it";
 }
 
 }  // namespace

@@ -146,8 +146,6 @@ TEST_F(ReplicaPlans, RefuseWhatCannotBe) {
   }
   exchange_.wait = 4;
   EXPECT_THAT(refusal("daso", 2, 1), HasSubstr("use `exchange_wait` 3, or `exchange_every` 5"));
-  EXPECT_THROW(exchange_request({}, "mean", "fp32"), UserError);
-  EXPECT_THROW(exchange_request({}, "paper", "fp8"), UserError);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ enum class CoarseKind {
 };
 
 std::string_view name_of(CoarseKind kind);
-/// UserError on an unknown word.
+/// Of a word that passes the table of settings.
 CoarseKind coarse_kind(const std::string& text);
 
 /// From the image to a tensor of this shape: a 3x3 convolution and BatchNorm, after averaging where

@@ -11,6 +11,8 @@ std::span<const Setting<PararealOptions>> parareal_settings() {
        .group = "Parareal",
        .value = "N|auto",
        .help = "number of pieces the depth is split into; 0: one per worker",
+       .bounds = {0, 1 << 20},
+       .choices = "auto",
        .used_by = "parareal"},
       {.key = "sweeps",
        .member = &O::sweeps,

@@ -33,6 +33,8 @@ std::span<const Setting<PipelineOptions>> pipeline_settings() {
        .group = "Pipelines",
        .value = "N|auto",
        .help = "async: most updates that weights are old; auto: PipeDream's, workers - 1",
+       .bounds = {0, 1 << 16},
+       .choices = "auto",
        .used_by = "layerpipe, pipedream, pipedream-replicated"},
       {.key = "in_flight",
        .member = &O::in_flight,

@@ -1,5 +1,5 @@
-// Modes of DASO (how often, how long under way) and their choice from the losses; settings of the
-// outer optimizer.
+// The settings as a request; modes of DASO (how often, how long under way) and their choice from
+// the losses; settings of the outer optimizer.
 #include "strategy/replicas/exchange_request.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +34,18 @@ std::string ExchangeMode::name() const {
                       : fmt::format("blocking, every {} steps", every);
   }
   return fmt::format("every {} step(s), merged {} later", every, wait);
+}
+
+ExchangeRequest exchange_request(const ReplicaOptions& options) {
+  return {.every = static_cast<int>(options.exchange_every),
+          .wait = static_cast<int>(options.exchange_wait),
+          .most = static_cast<int>(options.exchange_most),
+          .merge = options.merge == "paper" ? MergeKind::weighted : MergeKind::corrected,
+          .local_steps = static_cast<int>(options.local_steps),
+          .outer_rate = options.outer_lr,
+          .outer_momentum = options.outer_momentum,
+          .half = options.exchange_wire == "bf16",
+          .inner = options.inner};
 }
 
 OuterSettings outer_settings(const ExchangeRequest& request) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "strategy/replicas/options.hpp"
 
 namespace plait {
 
@@ -24,6 +25,9 @@ struct ExchangeRequest {
   bool half = false;                    ///< weights travel as bf16
   std::string inner = "data_parallel";  ///< the strategy inside a node
 };
+
+/// Of settings that pass their table.
+ExchangeRequest exchange_request(const ReplicaOptions& options);
 
 /// DiLoCo's outer optimizer: Nesterov's SGD along the averaged change of the weights.
 struct OuterSettings {

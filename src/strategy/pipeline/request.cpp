@@ -1,0 +1,29 @@
+// Words of the settings as values. The table has refused unknown ones: here they are a bug.
+#include "strategy/pipeline/request.hpp"
+
+#include <stdexcept>
+
+namespace plait {
+
+namespace {
+
+OldWeights old_weights(const std::string& word) {
+  for (const OldWeights how :
+       {OldWeights::stash, OldWeights::rebuilt, OldWeights::ring, OldWeights::predicted}) {
+    if (word == name_of(how)) return how;
+  }
+  throw std::logic_error("unchecked setting: weights " + word);
+}
+
+}  // namespace
+
+PipelineRequest pipeline_request(const PipelineOptions& options) {
+  return {.asynchronous = options.pipeline == "async",
+          .weights = old_weights(options.weights),
+          .in_flight = static_cast<int>(options.in_flight),
+          .replicate = options.replicas != 1,
+          .max_staleness =
+              static_cast<int>(whole_number(options.max_staleness).value_or(kPipeDreamStaleness))};
+}
+
+}  // namespace plait

@@ -1,0 +1,24 @@
+// What pipelines can be told beside the number of microbatches, and the settings as such.
+#pragma once
+
+#include "plan/plan.hpp"
+#include "strategy/pipeline/options.hpp"
+
+namespace plait {
+
+constexpr int kPipeDreamStaleness = -1;  ///< PipelineRequest::max_staleness: as PipeDream has
+
+struct PipelineRequest {
+  bool asynchronous = false;
+  OldWeights weights = OldWeights::stash;
+  /// Most microbatches begun and not ended on a worker; 0: the planner's choice.
+  int in_flight = 0;
+  bool replicate = true;  ///< stages may have several workers
+  /// Of asynchronous ones: the most updates that any block's weights are old.
+  int max_staleness = kPipeDreamStaleness;
+};
+
+/// Of settings that pass their table.
+PipelineRequest pipeline_request(const PipelineOptions& options);
+
+}  // namespace plait
