@@ -21,9 +21,14 @@ std::string number(double value) {
 }  // namespace
 
 void check_bounds(std::string_view key, double value, const Bounds& bounds) {
-  if (value >= bounds.least && value <= bounds.most) return;
+  const bool low_enough = bounds.below_most ? value < bounds.most : value <= bounds.most;
+  if (value >= bounds.least && low_enough) return;
   if (std::isinf(bounds.most)) {
     setting_error(key, number(value), "is too small; it must be at least {}", number(bounds.least));
+  }
+  if (bounds.below_most) {
+    setting_error(key, number(value), "is out of range; it must be {} or more and below {}",
+                  number(bounds.least), number(bounds.most));
   }
   setting_error(key, number(value), "is out of range; it must be between {} and {}",
                 number(bounds.least), number(bounds.most));

@@ -3,6 +3,7 @@
 // settings that do not apply all follow from its rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -12,12 +13,15 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.hpp"
+
 namespace plait {
 
-/// Both ends included.
+/// Both ends included, unless said otherwise.
 struct Bounds {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
+  bool below_most = false;  ///< `most` itself is excluded
   bool limited() const { return least > -std::numeric_limits<double>::infinity(); }
 };
 
@@ -71,6 +75,35 @@ void check_settings(const Owner& settings, std::span<const Setting<Owner>> rows)
         },
         row.member);
   }
+}
+
+/// UserError where a setting differs from its default and would be ignored: `used` is false of its
+/// row. `chosen` is the value of the setting `chooser` ("optimizer") that decides it.
+template <class Owner>
+void check_used(const Owner& settings, std::span<const Setting<Owner>> rows,
+                std::string_view chooser, const std::string& chosen, const auto& used) {
+  const Owner usual;
+  for (const Setting<Owner>& row : rows) {
+    if (row.used_by.empty() || used(row)) continue;
+    std::visit(
+        [&](auto member) {
+          if (settings.*member == usual.*member) return;
+          const std::string value = fmt::format("{}", settings.*member);
+          setting_error(row.key, row.value.empty() ? "" : value,
+                        "is for `{}` {}; {} has no such option", chooser, row.used_by, chosen);
+        },
+        row.member);
+  }
+}
+
+/// The same where `chosen` is among the users of a row or not.
+template <class Owner>
+void check_used(const Owner& settings, std::span<const Setting<Owner>> rows,
+                std::string_view chooser, const std::string& chosen) {
+  check_used(settings, rows, chooser, chosen, [&](const Setting<Owner>& row) {
+    const std::vector<std::string> users = names_in(row.used_by);
+    return std::ranges::find(users, chosen) != users.end();
+  });
 }
 
 /// The row of a base class as one of a class derived from it.

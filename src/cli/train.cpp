@@ -301,37 +301,6 @@ FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
   return flags;
 }
 
-/// Settings that would be ignored are refused.
-void check_ignored_settings(const TrainConfig& config) {
-  const TrainConfig usual;
-  for (const Field& field : fields()) {
-    if (field.used_by.empty() || equal_in(field, config, usual)) continue;
-    const std::string key(field.key);
-    std::string value = toml_of(config, field);
-    std::erase(value, '"');
-    if (!users_of(key).empty()) {
-      if (uses(config, key)) continue;
-      user_error("{} {} is for --strategy {}; {} has no such option", flag_of(field), value,
-                 field.used_by, config.strategy);
-    }
-    const bool of_schedule = field.group == find_field("schedule")->group;
-    const std::string& chosen = of_schedule ? config.schedule : config.optimizer;
-    const std::vector<std::string> users = names_in(field.used_by);
-    if (std::ranges::find(users, chosen) != users.end()) continue;
-    user_error("{} is for {} {}; {} has no such option", flag_of(field),
-               of_schedule ? "--schedule" : "--optimizer", fmt::join(users, " or "), chosen);
-  }
-  if (config.max_staleness != usual.max_staleness && config.strategy == "layerpipe" &&
-      config.pipeline != "async") {
-    user_error("--max-staleness {} bounds weights that are read late: add --pipeline async",
-               config.max_staleness);
-  }
-  if (config.weights != usual.weights && config.strategy == "layerpipe" &&
-      config.pipeline != "async") {
-    user_error("--weights {} is for asynchronous pipelines: add --pipeline async", config.weights);
-  }
-}
-
 /// Each would train alone, and overwrite what the others write.
 void check_launcher() {
   const int tasks = unconnected_tasks();
@@ -357,7 +326,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
     }
   }
   const std::optional<PlanDocument> given = take_given_plan(config);
-  check_ignored_settings(config);
+  check_used_settings(config);
   if (mpi == nullptr) settle_workers(config);
   if (mpi == nullptr) {
     const Machine asked = machine_of(config);

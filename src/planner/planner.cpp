@@ -47,6 +47,22 @@ bool uses(const PlanSettings& settings, const std::string& key) {
          (key != "inner" && uses(settings, "inner") && among(settings.inner));
 }
 
+void check_used_settings(const PlanSettings& settings) {
+  check_used(
+      settings, plan_settings(), "strategy", settings.strategy,
+      [&](const Setting<PlanSettings>& row) { return uses(settings, std::string(row.key)); });
+  const PlanSettings usual;
+  if (settings.strategy != "layerpipe" || settings.pipeline == "async") return;
+  if (settings.max_staleness != usual.max_staleness) {
+    setting_error("max_staleness", settings.max_staleness,
+                  "bounds weights that are read late: add `pipeline` async");
+  }
+  if (settings.weights != usual.weights) {
+    setting_error("weights", settings.weights,
+                  "is for asynchronous pipelines: add `pipeline` async");
+  }
+}
+
 bool splits_depth(const PlanSettings& settings) { return uses(settings, "pieces"); }
 
 ModeOfEpoch modes_of(const PlanSettings& settings) {

@@ -32,6 +32,8 @@ Machine with_usual_links(const Machine& machine, bool between_given);
 std::vector<std::string> users_of(const std::string& key);
 /// Whether the strategy, or the one inside its nodes, uses it.
 bool uses(const PlanSettings& settings, const std::string& key);
+/// UserError where a setting differs from its default and would be ignored.
+void check_used_settings(const PlanSettings& settings);
 /// Whether the strategy, or the one inside its nodes, splits the depth of the network, which adds
 /// coarse parts with weights of their own.
 bool splits_depth(const PlanSettings& settings);

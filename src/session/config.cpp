@@ -1,13 +1,9 @@
-// Limits of every setting, and the specs of optimizer, loss, schedule and machine that follow from
-// them.
+// Settings that contradict each other, and the schedule and the machine that follow from them.
 #include "session/config.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
 #include "run/class_weights.hpp"
 #include "run/cores.hpp"
 
@@ -23,12 +19,6 @@ void at_most(const char* key, std::int64_t value, std::int64_t most) {
   if (value > most) setting_error(key, value, "is too large; it must be at most {}", most);
 }
 
-void below_one(const char* key, double value) {
-  if (!(value >= 0 && value < 1)) {
-    setting_error(key, value, "is out of range; it must be 0 or more and below 1");
-  }
-}
-
 }  // namespace
 
 void check_config(const TrainConfig& config) {
@@ -40,71 +30,23 @@ void check_config(const TrainConfig& config) {
   if (config.tensorboard && config.run_dir == "none") {
     user_error("`tensorboard` writes into the run folder; omit `run_dir` none");
   }
-  below_one("momentum", config.momentum);
-  below_one("beta1", config.beta1);
-  below_one("beta2", config.beta2);
-  if (config.loss == "mse" && config.label_smoothing > 0) {
-    setting_error("label_smoothing", config.label_smoothing,
-                  "is for `loss` cross_entropy; mse has none");
-  }
-  if (config.loss == "mse" && !config.class_weights.empty()) {
-    setting_error("class_weights", config.class_weights,
-                  "are of `loss` cross_entropy; mse has none");
-  }
+  check_optimizer_options(config);
+  check_loss_options(config);
+  check_schedule_options(config);
   parse_class_weights(config.class_weights);
-  if (config.decay != "all" && config.weight_decay == 0) {
-    setting_error("decay", config.decay,
-                  "says what `weight_decay` is for; add `weight_decay` X, for example 1e-4");
-  }
   check_pinning(config.pin);
   machine_of(config);
-  make_optimizer(optimizer_spec(config));
-  check_loss(loss_spec(config));
-  check_schedule(schedule_spec(config, 1, std::max<std::int64_t>(config.warmup_steps + 1, 1)));
-}
-
-OptimizerSpec optimizer_spec(const TrainConfig& config) {
-  return {.kind = config.optimizer,
-          .momentum = config.optimizer == "sgd" ? config.momentum : 0.0,
-          .nesterov = config.nesterov,
-          .beta1 = config.beta1,
-          .beta2 = config.beta2,
-          .epsilon = config.adam_epsilon};
-}
-
-int optimizer_states(const TrainConfig& config) {
-  return make_optimizer(optimizer_spec(config))->state_count();
-}
-
-LossSpec loss_spec(const TrainConfig& config) {
-  return {.kind = config.loss, .label_smoothing = config.label_smoothing};
 }
 
 double lr_scale(const TrainConfig& config) {
-  const std::string& text = config.lr_scale;
-  if (text == "workers") return static_cast<double>(machine_of(config).workers());
-  double scale = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
-  if (error != std::errc() || stop != text.data() + text.size() || !(scale > 0 && scale <= 1e6)) {
-    setting_error("lr_scale", text, "must be a number above 0, or workers");
-  }
-  return scale;
+  return lr_factor(config, machine_of(config).workers());
 }
 
 ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
                            std::int64_t total_steps) {
-  const double scale = lr_scale(config);
-  const double drop = std::llround(config.step_epochs * static_cast<double>(steps_per_epoch));
-  return {.kind = config.schedule,
-          .base = config.lr * scale,
-          .warmup_steps = scale != 1 && config.warmup_steps == 0
-                              ? std::min(steps_per_epoch, total_steps / 2)
-                              : config.warmup_steps,
-          .warmup_from = scale != 1 ? 1 / scale : 0,
-          .step_size = std::max<std::int64_t>(1, static_cast<std::int64_t>(drop)),
-          .gamma = config.step_gamma,
-          .final_fraction = config.final_lr,
-          .total_steps = total_steps};
+  return schedule_spec(config, {.steps_per_epoch = steps_per_epoch,
+                                .total_steps = total_steps,
+                                .workers = machine_of(config).workers()});
 }
 
 int threads_per_worker(const TrainConfig& config) {

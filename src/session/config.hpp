@@ -6,15 +6,13 @@
 #include <cstdint>
 #include <string>
 
-#include "optim/loss.hpp"
-#include "optim/optimizer.hpp"
-#include "optim/schedule.hpp"
+#include "optim/options.hpp"
 #include "plan/machine.hpp"
 #include "planner/settings.hpp"
 
 namespace plait {
 
-struct TrainConfig : PlanSettings {
+struct TrainConfig : PlanSettings, OptimizerOptions, LossOptions, ScheduleOptions {
   std::string model = "lenet";
   std::string data = "glyphs";
   std::int64_t workers = 0;           ///< 0: nodes x workers_per_node, or what mpirun started
@@ -29,28 +27,6 @@ struct TrainConfig : PlanSettings {
   std::int64_t epochs = 3;
   std::int64_t steps = 0;  ///< stop after so many; 0: epochs decide
   bool drop_last = false;  ///< leave out the smaller last minibatch of an epoch
-
-  std::string optimizer = "sgd";
-  double lr = 0.01;
-  std::string lr_scale = "1";  ///< lr grows to so many times itself; "workers": as many
-  double momentum = 0.9;
-  bool nesterov = false;
-  double weight_decay = 0;
-  std::string decay = "all";  ///< what weight_decay is for: or matrices
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double adam_epsilon = 1e-8;
-  double clip_norm = 0;  ///< 0: no clipping
-
-  std::string schedule = "constant";
-  std::int64_t warmup_steps = 0;
-  double step_epochs = 30;  ///< schedule step: a drop each so many epochs
-  double step_gamma = 0.1;
-  double final_lr = 0;  ///< schedule cosine: the end, as a fraction of lr
-
-  std::string loss = "cross_entropy";
-  double label_smoothing = 0;
-  std::string class_weights;  ///< "1,2,0.5": one per class; balanced; "": all alike
 
   std::string augment = "none";
   bool normalise = true;
@@ -77,12 +53,7 @@ std::span<const Setting<TrainConfig>> train_settings();
 /// UserError on a number out of range or an unknown word.
 void check_config(const TrainConfig& config);
 
-OptimizerSpec optimizer_spec(const TrainConfig& config);
-/// Arrays that the optimizer keeps beside the weights.
-int optimizer_states(const TrainConfig& config);
-/// Without class weights: these may follow from the data (class_weights.hpp).
-LossSpec loss_spec(const TrainConfig& config);
-/// UserError on what is neither a number nor "workers".
+/// The factor on the learning rate, by the config's workers where it says so.
 double lr_scale(const TrainConfig& config);
 ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
                            std::int64_t total_steps);
@@ -91,7 +62,7 @@ int threads_per_worker(const TrainConfig& config);
 /// The same where all workers are threads here and nodes are pretended.
 int threads_on_one_machine(const TrainConfig& config);
 
-/// The workers the config asks for, by --workers or --nodes x --workers-per-node; UserError where
+/// The workers the config asks for, by workers or nodes x workers_per_node; UserError where
 /// they contradict each other. Links are as fast as memory unless the config slows them down.
 Machine machine_of(const TrainConfig& config);
 

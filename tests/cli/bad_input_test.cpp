@@ -97,16 +97,17 @@ TEST_F(BadInput, Flags) {
 
 TEST_F(BadInput, FlagsThatNobodyListensTo) {
   expect_train_refused({"--optimizer", "adam", "--nesterov"}, "--nesterov is for --optimizer sgd");
-  expect_train_refused({"--optimizer", "adam", "--momentum", "0.5"}, "--momentum is for");
-  expect_train_refused({"--beta1", "0.5"}, "--beta1 is for --optimizer adam or adamw");
-  expect_train_refused({"--step-epochs", "5"}, "--step-epochs is for --schedule step");
-  expect_train_refused({"--final-lr", "0.1"}, "--final-lr is for --schedule cosine");
+  expect_train_refused({"--optimizer", "adam", "--momentum", "0.5"}, "--momentum 0.5 is for");
+  expect_train_refused({"--beta1", "0.5"}, "--beta1 0.5 is for --optimizer adam, adamw");
+  expect_train_refused({"--step-epochs", "5"}, "--step-epochs 5 is for --schedule step");
+  expect_train_refused({"--final-lr", "0.1"}, "--final-lr 0.1 is for --schedule cosine");
   expect_train_refused({"--momentum", "1"}, "--momentum 1 is out of range");
   expect_train_refused({"--schedule", "cosine", "--final-lr", "2"}, "--final-lr 2");
   expect_train_refused({"--loss", "mse", "--label-smoothing", "0.1"},
                        "--label-smoothing 0.1 is for");
-  expect_train_refused({"--loss", "mse", "--class-weights", "balanced"},
-                       "--class-weights balanced are of --loss cross_entropy; mse has none");
+  expect_train_refused(
+      {"--loss", "mse", "--class-weights", "balanced"},
+      "--class-weights balanced is for --loss cross_entropy; mse has no such option");
   expect_train_refused({"--decay", "matrices"}, "add --weight-decay X");
 }
 
