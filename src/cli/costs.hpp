@@ -15,11 +15,6 @@
 
 namespace plait {
 
-/// UserError on an unknown word of --cost, or on flags that exclude each other.
-void check_cost_settings(const TrainConfig& config);
-/// Of --peak-gflops and its neighbours.
-AnalyticRates rates_of(const TrainConfig& config);
-
 /// What is measured: a network as a worker of a plan sees it.
 struct CostSubject {
   Network network;
@@ -28,6 +23,9 @@ struct CostSubject {
   std::int64_t microbatches = 1;
   int threads = 1;
 };
+
+/// "2 threads per worker".
+std::string threads_text(int threads);
 
 enum class Freshness { cached, now };  ///< measured costs: from the cache where it has them, or not
 

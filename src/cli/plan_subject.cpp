@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "cli/cost_settings.hpp"
 #include "cli/fields.hpp"
 #include "cli/numbers.hpp"
 #include "cli/plan_file.hpp"
@@ -30,11 +31,10 @@ Network network_of(const Arguments& arguments, const std::string& model) {
       load_model(model, shape != nullptr ? parse_shape(*shape) : usual_input(model), classes));
 }
 
-TrainConfig cost_settings(const Arguments& arguments) {
+TrainConfig read_cost_settings(const Arguments& arguments) {
   TrainConfig settings;
-  settings.profile = arguments.text("--profile", "");
-  for (const std::string_view key : kCostFields) {
-    const Field& field = *find_field(key);
+  for (const Setting<CostSettings>& row : cost_settings()) {
+    const Field& field = *find_field(row.key);
     const std::string flag = flag_of(field);
     if (const std::string* value = arguments.find(flag)) {
       set_from_text(settings, field, *value, flag);
@@ -72,7 +72,7 @@ PlanSubject plan_subject(const Arguments& arguments) {
   const std::string* model = arguments.find("--model");
   const std::string path = arguments.text("--profile", "");
   PlanSubject subject;
-  subject.settings = cost_settings(arguments);
+  subject.settings = read_cost_settings(arguments);
   if (path.empty()) {
     if (model == nullptr) user_error("plan needs a network; add --model NAME or --profile FILE");
     subject.model = *model;

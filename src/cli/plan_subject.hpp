@@ -19,10 +19,6 @@ struct PlanSubject {
   std::optional<Costs> costs;  ///< nothing: still to be counted or measured
 };
 
-/// The settings of costs, as in plait train.
-inline const std::vector<std::string_view> kCostFields{"cost", "peak_gflops", "peak_share",
-                                                       "memory_gbs"};
-
 PlanSubject plan_subject(const Arguments& arguments);
 /// Of plait plan --plan FILE; held against --model where one is named.
 Plan plan_in_file(const Arguments& arguments, const std::string& file);

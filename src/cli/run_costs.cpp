@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "cli/cost_cache.hpp"
+#include "cli/cost_settings.hpp"
 #include "cli/terminal.hpp"
 #include "cost/open_profile.hpp"
 #include "plan/json.hpp"

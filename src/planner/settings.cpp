@@ -7,8 +7,6 @@
 
 namespace plait {
 
-namespace {
-
 std::span<const Setting<CostSettings>> cost_settings() {
   using O = CostSettings;
   static const std::vector<Setting<O>> rows{
@@ -52,6 +50,8 @@ std::span<const Setting<CostSettings>> cost_settings() {
   };
   return rows;
 }
+
+namespace {
 
 std::vector<Setting<PlanSettings>> make_rows() {
   using O = PlanSettings;

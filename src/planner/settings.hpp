@@ -23,6 +23,8 @@ struct CostSettings {
   bool operator==(const CostSettings&) const = default;
 };
 
+std::span<const Setting<CostSettings>> cost_settings();
+
 struct PlanSettings : PipelineOptions, PararealOptions, ReplicaOptions, CostSettings {
   std::string strategy = "serial";
   std::int64_t batch = 64;

@@ -185,7 +185,7 @@ TEST_F(MeasuredCosts, RefuseFlagsThatExcludeEachOther) {
   };
   refused({"--cost", "mesured"}, "--cost mesured is not known (did you mean 'measured'?)");
   refused({"--cost", "measured", "--peak-gflops", "200"},
-          "--peak-gflops 200.0 is the speed of another machine; add --cost analytic");
+          "--peak-gflops 200 is the speed of another machine; add --cost analytic");
   refused({"--cost", "analytic", "--memory-gbs", "0"}, "--memory-gbs 0 must be above 0");
   refused({"--cost", "analytic", "--peak-share", "2"}, "--peak-share 2 must be at most 1");
   refused({"--cost", "measured", "--profile", "p.json"}, "exclude each other");

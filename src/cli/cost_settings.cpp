@@ -1,0 +1,54 @@
+// Refusals of cost settings that have no meaning together, and counted costs' rates.
+#include "cli/cost_settings.hpp"
+
+#include <type_traits>
+
+#include "base/error.hpp"
+
+namespace plait {
+
+namespace {
+
+/// The numbers among them are of counted costs.
+void check_speeds(const CostSettings& settings) {
+  const CostSettings usual;
+  for (const Setting<CostSettings>& row : cost_settings()) {
+    std::visit(
+        [&](auto member) {
+          const auto& value = settings.*member;
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>) {
+            if (value == usual.*member) return;
+            setting_error(row.key, value, "is the speed of another machine; add `cost` analytic");
+          }
+        },
+        row.member);
+  }
+}
+
+double above_zero(const char* key, double value) {
+  if (!(value > 0)) setting_error(key, value, "must be above 0");
+  return value;
+}
+
+}  // namespace
+
+void check_cost_settings(const CostSettings& settings) {
+  check_settings(settings, cost_settings());
+  if (!settings.profile.empty() && settings.cost != "auto") {
+    setting_error("profile", settings.profile, "and `cost` {} exclude each other; leave one away",
+                  settings.cost);
+  }
+  if (settings.cost != "analytic") check_speeds(settings);
+  rates_of(settings);
+}
+
+AnalyticRates rates_of(const CostSettings& settings) {
+  if (settings.peak_share > 1) {
+    setting_error("peak_share", settings.peak_share, "must be at most 1");
+  }
+  return {.flops_per_second = 1e9 * above_zero("peak_gflops", settings.peak_gflops),
+          .efficiency = above_zero("peak_share", settings.peak_share),
+          .memory_bytes_per_second = 1e9 * above_zero("memory_gbs", settings.memory_gbs)};
+}
+
+}  // namespace plait

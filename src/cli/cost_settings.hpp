@@ -1,0 +1,14 @@
+// The settings that say where costs come from: what contradicts, and the rates of counted costs.
+#pragma once
+
+#include "cost/analytic.hpp"
+#include "planner/settings.hpp"
+
+namespace plait {
+
+/// UserError on values that their rows do not allow, and on settings that exclude each other.
+void check_cost_settings(const CostSettings& settings);
+/// Of peak_gflops and its neighbours.
+AnalyticRates rates_of(const CostSettings& settings);
+
+}  // namespace plait

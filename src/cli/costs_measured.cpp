@@ -1,0 +1,213 @@
+// Costs measured on this machine: the network at a few batch sizes, and the blocks that a strategy
+// adds; kept in the cache.
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+
+#include "base/memory.hpp"
+#include "base/text.hpp"
+#include "cli/cost_cache.hpp"
+#include "cli/costs.hpp"
+#include "cli/measure.hpp"
+#include "cli/terminal.hpp"
+#include "cost/measured.hpp"
+#include "plan/worker_memory.hpp"
+#include "strategy/parareal/tear.hpp"
+#include "strategy/strategy.hpp"
+
+namespace plait {
+
+namespace {
+
+std::string now_text() { return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(std::time(nullptr))); }
+
+/// What is being measured: a line that is written over where the terminal can, one line elsewhere.
+class MeasuringLine {
+ public:
+  MeasuringLine(std::string what, bool whole, bool quiet)
+      : what_(std::move(what)), redraws_(!quiet && find_terminal().redraws) {
+    if (!quiet && !redraws_ && whole) tell("measuring {} on this machine ...\n", what_);
+  }
+  ~MeasuringLine() {
+    if (redraws_) tell("\r\x1b[K");
+  }
+  MeasuringLine(const MeasuringLine&) = delete;
+  MeasuringLine& operator=(const MeasuringLine&) = delete;
+
+  void operator()(const std::string& part) const {
+    if (!redraws_) return;
+    const std::size_t room = std::max<std::size_t>(2, terminal_width()) - 1;
+    tell("\r\x1b[K{}", fmt::format("measuring {}: {} ...", what_, part).substr(0, room));
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string what_;
+  bool redraws_;
+};
+
+Plan serial_plan(const Network& network, std::int64_t batch) {
+  const Machine machine;
+  return make_plan("serial", {.network = network, .machine = machine, .batch = batch});
+}
+
+/// Batch sizes at which a step takes seconds, not minutes. From counts: equal requests measure the
+/// same. Larger batches take their share more. With many parameters the largest and the smallest
+/// are enough: most of a step does not depend on the batch, and every worker takes seconds to
+/// build.
+std::vector<std::int64_t> affordable_batches(const CostSubject& subject) {
+  constexpr std::int64_t kManyParameters = 32'000'000;
+  constexpr double kLongestStep = 4;  // counted seconds, which are more than real ones
+  std::vector<std::int64_t> batches = batches_to_measure(subject.batch, subject.microbatches);
+  const auto cost = make_analytic_cost(subject.network);
+  const auto too_long = [&](std::int64_t batch) {
+    double sum = 0;
+    for (int b = 0; b < subject.network.size(); ++b) {
+      const BlockSeconds one = cost->block(b, batch);
+      sum += one.forward + one.backward_data + one.backward_weights + one.update;
+    }
+    return sum > kLongestStep * subject.threads;
+  };
+  const std::int64_t least = *std::ranges::min_element(batches);
+  std::erase_if(batches, [&](std::int64_t batch) { return batch > least && too_long(batch); });
+  if (subject.network.parameters() > kManyParameters && batches.size() > 2) {
+    batches = {batches.front(), least};
+  }
+  return batches;
+}
+
+/// The parts that a tearing adds as networks of their own: the way from the image to a piece, the
+/// coarse parts from there on, the model's head. One per piece but the first.
+std::vector<Network> coarse_chains(const Network& model, const Network& torn) {
+  std::vector<BlockSpec> enters;
+  std::vector<BlockSpec> coarse;
+  for (const NetworkBlock& block : torn.blocks) {
+    if (!block.added || block.joins() || block.repeats >= 0) continue;
+    (block.src == 0 ? enters : coarse).push_back(block.spec);
+  }
+  const int head = TornChain(model).head();
+  std::vector<Network> chains;
+  for (std::size_t i = 0; i < enters.size(); ++i) {
+    ModelSpec chain{.name = enters[i].name, .input = model.input, .blocks = {enters[i]}};
+    for (std::size_t j = i; j < coarse.size(); ++j) chain.blocks.push_back(coarse[j]);
+    for (int b = head; b < model.size(); ++b) {
+      chain.blocks.push_back(model.blocks[static_cast<std::size_t>(b)].spec);
+    }
+    chains.push_back(make_network(chain));
+  }
+  return chains;
+}
+
+/// Appends the blocks of `from` with these names to the added ones of `to`, point by point.
+void add_blocks(const ProfileFile& from, const std::set<std::string>& names, ProfileFile& to) {
+  for (std::size_t i = 0; i < to.points.size(); ++i) {
+    for (const ProfileBlock& block : from.points[i].blocks) {
+      if (names.contains(block.name)) to.points[i].added.push_back(block);
+    }
+  }
+}
+
+}  // namespace
+
+Costs Costs::measured(const CostSubject& subject, Freshness freshness, bool quiet) {
+  Costs costs;
+  costs.batches_ = affordable_batches(subject);
+  const std::int64_t needed =
+      process_memory(serial_plan(subject.network, costs.batches_.front()), 0, 1, subject.threads);
+  if (const std::int64_t there = available_memory_bytes(); there > 0 && needed > there) {
+    costs = counted(subject.network, {});
+    costs.text_ = fmt::format("counted: measuring would take {} of memory, there are {}",
+                              with_bytes(needed), with_bytes(there));
+    return costs;
+  }
+  costs.network_ = subject.network;
+  costs.subject_ = subject;
+  costs.freshness_ = freshness;
+  costs.quiet_ = quiet;
+  costs.name_ = "measured";
+  costs.machine_ = this_machine();
+  costs.base_ = costs.measure(subject.network, subject.model, true);
+  const ProfileFile& base = *costs.base_;
+  costs.text_ = fmt::format("measured on this machine{}, {}",
+                            costs.measured_now_ ? " just now" : " " + base.measured + " (cached)",
+                            threads_text(base.threads));
+  if (!quiet) tell("{}", noise_note(base.noise, "add --cost again"));
+  costs.keep_all(base);
+  costs.last_ = *costs.base_;
+  return costs;
+}
+
+ProfileFile Costs::measure(const Network& network, const std::string& name, bool whole) {
+  const CostKey key{.network_hash = network_hash(network),
+                    .input = network.input.to_string(),
+                    .batches = batches_,
+                    .threads = subject_->threads,
+                    .machine = machine_};
+  CostCache cache(cost_cache_folder());
+  const std::string file_name = cache.file_of(key).string();
+  if (const auto here = measured_here_.find(file_name); here != measured_here_.end()) {
+    return here->second;
+  }
+  std::optional<ProfileFile> found;
+  const auto look = [&] {
+    if (freshness_ == Freshness::cached) found = cache.find(key);
+    return found.has_value();
+  };
+  if (!look()) {
+    const CacheLock lock(cost_cache_folder());
+    if (!look()) {
+      ProfileFile file = measure_now(network, whole ? name : subject_->model + ", " + name, whole);
+      file.model = name;
+      file.network_hash = key.network_hash;
+      file.data_shape = key.input;
+      file.machine = key.machine;
+      file.measured = now_text();
+      cache.keep(key, file);
+      problem_ = cache.problem();
+      measured_now_ = true;
+      measured_here_.emplace(file_name, file);
+      return file;
+    }
+  }
+  measured_here_.emplace(file_name, *found);
+  return *found;
+}
+
+ProfileFile Costs::measure_now(const Network& network, const std::string& shown, bool whole) const {
+  const MeasuringLine line(shown, whole, quiet_);
+  return measure_points({.plan = [&](std::int64_t batch) { return serial_plan(network, batch); },
+                         .batches = batches_,
+                         .config = {.threads = subject_->threads,
+                                    .steps = 20,
+                                    .warmup = 1,
+                                    .enough_seconds = whole ? 0.5 : 0.1},
+                         .together = whole},
+                        [&](const std::string& what) { line(what); });
+}
+
+void Costs::measure_added(const Network& torn, ProfileFile& known) {
+  std::set<std::string> names;
+  for (const NetworkBlock& block : torn.blocks) {
+    if (block.added) names.insert(block.name);
+  }
+  for (const Network& chain : coarse_chains(network_, torn)) {
+    add_blocks(measure(chain, chain.name, false), names, known);
+  }
+}
+
+void Costs::keep_all(const ProfileFile& known) {
+  if (!profile_) profile_ = known;
+  const std::vector<ProfileBlock>& added = known.points.front().added;
+  for (std::size_t k = 0; k < added.size(); ++k) {
+    const std::vector<ProfileBlock>& all = profile_->points.front().added;
+    if (std::ranges::find(all, added[k]) != all.end()) continue;
+    for (std::size_t i = 0; i < known.points.size(); ++i) {
+      profile_->points[i].added.push_back(known.points[i].added[k]);
+    }
+  }
+  model_ = make_measured_cost(*profile_, network_, name_);
+}
+
+}  // namespace plait

@@ -1,0 +1,16 @@
+// The flags of plait plan, and the settings they make.
+#pragma once
+
+#include <vector>
+
+#include "cli/verb.hpp"
+#include "session/config.hpp"
+
+namespace plait {
+
+std::vector<Option> plan_options();
+
+/// The settings that the flags give, checked as in plait train.
+TrainConfig plan_config(const Arguments& arguments, std::int64_t batch);
+
+}  // namespace plait
