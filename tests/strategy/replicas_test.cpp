@@ -86,6 +86,18 @@ TEST_F(ReplicaPlans, AnImprovingLossStaysWithTheFirstMode) {
   }
 }
 
+TEST_F(ReplicaPlans, PatienceIsHowManyEpochsALossMayStay) {
+  for (const int patience : {1, 2, 5}) {
+    ReplicaOptions options;
+    options.exchange_patience = patience;
+    const DasoPhases phases{.epochs = 20, .warmup = 0, .exchange = exchange_request(options)};
+    EXPECT_EQ(daso_mode(phases, std::vector<double>(static_cast<std::size_t>(patience), 2.0)), 0);
+    EXPECT_EQ(daso_mode(phases, std::vector<double>(static_cast<std::size_t>(patience) + 1, 2.0)),
+              1)
+        << patience << " epochs after the first without improvement";
+  }
+}
+
 TEST_F(ReplicaPlans, HaveAnySynchronousStrategyInside) {
   for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
     for (const std::string inner :

@@ -12,7 +12,6 @@ namespace plait {
 namespace {
 
 constexpr double kImprovement = 0.95;
-constexpr int kPatience = 3;  // epochs
 
 ExchangeMode next_mode(const ExchangeRequest& request, const ExchangeMode& mode) {
   ExchangeMode next = mode;
@@ -40,6 +39,7 @@ ExchangeRequest exchange_request(const ReplicaOptions& options) {
   return {.every = static_cast<int>(options.exchange_every),
           .wait = static_cast<int>(options.exchange_wait),
           .most = static_cast<int>(options.exchange_most),
+          .patience = static_cast<int>(options.exchange_patience),
           .merge = options.merge == "paper" ? MergeKind::weighted : MergeKind::corrected,
           .local_steps = static_cast<int>(options.local_steps),
           .outer_rate = options.outer_lr,
@@ -103,7 +103,7 @@ int daso_mode(const DasoPhases& phases, const std::vector<double>& losses) {
       stale = 0;
       continue;
     }
-    if (++stale < kPatience) continue;
+    if (++stale < phases.exchange.patience) continue;
     mode = next_mode(phases.exchange, mode);
     stale = 0;
   }

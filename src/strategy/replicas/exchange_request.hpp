@@ -14,9 +14,10 @@ constexpr double kChosenRate = 0;       ///< ExchangeRequest::outer_rate: by out
 constexpr double kChosenMomentum = -1;  ///< ExchangeRequest::outer_momentum: the same
 
 struct ExchangeRequest {
-  int every = 4;  ///< daso: B, steps from one exchange to the next, to begin with
-  int wait = 1;   ///< daso: W, steps until it is merged
-  int most = 8;   ///< daso: the largest B
+  int every = 4;     ///< daso: B, steps from one exchange to the next, to begin with
+  int wait = 1;      ///< daso: W, steps until it is merged
+  int most = 8;      ///< daso: the largest B
+  int patience = 3;  ///< daso: epochs without improvement until B and W change
   MergeKind merge = MergeKind::corrected;
   int local_steps = 8;              ///< local_sgd, diloco: H
   double outer_rate = kChosenRate;  ///< diloco
@@ -63,8 +64,8 @@ struct DasoPhases {
   ExchangeRequest exchange{};
 };
 /// Index of daso_modes() for epoch `losses.size()`, `losses` being those of the epochs before it.
-/// The loss has stopped improving after three cycling epochs without 5 %: B and W are halved (W at
-/// least 1); where B is 1 already, back to the largest B and W = B / 4.
+/// The loss has stopped improving after `patience` cycling epochs without 5 %: B and W are halved
+/// (W at least 1); where B is 1 already, back to the largest B and W = B / 4.
 int daso_mode(const DasoPhases& phases, const std::vector<double>& losses);
 
 }  // namespace plait

@@ -15,6 +15,7 @@ struct ReplicaOptions {
   std::int64_t exchange_every = 4;      ///< of daso: steps from one exchange to the next, at first
   std::int64_t exchange_wait = 1;       ///< of daso: steps until it is merged
   std::int64_t exchange_most = 8;       ///< of daso: the largest exchange_every
+  std::int64_t exchange_patience = 3;   ///< of daso: epochs without 5 % until these change
   std::string merge = "corrected";      ///< of daso: or paper
   std::string exchange_wire = "fp32";   ///< of weights between nodes
   std::int64_t local_steps = 8;         ///< of local_sgd and diloco: between exchanges
