@@ -36,7 +36,7 @@ std::vector<std::optional<Norm>> single_valued_norms(const Network& network) {
   return norms;
 }
 
-/// "--batch 8 / 4 workers / 2 microbatches".
+/// "`batch` 8 / 4 workers / 2 microbatches".
 std::string arithmetic(const Plan& plan, const Samples& samples) {
   std::string text = fmt::format("`batch` {}", plan.batch);
   const int workers = samples.of / plan.microbatches;

@@ -15,7 +15,7 @@ struct TearNumbers {
   bool operator==(const TearNumbers&) const = default;
 };
 
-/// "use --workers 4 --replicas 2 or --pieces 3": what to change in `asked` so that it works, at
+/// "use `workers` 4 `replicas` 2 or `pieces` 3": what to change in `asked` so that it works, at
 /// most two ways, the smallest changes first, each tried with `works`. "use another strategy, ..."
 /// where there is none with at most `most` pieces.
 std::string tear_advice(const TearNumbers& asked, int most,
