@@ -11,9 +11,9 @@
 #include "base/nearest.hpp"
 #include "checkpoint/store.hpp"
 #include "cli/config_paths.hpp"
-#include "cli/config_plan.hpp"
 #include "cli/fields.hpp"
 #include "cli/flag_text.hpp"
+#include "planner/planner.hpp"
 #include "strategy/replicas/exchange_request.hpp"
 
 namespace plait {

@@ -5,11 +5,11 @@
 
 #include "base/text.hpp"
 #include "cli/json.hpp"
-#include "cli/memory_check.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
+#include "session/memory_check.hpp"
 
 namespace plait {
 

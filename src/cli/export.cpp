@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/memory_check.hpp"
 #include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/thread_warning.hpp"
@@ -17,6 +16,7 @@
 #include "cli/weights_file.hpp"
 #include "onnx/file.hpp"
 #include "onnx/to_graph.hpp"
+#include "session/memory_check.hpp"
 #include "session/setup.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 

@@ -45,7 +45,7 @@ void Live::show(const std::string& record) {
   run_ = std::move(run);
 }
 
-void Live::planned(const Plan& plan, const Prediction& prediction) {
+void Live::plan_made(const Plan& plan, const Prediction& prediction) {
   prediction_ = &prediction;
   show(record_under_way(plan, prediction, nullptr));
 }

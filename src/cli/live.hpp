@@ -29,7 +29,7 @@ class Live : public TrainObserver {
 
   std::string url() const { return server_.url(); }
   /// `prediction` outlives the run.
-  void planned(const Plan& plan, const Prediction& prediction);
+  void plan_made(const Plan& plan, const Prediction& prediction);
   /// The page of the finished run, from its folder where it has one. Returns when those who look on
   /// have it, or soon.
   void ended(const TrainResult& result);

@@ -11,7 +11,6 @@
 #include "base/text.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/out_place.hpp"
-#include "cli/row_partitioner.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -20,6 +19,7 @@
 #include "partition/partition_file.hpp"
 #include "partition/zoltan.hpp"
 #include "report/line_chart.hpp"
+#include "session/row_partitioner.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
 namespace plait {

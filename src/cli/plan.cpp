@@ -10,7 +10,6 @@
 #include "base/out_file.hpp"
 #include "cli/out_place.hpp"
 #include "cli/plan_comparison.hpp"
-#include "cli/plan_file.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/terminal.hpp"
@@ -19,6 +18,7 @@
 #include "plan/text.hpp"
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
+#include "session/plan_file.hpp"
 
 namespace plait {
 

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "cli/flag_text.hpp"
 #include "cli/plan_options.hpp"
-#include "cli/row_partitioner.hpp"
+#include "session/row_partitioner.hpp"
 
 namespace plait {
 

@@ -6,15 +6,16 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
-#include "cli/cost_settings.hpp"
 #include "cli/fields.hpp"
+#include "cli/measuring_line.hpp"
 #include "cli/numbers.hpp"
-#include "cli/plan_file.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cost/open_profile.hpp"
 #include "model/model_file.hpp"
+#include "planner/cost_settings.hpp"
 #include "run/cores.hpp"
+#include "session/plan_file.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {
@@ -130,13 +131,14 @@ void settle_costs(PlanSubject& subject, const Arguments& arguments,
   for (const Machine& machine : machines) workers = std::max(workers, machine.workers_per_node);
   const int threads = asked > 0 ? asked : std::max(1, usable_cores() / workers);
   try {
-    subject.costs = Costs::measured(
-        {.network = subject.network,
-         .model = subject.model,
-         .batch = subject.batch,
-         .microbatches = arguments.integer("--microbatches", 1, {1, 1 << 20}),
-         .threads = threads},
-        subject.settings.cost == "again" ? Freshness::now : Freshness::cached, false);
+    subject.costs =
+        Costs::measured({.network = subject.network,
+                         .model = subject.model,
+                         .batch = subject.batch,
+                         .microbatches = arguments.integer("--microbatches", 1, {1, 1 << 20}),
+                         .threads = threads},
+                        subject.settings.cost == "again" ? Freshness::now : Freshness::cached,
+                        measuring_line(false));
   } catch (const std::bad_alloc&) {
     fail("not enough memory to measure {} with --batch {}; use a smaller one, or --cost analytic",
          subject.model, subject.batch);

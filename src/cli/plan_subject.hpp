@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/costs.hpp"
 #include "cli/verb.hpp"
+#include "session/costs.hpp"
 
 namespace plait {
 

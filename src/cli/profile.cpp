@@ -7,8 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/measure.hpp"
-#include "cli/memory_check.hpp"
 #include "cli/out_place.hpp"
 #include "cli/terminal.hpp"
 #include "cli/thread_warning.hpp"
@@ -18,6 +16,8 @@
 #include "plan/worker_memory.hpp"
 #include "run/cores.hpp"
 #include "session/config.hpp"
+#include "session/measure.hpp"
+#include "session/memory_check.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait {

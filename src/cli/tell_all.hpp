@@ -14,6 +14,7 @@ class TellAll : public TrainObserver {
     std::erase(observers_, nullptr);
   }
 
+  void planned(const PlanReport& report) override { all(&TrainObserver::planned, report); }
   void begin(const std::string& headline) override { all(&TrainObserver::begin, headline); }
   void step(const StepReport& report) override { all(&TrainObserver::step, report); }
   void epoch(const EpochReport& report) override { all(&TrainObserver::epoch, report); }

@@ -8,20 +8,16 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/config_plan.hpp"
-#include "cli/cost_settings.hpp"
 #include "cli/fields.hpp"
 #include "cli/live.hpp"
+#include "cli/measuring_line.hpp"
 #include "cli/out_place.hpp"
-#include "cli/plan_file.hpp"
 #include "cli/terminal.hpp"
 #include "cli/train_result.hpp"
 #include "cli/train_run.hpp"
 #include "cli/verbs.hpp"
-#include "planner/choice.hpp"
-#include "run/cores.hpp"
+#include "planner/advice.hpp"
 #include "session/agreement.hpp"
-#include "session/node_layout.hpp"
 
 namespace plait {
 
@@ -62,65 +58,22 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
       user_error("--schedule-picture draws the traced steps; omit --trace-steps 0");
     }
   }
-  const std::optional<PlanDocument> given = take_given_plan(config);
-  check_used_settings(config);
-  if (mpi == nullptr) settle_workers(config);
-  if (mpi == nullptr) {
-    const Machine asked = machine_of(config);
-    config.workers = asked.workers();
-    config.workers_per_node = asked.workers_per_node;
-    // Bits are promised for equal threads: a resumed run takes the number of the first one.
-    config.threads = threads_on_one_machine(config);
-  } else if (config.workers == 0) {
-    config.workers = mpi->size();
+  const bool quiet = arguments.on("--quiet");
+  const SettledRun run = settle(std::move(config), {.mpi = mpi, .progress = measuring_line(quiet)});
+  if (!quiet && (mpi == nullptr || mpi->rank() == 0)) {
+    for (const std::string& note : run.notes) tell("{}", folded(note));
   }
-  const Machine machine =
-      mpi == nullptr ? machine_of(config) : machine_of(config, *mpi->control_group());
-  if (mpi != nullptr && machine.nodes == 1 && uses(config, "inner")) {
-    const std::string uneven = uneven_nodes(*mpi->control_group());
-    if (!uneven.empty()) {
-      user_error("--strategy {} exchanges weights between nodes: {}", config.strategy, uneven);
-    }
-  }
-  check_cost_settings(config);
-  const RunCostsOptions cost_options{
-      .workers = machine.workers(),
-      .threads = config.threads > 0 ? static_cast<int>(config.threads)
-                                    : std::max(1, usable_cores() / machine.workers_per_node),
-      .mpi = mpi,
-      .quiet = arguments.on("--quiet")};
-  RunCosts costs(config, cost_options);
-  if (config.cost == "again") config.cost = "measured";  // a resumed run keeps them
-  TrainConfig counted = config;
-  counted.cost = config.profile.empty() ? "analytic" : "auto";
-  RunCosts counted_costs(counted, cost_options);
-  // Under MPI worker 0 measures when all have agreed to begin, which is later.
-  if (config.strategy == kAutoStrategy) {
-    const std::string why =
-        settle_strategy(config, machine, mpi == nullptr ? costs : counted_costs);
-    if (!arguments.on("--quiet") && (mpi == nullptr || mpi->rank() == 0)) {
-      tell("{}", folded("strategy auto: " + why));
-    }
-  }
-  if (!given) settle_pieces(config, machine, mpi == nullptr ? costs : counted_costs);
-  const std::string outer = given ? "" : settle_outer(config);
-  if (!outer.empty() && !arguments.on("--quiet") && (mpi == nullptr || mpi->rank() == 0)) {
-    tell("{}\n", outer);
-  }
-  config.lr_scale = fmt::format("{}", lr_scale(config));  // a resumed run keeps it
   const InterruptGuard guard;
-  const std::unique_ptr<Live> live =
-      mpi == nullptr || mpi->rank() == 0 ? live_of(arguments, config, recipe(config)) : nullptr;
+  const std::unique_ptr<Live> live = mpi == nullptr || mpi->rank() == 0
+                                         ? live_of(arguments, run.config, recipe(run.config))
+                                         : nullptr;
   const Surroundings around{.guard = guard,
-                            .machine = machine,
                             .mpi = mpi,
                             .live = live.get(),
-                            .quiet = arguments.on("--quiet"),
-                            .wants_sync = arguments.text("--pipeline", "") == "sync",
-                            .costs = costs,
-                            .given = given ? &*given : nullptr};
+                            .quiet = quiet,
+                            .wants_sync = arguments.text("--pipeline", "") == "sync"};
   Expected expected;
-  const TrainResult result = run_training(config, around, expected);
+  const TrainResult result = run_training(run, around, expected);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;
   const auto show = [&] {
     const int code = present(result, expected, arguments, guard);

@@ -8,7 +8,6 @@
 #include "cli/busy_cores.hpp"
 #include "cli/config_file.hpp"
 #include "cli/config_paths.hpp"
-#include "cli/memory_check.hpp"
 #include "cli/progress.hpp"
 #include "cli/tell_all.hpp"
 #include "cli/terminal.hpp"
@@ -30,6 +29,43 @@ namespace {
       config.model, config.batch, config.batch / 2);
 }
 
+/// Says what is planned before it is played.
+class PlannedText : public TrainObserver {
+ public:
+  PlannedText(const TrainConfig& config, const Surroundings& around, Expected& expected)
+      : config_(config), around_(around), expected_(expected) {}
+
+  void planned(const PlanReport& report) override {
+    const Plan& plan = report.plan;
+    if (around_.wants_sync && std::ranges::max(staleness(plan)) > 0) {
+      user_error(
+          "--strategy {} is always asynchronous, so --pipeline sync cannot hold; use layerpipe, "
+          "1f1b or zb-h1",
+          config_.strategy);
+    }
+    const MpiWorld* mpi = around_.mpi;
+    if (mpi != nullptr && mpi->rank() != 0) return;
+    const int threads = threads_per_worker(config_);
+    if (!around_.quiet) {
+      warn_of_threads(mpi == nullptr ? plan.machine.workers() : plan.machine.workers_per_node,
+                      threads);
+    }
+    const Costs& costs = report.planner.costs(make_network(report.model));
+    expected_ = expect(costs.model(), plan, threads);
+    if (!around_.quiet && is_torn(plan.network)) tell("{}", torn_table(plan, costs.model()));
+    if (!around_.quiet && plan.workers() > 1) {
+      tell("{}, planned\ncosts: {}\n{}", plan.strategy, costs.text(),
+           workers_table(plan, expected_.figures));
+    }
+    if (around_.live != nullptr) around_.live->plan_made(plan, expected_.prediction);
+  }
+
+ private:
+  const TrainConfig& config_;
+  const Surroundings& around_;
+  Expected& expected_;
+};
+
 }  // namespace
 
 std::string recipe(TrainConfig config) {
@@ -48,8 +84,8 @@ std::string recipe(TrainConfig config) {
   return text;
 }
 
-TrainResult run_training(const TrainConfig& config, const Surroundings& around,
-                         Expected& expected) {
+TrainResult run_training(const SettledRun& run, const Surroundings& around, Expected& expected) {
+  const TrainConfig& config = run.config;
   MpiWorld* mpi = around.mpi;
   Progress progress(find_terminal(), around.quiet);
   ReportUnderWay report(expected.prediction);
@@ -65,58 +101,21 @@ TrainResult run_training(const TrainConfig& config, const Surroundings& around,
                                       },
                                   .say = [&](const std::string& line) { progress.note(line); }});
   }
-  TellAll observer({&progress, &report, around.live, busy ? &*busy : nullptr});
-  const bool first = mpi == nullptr || mpi->rank() == 0;
-  const bool speaks = !around.quiet && first;
-  const TrainJob job{
-      .config = config,
-      .config_text = recipe(config),
-      .make_plan =
-          [&](const ModelSpec& model, const Machine& machine) {
-            Plan plan = around.costs.plan(model, [&] {
-              if (around.given == nullptr) return plan_of(config, model, machine, around.costs);
-              check_given_plan(*around.given, config, machine);
-              return around.given->plan;
-            });
-            if (around.wants_sync && std::ranges::max(staleness(plan)) > 0) {
-              user_error(
-                  "--strategy {} is always asynchronous, so --pipeline sync cannot hold; use "
-                  "layerpipe, 1f1b or zb-h1",
-                  config.strategy);
-            }
-            check_training_memory(config, plan, mpi != nullptr);
-            if (speaks) {
-              warn_of_threads(mpi == nullptr ? machine.workers() : machine.workers_per_node,
-                              threads_per_worker(config));
-            }
-            if (!first) return plan;
-            const Costs& costs = around.costs.of(make_network(model));
-            expected = expect(costs.model(), plan, threads_per_worker(config));
-            if (speaks && is_torn(plan.network)) {
-              tell("{}", torn_table(plan, costs.model()));
-            }
-            if (speaks && plan.workers() > 1) {
-              tell("{}, planned\ncosts: {}\n{}", plan.strategy, costs.text(),
-                   workers_table(plan, expected.figures));
-            }
-            if (around.live != nullptr) around.live->planned(plan, expected.prediction);
-            return plan;
-          },
-      .observer = observer,
-      .interrupt = around.guard.flag(),
-      .mpi = mpi,
-      .fit = config.fit_coarse ? fitting(config, around.machine, around.costs) : nullptr,
-      .mode = modes_of(config),
-      .costs_text = [&] { return around.costs.text_to_keep(); },
-      .plan_text =
-          [&](const Plan& plan) { return write_plan_document({.plan = plan, .settings = config}); },
-      .read_weights =
-          [told = around.quiet](const std::string& file, const ModelSpec& model) mutable {
-            WeightsFile read = read_weights(file, model);
-            if (!told && !read.note.empty()) tell("{}\n", read.note);
-            told = true;  // it is read twice: to be checked, and to be taken
-            return std::move(read.tensors);
-          }};
+  PlannedText planned(config, around, expected);
+  TellAll observer({&planned, &progress, &report, around.live, busy ? &*busy : nullptr});
+  const TrainJob job{.config = config,
+                     .config_text = recipe(config),
+                     .planner = run.planner,
+                     .observer = observer,
+                     .interrupt = around.guard.flag(),
+                     .mpi = mpi,
+                     .read_weights = [told = around.quiet](const std::string& file,
+                                                           const ModelSpec& model) mutable {
+                       WeightsFile read = read_weights(file, model);
+                       if (!told && !read.note.empty()) tell("{}\n", read.note);
+                       told = true;  // it is read twice: to be checked, and to be taken
+                       return std::move(read.tensors);
+                     }};
   try {
     return train(job);
   } catch (const std::bad_alloc&) {

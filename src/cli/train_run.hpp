@@ -1,13 +1,12 @@
-// A training run from its settled settings: the job with its plan, its observers and what is said
-// before it begins.
+// A training run from its settled settings: the job with its observers and what is said before it
+// begins.
 #pragma once
 
-#include "cli/config_plan.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/live.hpp"
-#include "cli/plan_file.hpp"
 #include "cli/run_report.hpp"
 #include "cli/workers_table.hpp"
+#include "session/settle.hpp"
 #include "session/train.hpp"
 
 namespace plait {
@@ -19,16 +18,13 @@ std::string recipe(TrainConfig config);
 /// What a run is told beside its settings.
 struct Surroundings {
   const InterruptGuard& guard;
-  const Machine& machine;
   MpiWorld* mpi = nullptr;
   Live* live = nullptr;  ///< null: nobody looks on
   bool quiet = false;
   bool wants_sync = false;  ///< --pipeline sync was typed
-  RunCosts& costs;
-  const PlanDocument* given = nullptr;  ///< null: the plan is made
 };
 
 /// Trains, and puts what the plan promises into `expected`. Failure where memory runs out.
-TrainResult run_training(const TrainConfig& config, const Surroundings& around, Expected& expected);
+TrainResult run_training(const SettledRun& run, const Surroundings& around, Expected& expected);
 
 }  // namespace plait

@@ -9,9 +9,10 @@ namespace plait {
 
 void Member::import_initial_weights() {
   std::vector<NamedTensor> weights = initial_weights(parts_.job, parts_.setup.model);
-  if (parts_.job.fit && !config_.resume) {
+  if (config_.fit_coarse && !config_.resume) {
     parts_.status.set(WorkerState::unhurried);
-    const Network network = parts_.job.fit(parts_.setup.model);
+    const Network network =
+        parts_.job.planner->network_to_fit(parts_.setup.model, parts_.plan.machine);
     weights = fit_added(network, weights,
                         {.steps = config_.fit_steps,
                          .batch = config_.batch,

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "planner/planner.hpp"
 #include "run/worker.hpp"
 #include "session/config.hpp"
+#include "session/run_planner.hpp"
 #include "trace/trace.hpp"
 #include "transport/mpi.hpp"
 
@@ -39,6 +41,13 @@ struct EpochReport {
   std::string mode{};                 ///< of the plan; "" where there is one
 };
 
+/// Before the first step: what will be played.
+struct PlanReport {
+  const Plan& plan;
+  const ModelSpec& model;
+  RunPlanner& planner;  ///< has the costs the plan was made with
+};
+
 /// After an epoch: what all workers did in its last steps.
 struct TimelineReport {
   const Plan& plan;
@@ -53,6 +62,8 @@ constexpr int kLostWorkers = 75;
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  /// In every process of an MPI job. UserError ends the job before it begins.
+  virtual void planned(const PlanReport& report) { (void)report; }
   virtual void begin(const std::string& headline) { (void)headline; }
   virtual void step(const StepReport& report) { (void)report; }
   virtual void epoch(const EpochReport& report) { (void)report; }
@@ -95,31 +106,20 @@ struct TrainResult {
   Trace trace;  ///< of the last config.trace_steps steps
 };
 
-/// The plan for this model and the config's machine; checked.
-using PlanMaker = std::function<Plan(const ModelSpec& model, const Machine& machine)>;
-
 /// The weights of a file, under the names of the model.
 using WeightsReader =
     std::function<std::vector<NamedTensor>(const std::string& file, const ModelSpec& model)>;
 
 struct TrainJob {
   TrainConfig config;
-  std::string config_text;  ///< kept in the run folder as config.toml
-  PlanMaker make_plan;
+  std::string config_text;              ///< kept in the run folder as config.toml
+  std::shared_ptr<RunPlanner> planner;  ///< whom it asks for its plan
   TrainObserver& observer;
   /// When it becomes true, the run ends after the step under way, with a checkpoint.
   const std::atomic<bool>* interrupt = nullptr;
   MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
   TaskHook hook{};
-  /// Where the blocks that the strategy has added are to be fitted to config.init first: the
-  /// network they are fitted in (fit.hpp), of the model.
-  std::function<Network(const ModelSpec& model)> fit{};
-  ModeOfEpoch mode{};  ///< null: the plan has one
-  /// Asked when there is a plan: what it was made with, kept in the run folder as costs.json; ""
-  /// and null: nothing.
-  std::function<std::string()> costs_text{};
-  /// The plan as it is kept in the run folder, plan.json; null: it is not.
-  std::function<std::string(const Plan& plan)> plan_text{};
+  ModeOfEpoch mode{};            ///< train() sets it; null: the plan has one
   WeightsReader read_weights{};  ///< of config.init; null: a .safetensors file as plait writes it
 };
 

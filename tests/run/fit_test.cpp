@@ -124,13 +124,8 @@ TEST_F(Fit, IsTheBeginOfARunThatSaysSo) {
   torn.init = weights_of_run(trained.run_dir).string();
   const auto residuals_after = [&](bool fits) {
     TrainObserver silent;
-    TrainJob job = job_of(torn, silent);
-    if (fits) {
-      job.fit = [&](const ModelSpec& model) {
-        return plan_for(torn, model, machine_of(torn)).network;
-      };
-    }
-    return train(job).residuals;
+    torn.fit_coarse = fits;
+    return train(job_of(torn, silent)).residuals;
   };
   torn.fit_steps = 60;
   const auto fitted = residuals_after(true);

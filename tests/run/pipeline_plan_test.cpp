@@ -66,11 +66,9 @@ using Maker = Plan (*)(const TrainConfig&, const ModelSpec&, const Machine&, int
 
 TrainResult run_cut(const TrainConfig& config, Maker make, int cut) {
   TrainObserver silent;
-  TrainJob job = job_of(config, silent);
-  job.make_plan = [&](const ModelSpec& model, const Machine& machine) {
+  return train(job_with_plan(config, silent, [&](const ModelSpec& model, const Machine& machine) {
     return make(config, model, machine, cut);
-  };
-  return train(job);
+  }));
 }
 
 class PipelinePlan : public TrainTest {

@@ -92,7 +92,7 @@ class PoisonedMemory : public TrainTest, public testing::WithParamInterface<Case
     LossCurve curve;
     TrainJob job = job_of(config, curve);
     if (config.strategy == "sparse_rows") {
-      job.make_plan = [config](const ModelSpec& model, const Machine& machine) {
+      job = job_with_plan(config, curve, [config](const ModelSpec& model, const Machine& machine) {
         const Network network = make_network(model);
         const auto owners = [](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
                                int workers) {
@@ -103,7 +103,7 @@ class PoisonedMemory : public TrainTest, public testing::WithParamInterface<Case
                                            .batch = config.batch,
                                            .optimizer_states = 2,
                                            .partition = owners});
-      };
+      });
     }
     const TrainResult result = train(job);
     losses = curve.losses;

@@ -143,8 +143,7 @@ TEST_F(Settings, DecayOfMatricesKnowsPiecesOfSparseWeights) {
   EXPECT_NE(run(config).weights_hash, run(all).weights_hash);
   const TrainConfig cut = spread(config, "sparse_rows", 3);
   LossCurve curve;
-  TrainJob job = job_of(cut, curve);
-  job.make_plan = [&](const ModelSpec& model, const Machine& machine) {
+  const PlanMaker make = [&](const ModelSpec& model, const Machine& machine) {
     const Network network = make_network(model);
     const RowPartitioner parts = [](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
                                     int workers) {
@@ -156,7 +155,7 @@ TEST_F(Settings, DecayOfMatricesKnowsPiecesOfSparseWeights) {
                                      .optimizer_states = 1,
                                      .partition = parts});
   };
-  train(job);
+  train(job_with_plan(cut, curve, make));
   const std::vector<double> wanted = losses_of(config);
   ASSERT_EQ(curve.losses.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(curve.losses[i], wanted[i], 2e-4);

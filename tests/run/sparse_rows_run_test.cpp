@@ -28,17 +28,16 @@ RowPartitioner partitioner(PartitionMethod method) {
 }
 
 TrainJob job_with(const TrainConfig& config, TrainObserver& observer, PartitionMethod method) {
-  TrainJob job = job_of(config, observer);
-  job.make_plan = [config, method](const ModelSpec& model, const Machine& machine) {
-    const Network network = make_network(model);
-    return make_plan(config.strategy,
-                     {.network = network,
-                      .machine = machine,
-                      .batch = config.batch,
-                      .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
-                      .partition = partitioner(method)});
-  };
-  return job;
+  return job_with_plan(
+      config, observer, [config, method](const ModelSpec& model, const Machine& machine) {
+        const Network network = make_network(model);
+        return make_plan(config.strategy,
+                         {.network = network,
+                          .machine = machine,
+                          .batch = config.batch,
+                          .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+                          .partition = partitioner(method)});
+      });
 }
 
 TrainResult run_cut(const TrainConfig& config, PartitionMethod method = PartitionMethod::merged) {

@@ -22,19 +22,6 @@ inline constexpr int kThreads = 1;
 inline constexpr int kThreads = 2;
 #endif
 
-/// Null where the strategy's plan has one mode.
-inline ModeOfEpoch mode_for(const TrainConfig& config) {
-  const auto mode = find_strategy(config.strategy).mode;
-  if (!mode) return nullptr;
-  return [mode, config](std::int64_t epochs, const std::vector<double>& losses) {
-    return mode({.epochs = epochs,
-                 .warmup = config.warmup_epochs,
-                 .cooldown = config.cooldown_epochs,
-                 .exchange = exchange_request(config)},
-                losses);
-  };
-}
-
 inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
   const Network network = make_network(model);
   return make_plan(config.strategy,
@@ -51,14 +38,20 @@ inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Ma
                     .exchange = exchange_request(config)});
 }
 
+/// A job whose plan `make` makes.
+inline TrainJob job_with_plan(const TrainConfig& config, TrainObserver& observer, PlanMaker make) {
+  return {.config = config,
+          .config_text = "",
+          .planner = std::make_shared<RunPlanner>(config, RunCosts(config, {}),
+                                                  RunPlannerOptions{.make = std::move(make)}),
+          .observer = observer};
+}
+
+/// As the strategy plans without costs.
 inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {
-  return {
-      .config = config,
-      .config_text = "",
-      .make_plan = [config](const ModelSpec& model,
-                            const Machine& machine) { return plan_for(config, model, machine); },
-      .observer = observer,
-      .mode = mode_for(config)};
+  return job_with_plan(config, observer, [config](const ModelSpec& model, const Machine& machine) {
+    return plan_for(config, model, machine);
+  });
 }
 
 /// The best weights of a finished run.

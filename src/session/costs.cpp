@@ -1,5 +1,5 @@
 // The sources of costs, and plans made until they need no cost that is unknown.
-#include "cli/costs.hpp"
+#include "session/costs.hpp"
 
 #include <algorithm>
 

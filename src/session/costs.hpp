@@ -27,6 +27,27 @@ struct CostSubject {
 /// "2 threads per worker".
 std::string threads_text(int threads);
 
+/// What is being measured.
+struct MeasuringStep {
+  std::string what;   ///< a network
+  std::string part;   ///< "batch 32", "2 workers at once"; "": it begins
+  bool whole = true;  ///< the model, not blocks that a strategy adds
+  bool ended = false;
+};
+
+/// Told what happens while costs are found out; either may be null.
+struct CostProgress {
+  std::function<void(const std::string& line)> on_note{};
+  std::function<void(const MeasuringStep& step)> on_step{};
+
+  void note(const std::string& line) const {
+    if (on_note && !line.empty()) on_note(line);
+  }
+  void step(const MeasuringStep& step) const {
+    if (on_step) on_step(step);
+  }
+};
+
 enum class Freshness { cached, now };  ///< measured costs: from the cache where it has them, or not
 
 class Costs {
@@ -37,8 +58,9 @@ class Costs {
                         const std::string& name = "");
   /// Of a network of which only costs are known.
   static Costs published(const Network& network, std::unique_ptr<CostModel> model);
-  /// Says what it does on stderr unless `quiet`. Counted where the memory does not suffice.
-  static Costs measured(const CostSubject& subject, Freshness freshness, bool quiet);
+  /// Counted where the memory does not suffice.
+  static Costs measured(const CostSubject& subject, Freshness freshness,
+                        const CostProgress& progress);
 
   const CostModel& model() const { return *model_; }
   /// All that has been measured; null where costs are counted or published.
@@ -78,7 +100,7 @@ class Costs {
   std::vector<std::int64_t> batches_{};  ///< that are measured
   Freshness freshness_ = Freshness::cached;
   bool measured_now_ = false;
-  bool quiet_ = false;
+  CostProgress progress_{};
 };
 
 }  // namespace plait

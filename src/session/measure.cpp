@@ -1,5 +1,5 @@
 // Runs profiles at several batch sizes, alone and with all cores busy.
-#include "cli/measure.hpp"
+#include "session/measure.hpp"
 
 #include <fmt/format.h>
 

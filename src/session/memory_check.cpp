@@ -1,5 +1,5 @@
-// Compares forecasts with the free memory and with --memory-limit, and phrases the refusal.
-#include "cli/memory_check.hpp"
+// Compares forecasts with the free memory and with `memory_per_worker`, and phrases the refusal.
+#include "session/memory_check.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace plait {
 
 namespace {
 
-constexpr const char* kSmaller = "use a smaller --batch or a smaller model";
+constexpr const char* kSmaller = "use a smaller `batch` or a smaller model";
 
 }  // namespace
 
@@ -35,8 +35,8 @@ void check_limit(const TrainConfig& config, const Plan& plan) {
         memory.own() + std::max(memory.program, resident_memory_bytes() + kStillToCome);
     if (bytes <= config.memory_per_worker << 20) continue;
     user_error(
-        "--memory-per-worker {} is too small for --model {} with --batch {}: worker {} needs about "
-        "{} MiB with the data; use a smaller --batch or more workers",
+        "`memory_per_worker` {} is too small for `model` {} with `batch` {}: worker {} needs about "
+        "{} MiB with the data; use a smaller `batch` or more workers",
         config.memory_per_worker, config.model, config.batch, worker, (bytes >> 20) + 1);
   }
 }
@@ -56,15 +56,15 @@ void check_training_memory(const TrainConfig& config, const Plan& plan, bool mpi
     bytes = process_memory(plan, 0, workers, threads);
   }
   const std::string who = workers == 1 ? "" : fmt::format(" on {} workers", workers);
-  check_memory(bytes, fmt::format("--model {} with --batch {}{}", config.model, config.batch, who),
+  check_memory(bytes, fmt::format("`model` {} with `batch` {}{}", config.model, config.batch, who),
                config.microbatches == 1 && config.batch > 1
-                   ? "use a smaller --batch, --microbatches 2 or more, or a smaller model"
+                   ? "use a smaller `batch`, `microbatches` 2 or more, or a smaller model"
                    : kSmaller);
 }
 
 void check_evaluation_memory(const Network& network, std::int64_t batch, int threads) {
   check_memory(evaluation_memory(network, batch, threads),
-               fmt::format("{} with --batch {}", network.name, batch), kSmaller);
+               fmt::format("{} with `batch` {}", network.name, batch), kSmaller);
 }
 
 }  // namespace plait

@@ -13,7 +13,7 @@ namespace plait {
 void check_memory(std::int64_t bytes, const std::string& what, const std::string& way_out);
 
 /// The workers of the plan that run on this machine together: all of them as threads, those of a
-/// node as MPI processes. Where --memory-per-worker is given, each worker beside that instead.
+/// node as MPI processes. Where `memory_per_worker` is given, each worker beside that instead.
 void check_training_memory(const TrainConfig& config, const Plan& plan, bool mpi);
 
 /// Weights of the network evaluated in batches of `batch`.

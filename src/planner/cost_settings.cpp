@@ -1,5 +1,5 @@
 // Refusals of cost settings that have no meaning together, and counted costs' rates.
-#include "cli/cost_settings.hpp"
+#include "planner/cost_settings.hpp"
 
 #include <type_traits>
 

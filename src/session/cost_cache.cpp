@@ -1,5 +1,5 @@
 // File names from a hash of the key, and the lock that lets only one process measure at a time.
-#include "cli/cost_cache.hpp"
+#include "session/cost_cache.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Reads plans, and holds a run's settings against the one it is to play.
-#include "cli/plan_file.hpp"
+#include "session/plan_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "base/in_file.hpp"
-#include "cli/fields.hpp"
 #include "session/setup.hpp"
 
 namespace plait {
@@ -34,9 +33,8 @@ void take_setting(TrainConfig& config, const Setting<PlanSettings>& row,
         auto& here = static_cast<PlanSettings&>(config).*member;
         if (here == planned) return;
         if (here != usual.*member && row.decides_plan) {
-          const Field& field = *find_field(row.key);
-          user_error("{} {} is not what the plan in {} was made with; omit it, or plan again",
-                     flag_of(field), toml_of(config, field), file);
+          setting_error(row.key, here,
+                        "is not what the plan in {} was made with; omit it, or plan again", file);
         }
         if (row.decides_plan) here = planned;
       },
@@ -50,7 +48,7 @@ PlanDocument read_plan_file(const std::string& file, const ModelSpec* model) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   if (stream) text << stream.rdbuf();
-  if (!stream) user_error("{}: there is no such file; plait plan --out FILE writes plans", file);
+  if (!stream) user_error("{}: there is no such file; plait plan `out` FILE writes plans", file);
   return read_plan_document(text.str(), file, model);
 }
 
@@ -79,19 +77,19 @@ void check_given_plan(const PlanDocument& document, const TrainConfig& config,
       plan.machine.workers_per_node != machine.workers_per_node) {
     user_error(
         "the plan in {} is for {} node(s) x {} worker(s), but there are {} x {}; start as many, or "
-        "plan anew with --plan none",
+        "plan anew with `plan` none",
         file, plan.machine.nodes, plan.machine.workers_per_node, machine.nodes,
         machine.workers_per_node);
   }
   if (plan.optimizer_states != optimizer_states(config)) {
-    user_error("the plan in {} was made for another optimizer than {}; plan with --optimizer {}",
+    user_error("the plan in {} was made for another optimizer than {}; plan with `optimizer` {}",
                file, config.optimizer, config.optimizer);
   }
   const bool clips = std::ranges::any_of(plan.programs, [](const Program& program) {
     return std::ranges::any_of(program.tasks, [](const Task& task) { return is<Clip>(task); });
   });
   if (clips != (config.clip_norm > 0)) {
-    user_error("the plan in {} was made {} --clip-norm; plan again with the same", file,
+    user_error("the plan in {} was made {} `clip_norm`; plan again with the same", file,
                clips ? "with" : "without");
   }
 }

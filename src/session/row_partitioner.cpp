@@ -1,6 +1,6 @@
 // A partition by method, from a file, or a refusal where partitioning would take long and was not
 // asked for.
-#include "cli/row_partitioner.hpp"
+#include "session/row_partitioner.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed) {
     PartitionRecord record = read_partition(how);
     check_record(record, without_input(layers), how);
     if (record.partition.parts != workers) {
-      user_error("{}: has {} parts but there are {} workers; use --workers {}", how,
+      user_error("{}: has {} parts but there are {} workers; use `workers` {}", how,
                  record.partition.parts, workers, record.partition.parts);
     }
     return std::move(record.partition.owners);
@@ -67,8 +67,8 @@ RowPartitioner in_seconds(RowPartitioner partition, std::size_t machines) {
     for (const auto& layer : layers) elements += layer->size();
     if (workers > 1 && elements > kMostPartitioned / static_cast<std::int64_t>(machines)) {
       user_error(
-          "to partition {} elements takes long; ask for it with --strategies sparse_rows, "
-          "best with --partition FILE of plait partition",
+          "to partition {} elements takes long; ask for it with `strategies` sparse_rows, "
+          "best with `partition` FILE of plait partition",
           with_commas(elements));
     }
     return partition(layers, workers);

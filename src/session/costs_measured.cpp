@@ -8,12 +8,11 @@
 
 #include "base/memory.hpp"
 #include "base/text.hpp"
-#include "cli/cost_cache.hpp"
-#include "cli/costs.hpp"
-#include "cli/measure.hpp"
-#include "cli/terminal.hpp"
 #include "cost/measured.hpp"
 #include "plan/worker_memory.hpp"
+#include "session/cost_cache.hpp"
+#include "session/costs.hpp"
+#include "session/measure.hpp"
 #include "strategy/parareal/tear.hpp"
 #include "strategy/strategy.hpp"
 
@@ -22,31 +21,6 @@ namespace plait {
 namespace {
 
 std::string now_text() { return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(std::time(nullptr))); }
-
-/// What is being measured: a line that is written over where the terminal can, one line elsewhere.
-class MeasuringLine {
- public:
-  MeasuringLine(std::string what, bool whole, bool quiet)
-      : what_(std::move(what)), redraws_(!quiet && find_terminal().redraws) {
-    if (!quiet && !redraws_ && whole) tell("measuring {} on this machine ...\n", what_);
-  }
-  ~MeasuringLine() {
-    if (redraws_) tell("\r\x1b[K");
-  }
-  MeasuringLine(const MeasuringLine&) = delete;
-  MeasuringLine& operator=(const MeasuringLine&) = delete;
-
-  void operator()(const std::string& part) const {
-    if (!redraws_) return;
-    const std::size_t room = std::max<std::size_t>(2, terminal_width()) - 1;
-    tell("\r\x1b[K{}", fmt::format("measuring {}: {} ...", what_, part).substr(0, room));
-    std::fflush(stderr);
-  }
-
- private:
-  std::string what_;
-  bool redraws_;
-};
 
 Plan serial_plan(const Network& network, std::int64_t batch) {
   const Machine machine;
@@ -111,7 +85,8 @@ void add_blocks(const ProfileFile& from, const std::set<std::string>& names, Pro
 
 }  // namespace
 
-Costs Costs::measured(const CostSubject& subject, Freshness freshness, bool quiet) {
+Costs Costs::measured(const CostSubject& subject, Freshness freshness,
+                      const CostProgress& progress) {
   Costs costs;
   costs.batches_ = affordable_batches(subject);
   const std::int64_t needed =
@@ -125,7 +100,7 @@ Costs Costs::measured(const CostSubject& subject, Freshness freshness, bool quie
   costs.network_ = subject.network;
   costs.subject_ = subject;
   costs.freshness_ = freshness;
-  costs.quiet_ = quiet;
+  costs.progress_ = progress;
   costs.name_ = "measured";
   costs.machine_ = this_machine();
   costs.base_ = costs.measure(subject.network, subject.model, true);
@@ -133,7 +108,7 @@ Costs Costs::measured(const CostSubject& subject, Freshness freshness, bool quie
   costs.text_ = fmt::format("measured on this machine{}, {}",
                             costs.measured_now_ ? " just now" : " " + base.measured + " (cached)",
                             threads_text(base.threads));
-  if (!quiet) tell("{}", noise_note(base.noise, "add --cost again"));
+  progress.note(noise_note(base.noise, "add `cost` again"));
   costs.keep_all(base);
   costs.last_ = *costs.base_;
   return costs;
@@ -176,15 +151,20 @@ ProfileFile Costs::measure(const Network& network, const std::string& name, bool
 }
 
 ProfileFile Costs::measure_now(const Network& network, const std::string& shown, bool whole) const {
-  const MeasuringLine line(shown, whole, quiet_);
-  return measure_points({.plan = [&](std::int64_t batch) { return serial_plan(network, batch); },
-                         .batches = batches_,
-                         .config = {.threads = subject_->threads,
-                                    .steps = 20,
-                                    .warmup = 1,
-                                    .enough_seconds = whole ? 0.5 : 0.1},
-                         .together = whole},
-                        [&](const std::string& what) { line(what); });
+  progress_.step({.what = shown, .part = "", .whole = whole});
+  ProfileFile file =
+      measure_points({.plan = [&](std::int64_t batch) { return serial_plan(network, batch); },
+                      .batches = batches_,
+                      .config = {.threads = subject_->threads,
+                                 .steps = 20,
+                                 .warmup = 1,
+                                 .enough_seconds = whole ? 0.5 : 0.1},
+                      .together = whole},
+                     [&](const std::string& part) {
+                       progress_.step({.what = shown, .part = part, .whole = whole});
+                     });
+  progress_.step({.what = shown, .part = "", .whole = whole, .ended = true});
+  return file;
 }
 
 void Costs::measure_added(const Network& torn, ProfileFile& known) {

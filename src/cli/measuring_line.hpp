@@ -1,0 +1,11 @@
+// The line on stderr that says what is being measured for the planner.
+#pragma once
+
+#include "session/costs.hpp"
+
+namespace plait {
+
+/// Written over where the terminal can, one line per network elsewhere; nothing where `quiet`.
+CostProgress measuring_line(bool quiet);
+
+}  // namespace plait
