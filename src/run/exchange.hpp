@@ -17,7 +17,7 @@ namespace plait {
 struct ExchangeTimes {
   std::int64_t count = 0;
   double under_way = 0;  ///< seconds that messages were on their way
-  double waited = 0;     ///< of them, seconds that somebody waited
+  double waited = 0;     ///< of them, seconds that a worker waited
 };
 
 /// What an exchange changes; all memory outlives it.

@@ -18,7 +18,7 @@ class Messages {
   void post_receives(std::int64_t step, const MinibatchRange& range);
   void send(const TaskRun& at);
   void receive(const TaskRun& at);
-  /// Before a block's weights change: waits until all who are sent them have taken them.
+  /// Before a block's weights change: waits until all receivers have taken them.
   void finish_sending_weights(std::size_t block);
 
  private:

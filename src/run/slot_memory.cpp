@@ -42,24 +42,24 @@ void SlotMemory::free_for_writing(int slot, std::int64_t minibatch) {
   const std::int64_t copy = minibatch % of.copies;
   const auto pending = sends_.find({slot, copy});
   if (pending == sends_.end()) return;
-  const auto taken = [](const Lent& lent) {
-    return std::ranges::all_of(lent.requests, &Request::done);
+  const auto taken = [](const FormerMemory& memory) {
+    return std::ranges::all_of(memory.requests, &Request::done);
   };
   auto& place = places_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(copy)];
-  Lent lent{std::move(place), of.bytes, std::move(pending->second)};
+  FormerMemory former{std::move(place), of.bytes, std::move(pending->second)};
   sends_.erase(pending);
-  if (taken(lent)) {
-    place = std::move(lent.bytes);
+  if (taken(former)) {
+    place = std::move(former.bytes);
     return;
   }
   const auto free = std::ranges::find_if(
-      lent_, [&](const Lent& one) { return one.size == of.bytes && taken(one); });
-  if (free == lent_.end()) {
+      former_, [&](const FormerMemory& one) { return one.size == of.bytes && taken(one); });
+  if (free == former_.end()) {
     place = allocate_bytes(of.bytes);
-    lent_.push_back(std::move(lent));
+    former_.push_back(std::move(former));
   } else {
     place = std::move(free->bytes);
-    *free = std::move(lent);
+    *free = std::move(former);
   }
 }
 

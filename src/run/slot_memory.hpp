@@ -40,7 +40,7 @@ class SlotMemory {
   void free_for_writing(int slot, std::int64_t minibatch);
 
  private:
-  struct Lent {
+  struct FormerMemory {
     std::shared_ptr<std::byte> bytes;
     std::size_t size = 0;
     std::vector<Request> requests{};
@@ -53,7 +53,7 @@ class SlotMemory {
   std::span<std::byte> scratch_;
   bool poisons_ = poisons_memory();
   std::map<SlotCopy, std::vector<Request>> sends_;
-  std::deque<Lent> lent_;  ///< former memory of slots, and who reads it
+  std::deque<FormerMemory> former_;  ///< of slots, with the messages that still read it
 };
 
 }  // namespace plait
