@@ -69,11 +69,7 @@ ModeOfEpoch modes_of(const PlanSettings& settings) {
   const auto mode = find_strategy(settings.strategy).mode;
   if (!mode) return nullptr;
   return [mode, settings](std::int64_t epochs, const std::vector<double>& losses) {
-    return mode({.epochs = epochs,
-                 .warmup = settings.warmup_epochs,
-                 .cooldown = settings.cooldown_epochs,
-                 .exchange = exchange_request(settings)},
-                losses);
+    return mode(exchange_request(settings), {.epochs = epochs, .losses = losses});
   };
 }
 

@@ -17,13 +17,11 @@ Tensor array_of(std::size_t count) { return Tensor(Shape{static_cast<std::int64_
 
 }  // namespace
 
-Exchange::Exchange(const Bucket& bucket, std::vector<std::span<float>> values,
-                   std::vector<std::span<float>> momentum, std::vector<char> learns, Group& group,
-                   int tag)
+Exchange::Exchange(const Bucket& bucket, ExchangeValues values, Group& group, int tag)
     : bucket_(bucket),
-      values_(std::move(values)),
-      momentum_(std::move(momentum)),
-      learns_(std::move(learns)),
+      values_(std::move(values.values)),
+      momentum_(std::move(values.momentum)),
+      learns_(std::move(values.learns)),
       range_(part_range(values_.size(), bucket.part, bucket.parts)),
       group_(group),
       tag_(tag) {

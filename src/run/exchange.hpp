@@ -17,16 +17,22 @@ namespace plait {
 struct ExchangeTimes {
   std::int64_t count = 0;
   double under_way = 0;  ///< seconds that messages were on their way
-  double waited = 0;     ///< of them, seconds that somebody waited
+  double waited = 0;     ///< of them, seconds that a worker waited
+};
+
+/// What an exchange changes; all memory outlives it.
+struct ExchangeValues {
+  std::vector<std::span<float>> values;  ///< count as one array
+  /// For MergeKind::outer, as long as the values; where `learns` is 0 (running statistics) values
+  /// are averaged instead.
+  std::vector<std::span<float>> momentum{};
+  std::vector<char> learns{};
 };
 
 class Exchange {
  public:
-  /// `values` count as one array, of which the bucket's part is exchanged. For MergeKind::outer
-  /// `momentum` is as long; where `learns` is 0 (running statistics) values are averaged instead.
-  /// All memory outlives the exchange. `tag` and `tag` + 1 are its own.
-  Exchange(const Bucket& bucket, std::vector<std::span<float>> values,
-           std::vector<std::span<float>> momentum, std::vector<char> learns, Group& group, int tag);
+  /// The bucket's part of the values is exchanged. `tag` and `tag` + 1 are its own.
+  Exchange(const Bucket& bucket, ExchangeValues values, Group& group, int tag);
 
   /// All members have equal values now.
   void all_are_equal();

@@ -1,25 +1,16 @@
-// Allocation and initial values, import and export by name (also of parts of cut layers), hashes,
-// and the search for non-finite values.
+// Allocation and initial values, export by name (also of parts of cut layers), hashes, and the
+// search for non-finite values.
 #include "run/parameters.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/nearest.hpp"
-#include "model/shapes.hpp"
 #include "run/sparse_indices.hpp"
 
 namespace plait {
-
-namespace {
-
-constexpr int kWeights = -1;  // instead of the index of an optimizer state
-
-}  // namespace
 
 ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states,
                                const std::vector<BlockNeeds>& needs)
@@ -192,103 +183,6 @@ std::vector<NamedTensor> ParameterStore::export_optimizer() const {
   return tensors;
 }
 
-namespace {
-
-/// Tensors by name, with every refusal an import can make.
-class Incoming {
- public:
-  Incoming(const std::vector<NamedTensor>& tensors, const std::string& source) : source_(source) {
-    for (const NamedTensor& tensor : tensors) {
-      by_name_[tensor.name] = &tensor.tensor;
-      names_.push_back(tensor.name);
-      if (!is_of_another_set(tensor.name)) untaken_.insert(tensor.name);
-    }
-  }
-
-  const Tensor& take(const std::string& name, const Shape& shape) {
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end()) {
-      user_error("{}: tensor '{}' is missing{}; is the file of another model?", source_, name,
-                 did_you_mean(name, names_));
-    }
-    const Tensor& tensor = *found->second;
-    if (tensor.shape() != shape || tensor.desc().dtype != DType::f32) {
-      user_error("{}: tensor '{}' is {} {}, but the model needs f32 {}", source_, name,
-                 name_of(tensor.desc().dtype), tensor.shape(), shape);
-    }
-    untaken_.erase(name);
-    return tensor;
-  }
-  /// The values of a parameter; the places of a sparse one must be the model's.
-  const Tensor& take_weight(const std::string& name, const ParameterSpec& spec) {
-    const Tensor& values = take(name, spec.shape);
-    if (spec.pattern == nullptr) return values;
-    for (const NamedTensor& wanted : index_tensors(name, *spec.pattern)) {
-      const auto found = by_name_.find(wanted.name);
-      if (found == by_name_.end()) continue;  // values alone, by some other tool
-      if (!same_indices(*found->second, wanted.tensor)) {
-        user_error(
-            "{}: '{}' has its elements elsewhere than the model; is the "
-            "file of another one?",
-            source_, wanted.name);
-      }
-      untaken_.erase(wanted.name);
-    }
-    return values;
-  }
-  bool has(const std::string& name) const { return by_name_.contains(name); }
-
-  void finish() const {
-    if (untaken_.empty()) return;
-    user_error(
-        "{}: {} tensor(s) are not in the model, the first is '{}'; is "
-        "the file of another model?",
-        source_, untaken_.size(), *untaken_.begin());
-  }
-
- private:
-  const std::string& source_;
-  std::map<std::string, const Tensor*> by_name_;
-  std::vector<std::string> names_;
-  std::set<std::string> untaken_;
-};
-
-}  // namespace
-
-void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
-                                    const std::string& source) {
-  Incoming incoming(tensors, source);
-  std::vector<Entry> wanted = entries();
-  if (!has_added_weights(chain_.network(), tensors)) {
-    std::erase_if(wanted,
-                  [&](const Entry& entry) { return chain_.network().blocks[entry.block].added; });
-  }
-  std::map<std::string, std::string> own;  // of the statistics of another set: the model's
-  for (const Entry& entry : wanted) {
-    if (entry.set == 0) continue;
-    own[entry.name] = chain_.block(entry.block).name() + "." + entry.parameter->name;
-  }
-  fill(wanted, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
-    const auto other = own.find(name);
-    const bool known = other == own.end() || incoming.has(name);
-    return incoming.take_weight(known ? name : other->second, spec);
-  });
-  incoming.finish();
-}
-
-void ParameterStore::import_optimizer(const std::vector<NamedTensor>& tensors,
-                                      const std::string& source) {
-  Incoming incoming(tensors, source);
-  std::vector<Entry> trained = entries();
-  std::erase_if(trained, [](const Entry& entry) { return !entry.parameter->spec.trainable; });
-  for (int k = 0; k < optimizer_states_; ++k) {
-    fill(trained, k, [&](const std::string& name, const ParameterSpec& spec) {
-      return incoming.take(fmt::format("{}.{}", name, k), spec.shape);
-    });
-  }
-  incoming.finish();
-}
-
 std::string ParameterStore::hash() const {
   Hash hash;
   for (const Whole& whole : wholes(kWeights)) {
@@ -306,45 +200,6 @@ std::string ParameterStore::non_finite_parameter() const {
     }
   }
   return "";
-}
-
-bool has_added_weights(const Network& network, const std::vector<NamedTensor>& tensors) {
-  std::vector<std::string> names;
-  for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
-  std::ranges::sort(names);
-  return std::ranges::any_of(network.blocks, [&](const NetworkBlock& block) {
-    const std::string prefix = block.name + ".";
-    const auto first = std::ranges::lower_bound(names, prefix);
-    return block.added && first != names.end() && first->starts_with(prefix);
-  });
-}
-
-std::string non_finite_tensor(const std::vector<NamedTensor>& tensors) {
-  for (const auto& [name, tensor] : tensors) {
-    if (tensor.empty() || tensor.desc().dtype != DType::f32) continue;
-    const std::span<const float> values = tensor.floats();
-    const auto wrong = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
-    if (wrong == values.end()) continue;
-    return fmt::format("tensor '{}' holds {} (element {} of {})", name,
-                       std::isnan(*wrong) ? "nan" : "inf", wrong - values.begin() + 1,
-                       values.size());
-  }
-  return "";
-}
-
-void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,
-                   const std::string& source) {
-  Incoming incoming(tensors, source);
-  const std::vector<Shape> shapes = tensor_shapes(network);
-  const bool with_added = has_added_weights(network, tensors);
-  for (const NetworkBlock& block : network.blocks) {
-    if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
-    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
-    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
-      incoming.take_weight(block.name + "." + parameter.name, parameter);
-    }
-  }
-  incoming.finish();
 }
 
 }  // namespace plait

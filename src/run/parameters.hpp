@@ -59,6 +59,8 @@ class ParameterStore {
   std::string non_finite_parameter() const;
 
  private:
+  static constexpr int kWeights = -1;  ///< instead of the index of an optimizer state
+
   struct Entry {
     std::size_t block;
     const BlockParameter* parameter;

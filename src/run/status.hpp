@@ -13,9 +13,9 @@ namespace plait {
 enum class WorkerState : std::int64_t {
   absent,     ///< not begun
   working,    ///< in the task
-  waiting,    ///< in the task, for somebody else
+  waiting,    ///< in the task, for another worker
   elsewhere,  ///< between steps
-  unhurried,  ///< evaluating or saving, or waiting for those who do
+  unhurried,  ///< evaluating or saving, or waiting for workers that do
   finished
 };
 

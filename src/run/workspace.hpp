@@ -29,7 +29,7 @@ class Workspace {
   std::shared_ptr<std::byte> memory_;
   const float* images_ = nullptr;
   std::vector<bool> needed_;     ///< by block
-  std::vector<float*> tensors_;  ///< by tensor; null where nobody writes it
+  std::vector<float*> tensors_;  ///< by tensor; null where no block writes it
   std::byte* saved_ = nullptr;
   std::byte* scratch_ = nullptr;
   std::size_t saved_and_scratch_ = 0;

@@ -1,5 +1,5 @@
-// What the members of a job tell each other beside the plan: worker 0's word before each step, and
-// the losses on their way to worker 0. Small messages on a group of their own, never counted.
+// ControlBroadcast: worker 0's decisions for each step (stop, save), sent to all members on a group
+// of their own. These small messages count as no traffic.
 #pragma once
 
 #include <array>
@@ -7,70 +7,40 @@
 #include <functional>
 #include <vector>
 
-#include "plan/plan.hpp"
-#include "run/worker.hpp"
+#include "transport/group.hpp"
 
 namespace plait {
 
 /// What only worker 0 can know: the clock and the signals.
-struct Word {
+struct Control {
   bool stop = false;
   bool save = false;
+  bool operator==(const Control&) const = default;
 };
 
-/// The word for a step is sent one step ahead, so that nobody waits for it.
-class WordOfZero {
+/// The decision for a step is sent one step ahead, so that nobody waits for it.
+class ControlBroadcast {
  public:
-  WordOfZero(Group& control, std::function<Word()> decide)
-      : control_(control), decide_(std::move(decide)) {}
-  /// Before each step, on every member: the word for it.
-  Word next();
+  ControlBroadcast(Group& group, std::function<Control()> decide)
+      : group_(group), decide_(std::move(decide)) {}
+  /// Before each step, on every member: what applies to it.
+  Control next();
   /// After the last step, on every member: takes what is still under way.
   void finish();
 
  private:
-  struct Letter {
+  struct Outgoing {
     std::array<std::byte, 1> bits{};
     std::vector<Request> requests{};
   };
-  void send(const Word& word);
-  Word receive();
+  void send(const Control& control);
+  Control receive();
 
-  Group& control_;
-  std::function<Word()> decide_;
-  Word ahead_{};  ///< worker 0: sent already
+  Group& group_;
+  std::function<Control()> decide_;
+  Control ahead_{};  ///< worker 0: sent already
   bool first_ = true;
-  std::deque<Letter> under_way_;  ///< a slow member takes its word later; nobody waits for that
-};
-
-/// Losses of all workers to worker 0, minibatch by minibatch.
-class LossBook {
- public:
-  LossBook(const Plan& plan, Group& control);
-
-  /// After each step: what Worker::take_losses gave.
-  void add(std::vector<MinibatchLoss> losses, std::int64_t step, const MinibatchRange& range);
-  /// Worker 0: sums in the order of the workers, of every minibatch that all have reported. With
-  /// `wait`, of all that were added here.
-  std::vector<MinibatchLoss> collect(bool wait);
-
- private:
-  struct Line {
-    MinibatchLoss own;
-    std::vector<std::array<double, 2>> others;
-    std::vector<Request> requests;
-  };
-  struct Sent {
-    std::array<double, 2> numbers{};
-    Request request;
-  };
-
-  Group& control_;
-  std::vector<int> speakers_;  ///< workers with a loss task, but for worker 0
-  bool zero_speaks_ = false;
-  int offset_ = 0;  ///< of the loss tasks
-  std::deque<Line> open_;
-  std::deque<std::unique_ptr<Sent>> sent_;
+  std::deque<Outgoing> under_way_;  ///< slow members take theirs later; nobody waits for that
 };
 
 }  // namespace plait

@@ -9,67 +9,11 @@
 #include "base/error.hpp"
 #include "data/batch.hpp"
 #include "optim/optimizer.hpp"
+#include "session/fit_interfaces.hpp"
 
 namespace plait {
 
 namespace {
-
-/// One difference of the network and what belongs to it; blocks by index.
-struct Interface {
-  int enter = -1;             ///< C
-  int coarse = -1;            ///< F; -1: the identity
-  std::vector<int> before{};  ///< of the model, from the interface before (or the input) to here
-  std::vector<int> piece{};   ///< g
-};
-
-class Reader {
- public:
-  explicit Reader(const Network& network) : network_(network) {}
-
-  std::vector<Interface> interfaces() const {
-    std::vector<Interface> all;
-    std::vector<int> before = model_blocks(0, -1);
-    for (const NetworkBlock& block : network_.blocks) {
-      if (!block.subtracts) continue;
-      Interface one;
-      one.enter = writer(block.other);
-      one.coarse = find([&](const NetworkBlock& b) { return b.src == block.dst && !b.joins(); });
-      const int correction =
-          one.coarse < 0 ? block.dst : network_.blocks[static_cast<std::size_t>(one.coarse)].dst;
-      const int sum =
-          find([&](const NetworkBlock& b) { return b.joins() && b.other == correction; });
-      if (one.enter < 0 || sum < 0) fail("block '{}' is not at an interface", block.name);
-      one.piece = model_blocks(block.other, network_.blocks[static_cast<std::size_t>(sum)].src);
-      one.before = std::exchange(before, one.piece);
-      all.push_back(std::move(one));
-    }
-    return all;
-  }
-
- private:
-  template <class Wanted>
-  int find(const Wanted& wanted) const {
-    const auto found = std::ranges::find_if(network_.blocks, wanted);
-    return found == network_.blocks.end() ? -1 : static_cast<int>(found - network_.blocks.begin());
-  }
-  int writer(int tensor) const {
-    return find([&](const NetworkBlock& b) { return b.dst == tensor && b.added && b.src == 0; });
-  }
-  /// From tensor to tensor (-1: as far as they go before a join).
-  std::vector<int> model_blocks(int from, int to) const {
-    std::vector<int> blocks;
-    while (from != to) {
-      const int next =
-          find([&](const NetworkBlock& b) { return b.src == from && !b.added && !b.joins(); });
-      if (next < 0) break;
-      blocks.push_back(next);
-      from = network_.blocks[static_cast<std::size_t>(next)].dst;
-    }
-    return blocks;
-  }
-
-  const Network& network_;
-};
 
 /// BatchNorm begins with deviation 1, however small the target is: its scale has a long way to go.
 constexpr double kNormalisedRate = 10;
@@ -213,10 +157,10 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
   Chain chain(network, {.batch = options.batch, .threads = options.threads});
   ParameterStore store(chain, options.seed, 2);
   store.import_weights(weights, options.source);
-  const std::vector<Interface> interfaces = Reader(network).interfaces();
+  const std::vector<FitInterface> interfaces = fit_interfaces(network);
   std::vector<Learner> enters;
   std::vector<Learner> coarses;
-  for (const Interface& one : interfaces) {
+  for (const FitInterface& one : interfaces) {
     enters.emplace_back(chain, store, one.enter, options);
     coarses.emplace_back(chain, store, one.coarse < 0 ? one.enter : one.coarse, options);
   }
@@ -231,7 +175,7 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
     const float* images = batch.images.floats().data();
     Tensor exact;
     for (std::size_t i = 0; i < interfaces.size(); ++i) {
-      const Interface& one = interfaces[i];
+      const FitInterface& one = interfaces[i];
       exact = frozen.forward(one.before, i == 0 ? images : exact.floats().data());
       const float* x = enters[i].forward(images);
       if (step < first) {

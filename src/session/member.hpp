@@ -1,100 +1,78 @@
 // Member: one worker's side of a training run: the same loop on every worker, step by step through
-// the plan, with evaluation and checkpoints between. Worker 0 also speaks and writes for all.
+// the plan, with evaluation and checkpoints between. Worker 0 also reports and writes files.
 #pragma once
 
-#include "base/clock.hpp"
 #include "data/prefetch.hpp"
-#include "run/evaluate.hpp"
+#include "session/checkpoint_schedule.hpp"
 #include "session/control.hpp"
+#include "session/divergence.hpp"
+#include "session/epoch_modes.hpp"
+#include "session/job_evaluation.hpp"
+#include "session/loss_book.hpp"
+#include "session/member_parts.hpp"
+#include "session/minibatch_schedule.hpp"
+#include "session/parameter_transfer.hpp"
 #include "session/progress.hpp"
 #include "session/residual_book.hpp"
-#include "session/run_folder.hpp"
-#include "session/setup.hpp"
-#include "session/train.hpp"
+#include "session/run_times.hpp"
 
 namespace plait {
-
-/// What a member is given; all of it outlives the member.
-struct MemberParts {
-  const TrainJob& job;
-  const Setup& setup;
-  const Plan& plan;
-  Group& group;
-  Group& control;
-  WorkerStatus& status;
-  WorkerTrace& trace;
-  RunFolder* folder = nullptr;  ///< worker 0 only
-  std::string checkpoints;      ///< where worker 0 writes them; "": nowhere
-};
 
 class Member {
  public:
   explicit Member(const MemberParts& parts);
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
   /// Complete on worker 0, but for plan and trace.
   TrainResult run();
 
  private:
-  bool is_zero() const { return parts_.control.rank() == 0; }
-  Minibatch minibatch(std::int64_t number) const;
+  // The loop (member.cpp).
   void start();
-  void restore();
-  std::string model_hash() const;
-  void share_parameters();
-  void collect_parameters();
   void play_to(std::int64_t last);
-  void tell_of_late_checkpoint();
   void one_step(std::int64_t step, const MinibatchRange& range);
   void take_losses(bool wait);
-  [[noreturn]] void stop_on_non_finite(const NonFiniteLoss& loss) const;
-  std::string last_good() const;
-  std::string outer_advice() const;
-  std::string advice() const;
-  void evaluate();
-  void import_initial_weights();
-  void finish_epoch();
-  void show_timeline();
-  /// For the epoch that begins; says so where it is another one.
-  void choose_mode();
-  void save(std::optional<double> metric = std::nullopt);
+  void note_late_checkpoint();
+  Control decide() const;
   bool stopped_early() const;
-  bool checkpoint_due(const Word& word) const;
-  Word decide() const;
+
+  // The end of an epoch (member_epoch.cpp).
+  void choose_mode();
+  void evaluate();
+  void finish_epoch();
+  double count_epoch();
+  EpochReport report(double seconds);
+  void show_timeline();
+
+  // Weights from and to files (member_weights.cpp).
+  void import_initial_weights();
+  void restore();
+  void check_resumed(const RunState& state, const std::string& source) const;
+  void share();
+  void save(std::optional<double> metric = std::nullopt);
+  Checkpoint checkpoint(std::optional<double> metric);
+  std::string model_hash() const;
+  Divergence divergence() const;
+
+  // What is said before and after (member_result.cpp).
   std::string headline() const;
   TrainResult result(std::int64_t first_step);
 
   MemberParts parts_;
   const TrainConfig& config_;
-  std::shared_ptr<const BatchStream> stream_;
-  MinibatchWeights weights_;
-  std::int64_t per_epoch_ = 0;
-  std::int64_t total_steps_ = 0;
-  ScheduleSpec schedule_;
+  MinibatchSchedule minibatches_;
   std::optional<Prefetch> prefetch_;
   Worker worker_;
-  std::optional<Chain> whole_;  ///< the model, where the plan's network is cut; on worker 0
-  std::optional<Evaluator> evaluator_;
-  bool everybody_has_all_ = true;  ///< every worker holds every block
-  std::vector<int> owners_;
-  std::vector<int> state_owners_;
-  bool drains_ = false;  ///< minibatches of a range depend on where it began
-  WordOfZero word_of_zero_;
+  ParameterTransfer transfer_;
+  JobEvaluation evaluation_;
+  ControlBroadcast control_;
   LossBook losses_;
   ResidualBook residual_book_;
   TrainingProgress progress_;
-  std::optional<Evaluation> evaluation_;
-  std::vector<Residual> residuals_;
-  std::vector<double> epoch_losses_;  ///< of all epochs so far, on every worker
-  int mode_ = -1;                     ///< of the plan; -1: not chosen yet
-  std::int64_t saved_step_ = 0;
+  EpochModes modes_;
+  CheckpointSchedule saves_;
+  RunTimes times_;
   bool stop_ = false;
-  double play_seconds_ = 0;
-  bool told_of_late_checkpoint_ = false;
-  std::size_t steps_timed_ = 0;
-  std::vector<double> step_seconds_;
-  Stopwatch watch_;
-  Stopwatch epoch_watch_;
-  Stopwatch saved_watch_;
-  Stopwatch reported_;
 };
 
 }  // namespace plait

@@ -10,14 +10,7 @@ namespace plait {
 
 namespace {
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
-/// What every worker tells about itself at the end.
+/// What every worker reports at the end.
 struct WorkerSummary {
   Totals totals;
   Traffic traffic;
@@ -40,8 +33,8 @@ std::string Member::headline() const {
       "{} ({} parameters) on {} ({} train, {} test), ", config_.model,
       with_commas(parameter_count(parts_.setup.model)), config_.data,
       with_commas(parts_.setup.data.train->size()), with_commas(parts_.setup.data.test->size()));
-  std::string how =
-      fmt::format("batch {}, {} step(s), {}", config_.batch, with_commas(total_steps_), who);
+  std::string how = fmt::format("batch {}, {} step(s), {}", config_.batch,
+                                with_commas(minibatches_.total_steps()), who);
   if (task.size() + how.size() <= kLineColumns) return task + how;
   return task.substr(0, task.size() - 1) + "\n" + how;
 }
@@ -50,43 +43,43 @@ TrainResult Member::result(std::int64_t first_step) {
   const auto& programs = parts_.plan.programs;
   const WorkerSummary mine{.totals = parts_.trace.totals(),
                            .traffic = worker_.traffic(),
-                           .play_seconds = play_seconds_,
+                           .play_seconds = times_.steps(),
                            .peak_memory = peak_memory_bytes(),
                            .memory = static_cast<std::int64_t>(worker_.memory_bytes()),
                            .exchanges = worker_.exchange_times()};
   std::vector<WorkerSummary> all(programs.size());
   parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
                             std::as_writable_bytes(std::span(all)));
-  collect_parameters();
-  residuals_ = residual_book_.take();
-  if (!is_zero()) return {};
-  std::int64_t images = 0;
-  for (std::int64_t m = first_step; m < progress_.step; ++m) images += minibatch(m).samples;
-  TrainResult done{
-      .model = config_.model,
-      .strategy = parts_.plan.strategy,
-      .workers = parts_.plan.workers(),
-      .threads = threads_per_worker(config_),
-      .epochs = progress_.epoch,
-      .steps = progress_.step,
-      .new_steps = progress_.step - first_step,
-      .train_loss = progress_.batch == 0
-                        ? progress_.last_train_loss
-                        : progress_.epoch_loss / weights_.epoch(progress_.epoch, progress_.batch),
-      .test_loss = evaluation_ ? evaluation_->loss : std::nan(""),
-      .test_accuracy = evaluation_ ? evaluation_->accuracy : std::nullopt,
-      .seconds = watch_.seconds(),
-      .images_per_second = play_seconds_ > 0 ? static_cast<double>(images) / play_seconds_ : 0,
-      .step_seconds = median(step_seconds_),
-      .weights_hash = worker_.parameters().hash(),
-      .staleness_max = std::ranges::max(staleness(parts_.plan)),
-      .shares = {},
-      .memory = {},
-      .residuals = residuals_,
-      .run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "",
-      .interrupted = stop_,
-      .plan = {},
-      .trace = {}};
+  transfer_.collect(worker_.parameters());
+  std::vector<Residual> residuals = residual_book_.take();
+  if (!parts_.is_zero()) return {};
+  const auto images = static_cast<double>(minibatches_.samples(first_step, progress_.step));
+  const std::optional<Evaluation>& evaluation = evaluation_.current();
+  TrainResult done{.model = config_.model,
+                   .strategy = parts_.plan.strategy,
+                   .workers = parts_.plan.workers(),
+                   .threads = threads_per_worker(config_),
+                   .epochs = progress_.epoch,
+                   .steps = progress_.step,
+                   .new_steps = progress_.step - first_step,
+                   .train_loss = progress_.batch == 0
+                                     ? progress_.last_train_loss
+                                     : progress_.epoch_loss /
+                                           minibatches_.weight(progress_.epoch, progress_.batch),
+                   .test_loss = evaluation ? evaluation->loss : std::nan(""),
+                   .test_accuracy = evaluation ? evaluation->accuracy : std::nullopt,
+                   .seconds = times_.run(),
+                   .images_per_second = times_.steps() > 0 ? images / times_.steps() : 0,
+                   .step_seconds = times_.median_step(),
+                   .weights_hash = worker_.parameters().hash(),
+                   .staleness_max = std::ranges::max(staleness(parts_.plan)),
+                   .shares = {},
+                   .memory = {},
+                   .residuals = std::move(residuals),
+                   .run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "",
+                   .interrupted = stop_,
+                   .plan = {},
+                   .trace = {}};
   for (const WorkerSummary& one : all) {
     done.bytes_sent += one.traffic.bytes;
     done.messages_sent += one.traffic.messages;

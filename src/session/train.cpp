@@ -12,9 +12,8 @@ std::vector<NamedTensor> initial_weights(const TrainJob& job, const ModelSpec& m
 }
 
 TrainResult train(const TrainJob& job) {
+  if (job.mpi != nullptr) return train_on_mpi(job);
   TrainJob here = job;
-  here.mode = modes_of(job.config);
-  if (job.mpi != nullptr) return train_on_mpi(here);
   here.config.threads = threads_on_one_machine(job.config);
   return train_on_threads(here);
 }

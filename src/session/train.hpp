@@ -119,7 +119,6 @@ struct TrainJob {
   const std::atomic<bool>* interrupt = nullptr;
   MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
   TaskHook hook{};
-  ModeOfEpoch mode{};            ///< train() sets it; null: the plan has one
   WeightsReader read_weights{};  ///< of config.init; null: a .safetensors file as plait writes it
 };
 

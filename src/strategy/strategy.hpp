@@ -43,9 +43,8 @@ struct Strategy {
   std::string name;
   std::string about;  ///< one line for people
   std::function<Plan(const PlanRequest&)> make;
-  /// Which of the plan's modes the next epoch takes, `losses` being those of the epochs before.
-  /// Null: there is one.
-  std::function<int(const DasoPhases& phases, const std::vector<double>& losses)> mode{};
+  /// Which of the plan's modes the next epoch takes. Null: there is one.
+  std::function<int(const ExchangeRequest& exchange, const EpochLosses& so_far)> mode{};
 };
 
 std::span<const Strategy> strategies();

@@ -52,7 +52,7 @@ class PlainReplicas {
   std::string run() {
     const std::int64_t per_epoch = stream_.batches_per_epoch();
     const ScheduleSpec schedule = schedule_spec(config_, per_epoch, per_epoch * config_.epochs);
-    const ModeOfEpoch mode_of = mode_for(config_);
+    const ModeOfEpoch mode_of = modes_of(config_);
     velocity_.assign(values_of(0).size(), 0.0F);
     bool weights = true;  // and running statistics, in turn
     each(0, [&](std::span<float> part) {

@@ -90,22 +90,21 @@ class PoisonedMemory : public TrainTest, public testing::WithParamInterface<Case
 
   static TrainResult run_once(const TrainConfig& config, std::vector<double>& losses) {
     LossCurve curve;
-    TrainJob job = job_of(config, curve);
-    if (config.strategy == "sparse_rows") {
-      job = job_with_plan(config, curve, [config](const ModelSpec& model, const Machine& machine) {
-        const Network network = make_network(model);
-        const auto owners = [](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
-                               int workers) {
-          return make_partition(layers, {.parts = workers}).owners;
-        };
-        return make_plan(config.strategy, {.network = network,
-                                           .machine = machine,
-                                           .batch = config.batch,
-                                           .optimizer_states = 2,
-                                           .partition = owners});
-      });
-    }
-    const TrainResult result = train(job);
+    const auto make_cut = [config](const ModelSpec& model, const Machine& machine) {
+      const Network network = make_network(model);
+      const auto owners = [](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
+                             int workers) {
+        return make_partition(layers, {.parts = workers}).owners;
+      };
+      return make_plan(config.strategy, {.network = network,
+                                         .machine = machine,
+                                         .batch = config.batch,
+                                         .optimizer_states = 2,
+                                         .partition = owners});
+    };
+    const TrainResult result =
+        train(config.strategy == "sparse_rows" ? job_with_plan(config, curve, make_cut)
+                                               : job_of(config, curve));
     losses = curve.losses;
     return result;
   }

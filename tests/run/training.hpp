@@ -7,6 +7,7 @@
 
 #include "checkpoint/safetensors.hpp"
 #include "optim/optimizer.hpp"
+#include "planner/planner.hpp"
 #include "session/eval.hpp"
 #include "session/train.hpp"
 #include "strategy/strategy.hpp"

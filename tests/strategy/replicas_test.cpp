@@ -77,11 +77,11 @@ TEST_F(ReplicaPlans, ModesCycleAndTheLastOneBlocks) {
 }
 
 TEST_F(ReplicaPlans, AnImprovingLossStaysWithTheFirstMode) {
-  const DasoPhases phases{.epochs = 20, .warmup = 2, .cooldown = 3};
+  const ExchangeRequest request{.warmup = 2, .cooldown = 3};
   std::vector<double> losses;
   for (int epoch = 0; epoch < 20; ++epoch) {
     const int wanted = epoch < 2 || epoch >= 17 ? 4 : 0;
-    EXPECT_EQ(daso_mode(phases, losses), wanted) << epoch;
+    EXPECT_EQ(daso_mode(request, {.epochs = 20, .losses = losses}), wanted) << epoch;
     losses.push_back(2.0 * std::pow(0.9, epoch));
   }
 }
@@ -90,11 +90,14 @@ TEST_F(ReplicaPlans, PatienceIsHowManyEpochsALossMayStay) {
   for (const int patience : {1, 2, 5}) {
     ReplicaOptions options;
     options.exchange_patience = patience;
-    const DasoPhases phases{.epochs = 20, .warmup = 0, .exchange = exchange_request(options)};
-    EXPECT_EQ(daso_mode(phases, std::vector<double>(static_cast<std::size_t>(patience), 2.0)), 0);
-    EXPECT_EQ(daso_mode(phases, std::vector<double>(static_cast<std::size_t>(patience) + 1, 2.0)),
-              1)
-        << patience << " epochs after the first without improvement";
+    options.warmup_epochs = 0;
+    std::vector<double> losses(static_cast<std::size_t>(patience), 2.0);
+    const auto mode = [&] {
+      return daso_mode(exchange_request(options), {.epochs = 20, .losses = losses});
+    };
+    EXPECT_EQ(mode(), 0);
+    losses.push_back(2.0);
+    EXPECT_EQ(mode(), 1) << patience << " epochs after the first without improvement";
   }
 }
 

@@ -40,6 +40,8 @@ ExchangeRequest exchange_request(const ReplicaOptions& options) {
           .wait = static_cast<int>(options.exchange_wait),
           .most = static_cast<int>(options.exchange_most),
           .patience = static_cast<int>(options.exchange_patience),
+          .warmup = options.warmup_epochs,
+          .cooldown = options.cooldown_epochs,
           .merge = options.merge == "paper" ? MergeKind::weighted : MergeKind::corrected,
           .local_steps = static_cast<int>(options.local_steps),
           .outer_rate = options.outer_lr,
@@ -83,28 +85,28 @@ std::vector<ExchangeMode> daso_modes(const ExchangeRequest& request) {
   return modes;
 }
 
-int daso_mode(const DasoPhases& phases, const std::vector<double>& losses) {
-  const std::vector<ExchangeMode> modes = daso_modes(phases.exchange);
+int daso_mode(const ExchangeRequest& request, const EpochLosses& so_far) {
+  const std::vector<ExchangeMode> modes = daso_modes(request);
   const auto blocking = static_cast<int>(modes.size()) - 1;
   const auto blocks = [&](std::int64_t epoch) {
-    return epoch < phases.warmup || epoch >= phases.epochs - phases.cooldown;
+    return epoch < request.warmup || epoch >= so_far.epochs - request.cooldown;
   };
-  const auto epoch = static_cast<std::int64_t>(losses.size());
+  const auto epoch = static_cast<std::int64_t>(so_far.losses.size());
   if (blocks(epoch)) return blocking;
   ExchangeMode mode = modes.front();
   double best = 0;
   int stale = 0;
   bool any = false;
-  for (std::int64_t e = phases.warmup; e < epoch; ++e) {
-    const double loss = losses[static_cast<std::size_t>(e)];
+  for (std::int64_t e = request.warmup; e < epoch; ++e) {
+    const double loss = so_far.losses[static_cast<std::size_t>(e)];
     if (!any || loss < kImprovement * best) {
       best = loss;
       any = true;
       stale = 0;
       continue;
     }
-    if (++stale < phases.exchange.patience) continue;
-    mode = next_mode(phases.exchange, mode);
+    if (++stale < request.patience) continue;
+    mode = next_mode(request, mode);
     stale = 0;
   }
   return static_cast<int>(std::ranges::find(modes, mode) - modes.begin());

@@ -14,10 +14,12 @@ constexpr double kChosenRate = 0;       ///< ExchangeRequest::outer_rate: by out
 constexpr double kChosenMomentum = -1;  ///< ExchangeRequest::outer_momentum: the same
 
 struct ExchangeRequest {
-  int every = 4;     ///< daso: B, steps from one exchange to the next, to begin with
-  int wait = 1;      ///< daso: W, steps until it is merged
-  int most = 8;      ///< daso: the largest B
-  int patience = 3;  ///< daso: epochs without improvement until B and W change
+  int every = 4;              ///< daso: B, steps from one exchange to the next, to begin with
+  int wait = 1;               ///< daso: W, steps until it is merged
+  int most = 8;               ///< daso: the largest B
+  int patience = 3;           ///< daso: epochs without improvement until B and W change
+  std::int64_t warmup = 1;    ///< daso: epochs at the beginning that block
+  std::int64_t cooldown = 1;  ///< daso: at the end
   MergeKind merge = MergeKind::corrected;
   int local_steps = 8;              ///< local_sgd, diloco: H
   double outer_rate = kChosenRate;  ///< diloco
@@ -56,16 +58,16 @@ struct ExchangeMode {
 /// of warm-up and cool-down.
 std::vector<ExchangeMode> daso_modes(const ExchangeRequest& request);
 
-/// When daso uses which: a pure function of the losses so far, so that a resumed run goes on alike.
-struct DasoPhases {
+/// What a run has come to: its epochs, and the mean training losses of those that have ended.
+struct EpochLosses {
   std::int64_t epochs = 0;
-  std::int64_t warmup = 1;    ///< epochs at the beginning that block
-  std::int64_t cooldown = 1;  ///< at the end
-  ExchangeRequest exchange{};
+  const std::vector<double>& losses;
 };
-/// Index of daso_modes() for epoch `losses.size()`, `losses` being those of the epochs before it.
-/// The loss has stopped improving after `patience` cycling epochs without 5 %: B and W are halved
-/// (W at least 1); where B is 1 already, back to the largest B and W = B / 4.
-int daso_mode(const DasoPhases& phases, const std::vector<double>& losses);
+
+/// Index of daso_modes() for the next epoch: a pure function of the losses so far, so that a
+/// resumed run goes on alike. The loss has stopped improving after `patience` cycling epochs
+/// without 5 %: B and W are halved (W at least 1); where B is 1 already, back to the largest B and
+/// W = B / 4.
+int daso_mode(const ExchangeRequest& request, const EpochLosses& so_far);
 
 }  // namespace plait

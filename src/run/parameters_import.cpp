@@ -1,0 +1,85 @@
+// Named tensors into a ParameterStore, and checks of named tensors against a network.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "model/shapes.hpp"
+#include "run/incoming_tensors.hpp"
+#include "run/parameters.hpp"
+
+namespace plait {
+
+void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
+                                    const std::string& source) {
+  IncomingTensors incoming(tensors, source);
+  std::vector<Entry> wanted = entries();
+  if (!has_added_weights(chain_.network(), tensors)) {
+    std::erase_if(wanted,
+                  [&](const Entry& entry) { return chain_.network().blocks[entry.block].added; });
+  }
+  std::map<std::string, std::string> own;  // of the statistics of another set: the model's
+  for (const Entry& entry : wanted) {
+    if (entry.set == 0) continue;
+    own[entry.name] = chain_.block(entry.block).name() + "." + entry.parameter->name;
+  }
+  fill(wanted, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
+    const auto other = own.find(name);
+    const bool known = other == own.end() || incoming.has(name);
+    return incoming.take_weight(known ? name : other->second, spec);
+  });
+  incoming.finish();
+}
+
+void ParameterStore::import_optimizer(const std::vector<NamedTensor>& tensors,
+                                      const std::string& source) {
+  IncomingTensors incoming(tensors, source);
+  std::vector<Entry> trained = entries();
+  std::erase_if(trained, [](const Entry& entry) { return !entry.parameter->spec.trainable; });
+  for (int k = 0; k < optimizer_states_; ++k) {
+    fill(trained, k, [&](const std::string& name, const ParameterSpec& spec) {
+      return incoming.take(fmt::format("{}.{}", name, k), spec.shape);
+    });
+  }
+  incoming.finish();
+}
+
+bool has_added_weights(const Network& network, const std::vector<NamedTensor>& tensors) {
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
+  std::ranges::sort(names);
+  return std::ranges::any_of(network.blocks, [&](const NetworkBlock& block) {
+    const std::string prefix = block.name + ".";
+    const auto first = std::ranges::lower_bound(names, prefix);
+    return block.added && first != names.end() && first->starts_with(prefix);
+  });
+}
+
+std::string non_finite_tensor(const std::vector<NamedTensor>& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.empty() || tensor.desc().dtype != DType::f32) continue;
+    const std::span<const float> values = tensor.floats();
+    const auto wrong = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+    if (wrong == values.end()) continue;
+    return fmt::format("tensor '{}' holds {} (element {} of {})", name,
+                       std::isnan(*wrong) ? "nan" : "inf", wrong - values.begin() + 1,
+                       values.size());
+  }
+  return "";
+}
+
+void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,
+                   const std::string& source) {
+  IncomingTensors incoming(tensors, source);
+  const std::vector<Shape> shapes = tensor_shapes(network);
+  const bool with_added = has_added_weights(network, tensors);
+  for (const NetworkBlock& block : network.blocks) {
+    if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
+    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+      incoming.take_weight(block.name + "." + parameter.name, parameter);
+    }
+  }
+  incoming.finish();
+}
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+// Writes NaN to every value that a compute task writes and does not read.
+#include "run/poison_results.hpp"
+
+#include <algorithm>
+
+#include "run/parameters.hpp"
+
+namespace plait {
+
+namespace {
+
+bool computes(const Task& task) {
+  return is<Forward>(task) || is<Loss>(task) || is<BackwardData>(task) || is<BackwardWeights>(task);
+}
+
+}  // namespace
+
+void poison_results(const WorkerContext& context, const TaskRun& at, ParameterStore& parameters,
+                    SlotMemory& memory) {
+  const Task& task = context.task(at);
+  if (!computes(task) || at.samples == 0) return;
+  poison(memory.scratch());
+  const std::vector<Access> list = accesses(context.plan, task);
+  for (const Access& access : list) {
+    const bool also_read = std::ranges::any_of(
+        list, [&](const Access& other) { return !other.writes && other.value == access.value; });
+    if (!access.writes || also_read) continue;
+    if (access.value.role == Role::gradient) {
+      Tensor& gradient = parameters.block(static_cast<std::size_t>(access.value.index)).gradient;
+      poison(std::as_writable_bytes(gradient.floats()));
+      continue;
+    }
+    const int slot = memory.map().find(access.value);
+    if (slot < 0) continue;
+    const std::size_t bytes = memory.map().slots[static_cast<std::size_t>(slot)].bytes;
+    if (bytes == 0) continue;
+    memory.free_for_writing(slot, at.minibatch);
+    poison({memory.at(slot, at.minibatch), bytes});
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,59 @@
+// SlotMemory: the memory of the values of a program, as its MemoryMap places them. What is sent is
+// not copied: while others still read a copy of a slot, the slot gets other memory.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "plan/memory.hpp"
+#include "tensor/poison.hpp"
+#include "transport/request.hpp"
+
+namespace plait {
+
+/// The slot of a value, -1: the program has none. Tensors that share a gradient share its slot.
+int slot_of(const Network& network, const MemoryMap& map, Value value);
+
+class SlotMemory {
+ public:
+  SlotMemory(MemoryMap map, std::size_t scratch_bytes);
+
+  const MemoryMap& map() const { return map_; }
+  /// Null for slot -1.
+  std::byte* at(int slot, std::int64_t minibatch) const;
+  float* floats(int slot, std::int64_t minibatch) const {
+    return reinterpret_cast<float*>(at(slot, minibatch));
+  }
+  /// Of the task that runs; 64-byte aligned.
+  std::span<std::byte> scratch() const { return scratch_; }
+  /// Values and scratch memory; not what is allocated while messages are under way.
+  std::size_t bytes() const { return map_.bytes + scratch_.size(); }
+  /// For tests (poisons_memory): tasks find NaN where they are to write.
+  bool poisons() const { return poisons_; }
+
+  /// `request` sends from the slot's memory of this minibatch.
+  void sent(int slot, std::int64_t minibatch, Request request);
+  /// Before a task writes: memory that no message reads. A worker that is ahead never waits for one
+  /// that takes its messages later, so the slot gets other memory where a message is still under
+  /// way.
+  void free_for_writing(int slot, std::int64_t minibatch);
+
+ private:
+  struct FormerMemory {
+    std::shared_ptr<std::byte> bytes;
+    std::size_t size = 0;
+    std::vector<Request> requests{};
+  };
+  using SlotCopy = std::pair<int, std::int64_t>;
+
+  MemoryMap map_;
+  std::shared_ptr<std::byte> memory_;
+  std::vector<std::vector<std::shared_ptr<std::byte>>> places_;  ///< by slot and copy
+  std::span<std::byte> scratch_;
+  bool poisons_ = poisons_memory();
+  std::map<SlotCopy, std::vector<Request>> sends_;
+  std::deque<FormerMemory> former_;  ///< of slots, with the messages that still read it
+};
+
+}  // namespace plait

@@ -1,0 +1,31 @@
+// Builds the blocks and the parameters that the tasks of one worker use.
+#include "run/worker_model.hpp"
+
+namespace plait {
+
+std::vector<BlockNeeds> block_needs(const Plan& plan, int worker) {
+  const bool collects = worker == 0;
+  std::vector<BlockNeeds> needs(plan.network.blocks.size(), {collects, false, collects});
+  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (block_of(task) < 0) continue;
+    BlockNeeds& need = needs[static_cast<std::size_t>(plan.network.home_of(block_of(task)))];
+    need.weights = true;
+    const bool updates = is<Update>(task);
+    need.optimizer = need.optimizer || updates;
+    need.gradient = need.gradient || updates || is<BackwardWeights>(task);
+  }
+  return needs;
+}
+
+WorkerModel::WorkerModel(const Plan& plan, const WorkerOptions& options)
+    : optimizer(make_optimizer(options.optimizer)),
+      chains(plan, {.worker = options.rank,
+                    .threads = options.threads,
+                    .backend = options.backend,
+                    .tail = options.tail}),
+      parameters(chains.home(), options.seed,
+                 optimizer->state_count() + (has_outer_optimizer(plan) ? 1 : 0),
+                 block_needs(plan, options.rank)),
+      history(plan, options.rank, parameters) {}
+
+}  // namespace plait

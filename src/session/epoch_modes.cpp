@@ -1,0 +1,14 @@
+// Asks for the mode of an epoch and remembers it.
+#include "session/epoch_modes.hpp"
+
+#include <utility>
+
+namespace plait {
+
+bool EpochModes::choose(std::int64_t epochs) {
+  if (!choice_) return false;
+  const int mode = choice_(epochs, losses_);
+  return std::exchange(mode_, mode) != mode;
+}
+
+}  // namespace plait
