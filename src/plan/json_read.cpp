@@ -100,7 +100,7 @@ Plan read_plan(const JsonField& field, const ModelSpec* model) {
   plan.optimizer_states = field.at("optimizer_states").small({0, 16});
   plan.wire_bytes = field.at("wire_bytes").small({2, 4});
   using enum OldWeights;
-  plan.old_weights = field.at("old_weights").word({stash, rebuilt, ring, predicted});
+  plan.old_weights = field.at("old_weights").word({stash, rebuilt, predicted});
   for (const JsonField& group : field.at("groups").list(kMostEntries)) {
     plan.groups.push_back(group.numbers_as<int>(kMostWorkers, {0, kMostWorkers}));
   }

@@ -104,7 +104,6 @@ std::string_view name_of(OldWeights how) {
   switch (how) {
     case OldWeights::stash: return "stash";
     case OldWeights::rebuilt: return "rebuilt";
-    case OldWeights::ring: return "ring";
     case OldWeights::predicted: return "predicted";
   }
   return "unknown";

@@ -62,7 +62,6 @@ struct Program {
 enum class OldWeights : std::uint8_t {
   stash,    ///< it keeps every version that is still wanted
   rebuilt,  ///< backward_data takes the newest minus delay x the moving average of the updates
-  ring,     ///< as rebuilt, but minus the updates themselves, kept exactly: the bits of a stash
   /// None at all: forward and backward_data take the newest plus missing updates x their moving
   /// average, the weights as plain SGD would have them.
   predicted,

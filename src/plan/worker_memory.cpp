@@ -32,8 +32,7 @@ std::int64_t most_samples(const Plan& plan) {
 std::int64_t old_arrays(const Plan& plan, int versions, int delay) {
   if (plan.old_weights == OldWeights::predicted) return delay > 0 && versions > 0 ? 2 : 0;
   if (versions <= 1) return 0;
-  if (plan.old_weights == OldWeights::stash) return versions - 1;
-  return plan.old_weights == OldWeights::rebuilt ? 2 : versions;
+  return plan.old_weights == OldWeights::stash ? versions - 1 : 2;
 }
 
 /// Of a block: what the worker's tasks use (run/worker's block_needs).

@@ -1,36 +1,11 @@
-// Old versions kept whole, rebuilt from stored bit differences, or predicted from an average of
-// updates.
+// Old versions kept whole, or rebuilt and predicted from an average of updates.
 #include "run/weight_history.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.hpp"
 
 namespace plait {
-
-namespace {
-
-/// The bits of a float as a whole number: differences of them add up and back without loss.
-std::uint32_t bits_of(float x) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-float float_of(std::uint32_t bits) {
-  float x = 0;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-void note_change(std::span<const float> before, std::span<const float> after,
-                 std::span<std::uint32_t> change) {
-  for (std::size_t i = 0; i < change.size(); ++i)
-    change[i] = bits_of(after[i]) - bits_of(before[i]);
-}
-
-}  // namespace
 
 WeightHistory::WeightHistory(const Plan& plan, int worker, ParameterStore& store)
     : store_(store), how_(plan.old_weights), blocks_(store.size()) {
@@ -50,10 +25,6 @@ WeightHistory::WeightHistory(const Plan& plan, int worker, ParameterStore& store
       case OldWeights::rebuilt:
       case OldWeights::predicted:
         of.average = Tensor(shape);
-        of.spare = Tensor(shape);
-        break;
-      case OldWeights::ring:
-        for (int k = 1; k < of.kept; ++k) of.older.emplace_back(shape, DType::i32);
         of.spare = Tensor(shape);
         break;
     }
@@ -84,17 +55,9 @@ const float* WeightHistory::read(std::size_t block, std::int64_t minibatch, int 
   }
   const std::size_t size = store_.block(block).weights.floats().size();
   float* const result = rebuilt_.floats().data();
-  if (how_ == OldWeights::rebuilt) {
-    const auto updates = static_cast<float>(of.newest - wanted);
-    const float* const average = of.average.floats().data();
-    for (std::size_t i = 0; i < size; ++i) result[i] = newest[i] - updates * average[i];
-    return result;
-  }
-  std::memcpy(result, newest, size * sizeof(float));
-  for (std::int64_t version = of.newest; version > wanted; --version) {
-    const std::span<const std::uint32_t> change = of.place(version).as<std::uint32_t>();
-    for (std::size_t i = 0; i < size; ++i) result[i] = float_of(bits_of(result[i]) - change[i]);
-  }
+  const auto updates = static_cast<float>(of.newest - wanted);
+  const float* const average = of.average.floats().data();
+  for (std::size_t i = 0; i < size; ++i) result[i] = newest[i] - updates * average[i];
   return result;
 }
 
@@ -120,11 +83,7 @@ void WeightHistory::made(std::size_t block) {
     // The new version takes the store's place; what was there is the one before it.
     Tensor& other = how_ == OldWeights::stash ? of.place(of.newest) : of.spare;
     std::swap(stored, other);
-    if (how_ != OldWeights::stash && how_ != OldWeights::ring)
-      note_average(of, other.floats(), stored.floats());
-    if (how_ == OldWeights::ring) {
-      note_change(other.floats(), stored.floats(), of.place(of.newest + 1).as<std::uint32_t>());
-    }
+    if (how_ != OldWeights::stash) note_average(of, other.floats(), stored.floats());
   }
   ++of.newest;
 }

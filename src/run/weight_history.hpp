@@ -30,7 +30,7 @@ class WeightHistory {
   struct Versions {
     int kept = 1;
     std::int64_t newest = -1;
-    std::vector<Tensor> older;  ///< stash: all but the newest. ring: what each update changed
+    std::vector<Tensor> older;  ///< stash: all but the newest
     Tensor average;             ///< rebuilt, predicted: of about the last kept - 1 updates
     Tensor spare;               ///< all but stash: the next version while it is made
 

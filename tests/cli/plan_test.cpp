@@ -317,7 +317,7 @@ TEST_F(PlanVerb, RefusesPlansThatCannotBe) {
   refused({"--microbatches", "0"}, "--microbatches 0 is out of range");
   refused({"--pipeline", "asnyc"}, "--pipeline asnyc is not known (did you mean 'async'?)");
   refused({"--weights", "none"},
-          "--weights none is not known; there are: stash, rebuilt, predicted, ring");
+          "--weights none is not known; there are: stash, rebuilt, predicted");
   refused({"--in-flight", "-1"}, "--in-flight -1 is out of range");
   refused({"--strategies", "gpipe", "--batch", "2", "--microbatches", "3"},
           "--microbatches 3 are more than the 2 samples");

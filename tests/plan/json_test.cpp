@@ -33,7 +33,7 @@ std::vector<hand_made::Named> plans() {
                   .inside = kUsualInside,
                   .between = kUsualBetween,
                   .memory_per_worker = std::int64_t{1} << 40};
-  rare.old_weights = OldWeights::ring;
+  rare.old_weights = OldWeights::predicted;
   rare.wire_bytes = 2;
   rare.buckets.push_back(
       {.payload = Payload::weights,

@@ -333,17 +333,13 @@ TEST(EstimateMemory, IsThePeakPlusWhatStays) {
 
 TEST(EstimateMemory, CountsWhatOldWeightsTake) {
   // worker 0 wants three versions of conv1's 16 parameters. stash: two more arrays. rebuilt: an
-  // average and the next version. ring: two changes and the next version.
+  // average and the next version.
   Plan plan = hand_made::asynchronous_pipeline();
   const std::int64_t stash = estimate_memory(plan, 0);
   plan.old_weights = OldWeights::rebuilt;
   EXPECT_EQ(estimate_memory(plan, 0), stash);
-  plan.old_weights = OldWeights::ring;
-  EXPECT_EQ(estimate_memory(plan, 0), stash + 4 * 16);
   // a fourth version
   std::get<BackwardData>(hand_made::task(plan, 0, TaskKind::backward_data, 0).what).delay = 3;
-  EXPECT_EQ(estimate_memory(plan, 0), stash + 2 * 4 * 16);
-  plan.old_weights = OldWeights::rebuilt;
   EXPECT_EQ(estimate_memory(plan, 0), stash);
   plan.old_weights = OldWeights::stash;
   EXPECT_EQ(estimate_memory(plan, 0), stash + 4 * 16);

@@ -90,7 +90,7 @@ TEST(PlanSettingsTable, WordsAreRefusedAtTheDoor) {
     settings.*member = word;
     return refusal(settings);
   };
-  EXPECT_THAT(with(&PlanSettings::weights, "rings"), HasSubstr("did you mean 'ring'"));
+  EXPECT_THAT(with(&PlanSettings::weights, "stahs"), HasSubstr("did you mean 'stash'"));
   EXPECT_THAT(with(&PlanSettings::coarse, "blok"), HasSubstr("there are: block, conv, identity"));
   EXPECT_THAT(with(&PlanSettings::residual_wire, "fp8"), HasSubstr("`residual_wire` fp8"));
   EXPECT_THAT(with(&PlanSettings::merge, "mean"), HasSubstr("`merge` mean"));

@@ -18,9 +18,9 @@ TEST(Divergence, SuggestsClippingOnlyWhereItIsPossible) {
   const TrainConfig config;
   const std::string none;
   const Divergence alone{plan, config, none};
-  EXPECT_EQ(alone.hint(), "no checkpoint was written yet; try a smaller --lr or --clip-norm 1");
+  EXPECT_EQ(alone.hint(), "no checkpoint was written yet; try a smaller `lr` or `clip_norm` 1");
   const Divergence pipeline{plan, config, none, false};
-  EXPECT_THAT(pipeline.hint(), Not(HasSubstr("--clip-norm")));
+  EXPECT_THAT(pipeline.hint(), Not(HasSubstr("clip_norm")));
 }
 
 TEST(Divergence, AnOuterOptimizerComesFirst) {
@@ -29,9 +29,9 @@ TEST(Divergence, AnOuterOptimizerComesFirst) {
                    .merge = {.kind = MergeKind::outer, .rate = 0.7, .momentum = 0.9}}};
   const TrainConfig config;
   const std::string none;
-  EXPECT_THAT((Divergence{plan, config, none}.hint()), HasSubstr("try --outer-momentum 0.3, or"));
+  EXPECT_THAT((Divergence{plan, config, none}.hint()), HasSubstr("try `outer_momentum` 0.3, or"));
   plan.buckets[0].merge = {.kind = MergeKind::outer, .rate = 1, .momentum = 0};  // an average
-  EXPECT_THAT((Divergence{plan, config, none}.hint()), Not(HasSubstr("--outer")));
+  EXPECT_THAT((Divergence{plan, config, none}.hint()), Not(HasSubstr("outer_")));
 }
 
 TEST(Divergence, NamesStepWorkerAndBlock) {

@@ -153,21 +153,6 @@ TEST_F(PipelineOracle, ReplicasAreEvaluatedWithTheStatisticsThatMoved) {
   EXPECT_EQ(four.test_accuracy, one.test_accuracy);
 }
 
-TEST_F(PipelineOracle, ARingOfUpdatesHasTheBitsOfAStash) {
-  for (const char* model : {"mlp:32-32-32-32-32-32", "vgg11", "resnet20"}) {
-    for (const int workers : {2, 4}) {
-      TrainConfig config = config_of({.strategy = "layerpipe",
-                                      .model = model,
-                                      .workers = workers,
-                                      .microbatches = 1,
-                                      .pipeline = "async"});
-      const std::string stash = run(config).weights_hash;
-      config.weights = "ring";
-      EXPECT_EQ(run(config).weights_hash, stash) << model << ", " << workers;
-    }
-  }
-}
-
 TEST_F(PipelineOracle, RebuiltWeightsAreNearTheStash) {
   TrainConfig config = config_of({.strategy = "layerpipe",
                                   .model = "resnet20",

@@ -161,8 +161,6 @@ std::vector<Case> cases() {
       {"layerpipe_async", "layerpipe", 2, "mixed", async},
       {"layerpipe_rebuilt", "layerpipe", 2, "mixed",
        [](TrainConfig& c) { async(c), c.weights = "rebuilt"; }},
-      {"layerpipe_ring", "layerpipe", 2, "mixed",
-       [](TrainConfig& c) { async(c), c.weights = "ring"; }},
       {"layerpipe_predicted", "layerpipe", 2, "mixed",
        [](TrainConfig& c) { async(c), c.weights = "predicted"; }},
       {"gpipe", "gpipe", 2, "mixed", micro},

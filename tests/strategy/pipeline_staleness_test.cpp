@@ -148,13 +148,13 @@ TEST(StalenessBound, EvenBlocksAreAsOldAsThereAreStagesBehindThem) {
 }
 
 TEST(PipelineRequest, IsMadeOfTheSettings) {
-  PipelineOptions options{.pipeline = "async", .weights = "ring"};
+  PipelineOptions options{.pipeline = "async", .weights = "rebuilt"};
   EXPECT_TRUE(pipeline_request(options).asynchronous);
-  EXPECT_EQ(pipeline_request(options).weights, OldWeights::ring);
+  EXPECT_EQ(pipeline_request(options).weights, OldWeights::rebuilt);
   EXPECT_EQ(pipeline_request(options).max_staleness, kPipeDreamStaleness);
   options.max_staleness = "12";
   EXPECT_EQ(pipeline_request(options).max_staleness, 12);
-  options.weights = "rings";
+  options.weights = "rebuild";
   EXPECT_THROW(pipeline_request(options), std::logic_error) << "the table of settings refuses it";
 }
 

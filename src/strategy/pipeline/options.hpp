@@ -11,7 +11,7 @@ namespace plait {
 
 struct PipelineOptions {
   std::string pipeline = "sync";       ///< or async: weights some updates old
-  std::string weights = "stash";       ///< of async: stash, rebuilt, predicted or ring
+  std::string weights = "stash";       ///< of async: stash, rebuilt or predicted
   double stale_lr = 0;                 ///< rate of a block / (1 + its staleness)^this
   std::string max_staleness = "auto";  ///< of async: updates; auto: as PipeDream's
   std::int64_t in_flight = 0;          ///< most microbatches on a worker; 0: the planner's choice

@@ -9,7 +9,7 @@ namespace {
 
 OldWeights old_weights(const std::string& word) {
   for (const OldWeights how :
-       {OldWeights::stash, OldWeights::rebuilt, OldWeights::ring, OldWeights::predicted}) {
+       {OldWeights::stash, OldWeights::rebuilt, OldWeights::predicted}) {
     if (word == name_of(how)) return how;
   }
   throw std::logic_error("unchecked setting: weights " + word);
