@@ -31,7 +31,7 @@ struct Options {
 
 struct Floats {
   explicit Floats(std::int64_t size)
-      : bytes(allocate_bytes(static_cast<std::size_t>(size) * sizeof(float))),
+      : bytes(tensor::allocate_bytes(static_cast<std::size_t>(size) * sizeof(float))),
         data(reinterpret_cast<float*>(bytes.get())) {
     std::fill_n(data, size, 0.01F);
   }
@@ -39,18 +39,18 @@ struct Floats {
   float* data;
 };
 
-SparseMatrix of_entries(std::vector<MatrixEntry> entries) {
-  return make_sparse_matrix(kNeurons, kNeurons, std::move(entries), "bench");
+tensor::SparseMatrix of_entries(std::vector<tensor::MatrixEntry> entries) {
+  return tensor::make_sparse_matrix(kNeurons, kNeurons, std::move(entries), "bench");
 }
 
 /// Two dense 16 x 16 blocks per block row, rows and columns permuted.
-SparseMatrix radix(std::mt19937& random) {
+tensor::SparseMatrix radix(std::mt19937& random) {
   std::vector<std::int64_t> row(kNeurons), column(kNeurons);
   std::iota(row.begin(), row.end(), 0);
   std::iota(column.begin(), column.end(), 0);
   std::ranges::shuffle(row, random);
   std::ranges::shuffle(column, random);
-  std::vector<MatrixEntry> entries;
+  std::vector<tensor::MatrixEntry> entries;
   const std::int64_t distance = std::int64_t{16} << random() % 6;
   for (std::size_t i = 0; i < kNeurons; ++i) {
     for (std::size_t j = 0; j < 16; ++j) {
@@ -63,9 +63,9 @@ SparseMatrix radix(std::mt19937& random) {
   return of_entries(std::move(entries));
 }
 
-SparseMatrix unstructured(std::mt19937& random, double sparsity) {
+tensor::SparseMatrix unstructured(std::mt19937& random, double sparsity) {
   std::bernoulli_distribution there(1 - sparsity);
-  std::vector<MatrixEntry> entries;
+  std::vector<tensor::MatrixEntry> entries;
   for (std::int64_t i = 0; i < kNeurons; ++i) {
     for (std::int64_t j = 0; j < kNeurons; ++j) {
       if (there(random)) entries.push_back({i, j, 1.0F / 16});
@@ -75,13 +75,13 @@ SparseMatrix unstructured(std::mt19937& random, double sparsity) {
 }
 
 struct BenchLayer {
-  explicit BenchLayer(const SparseMatrix& matrix)
+  explicit BenchLayer(const tensor::SparseMatrix& matrix)
       : kernels(*matrix.pattern),
         weights(kernels.weights_size()),
         gradient(kernels.weights_size()) {
     kernels.pack(matrix.values->data(), weights.data);
   }
-  sparse::SparseKernels kernels;
+  layers::sparse::SparseKernels kernels;
   Floats weights;
   Floats gradient;
 };
@@ -112,7 +112,7 @@ void print_row(const std::string& structure, std::string_view pass, const Option
 
 void measure(const std::string& structure, const Options& options,
              const std::vector<BenchLayer>& layers) {
-  const sparse::Panels panels = sparse::panels_for(options.batch);
+  const layers::sparse::Panels panels = layers::sparse::panels_for(options.batch);
   // Two buffers forward, as in inference; each pass reads what the one before wrote.
   const std::vector<Floats> value{Floats(panels.floats(kNeurons)), Floats(panels.floats(kNeurons))};
   const Floats bias(kNeurons);
@@ -120,7 +120,8 @@ void measure(const std::string& structure, const Options& options,
   for (const BenchLayer& layer : layers) {
     work += static_cast<double>(layer.kernels.weights_size() * options.batch);
   }
-  const sparse::Activation clip{.kind = sparse::ActivationKind::clip, .ceiling = 32};
+  const layers::sparse::Activation clip{.kind = layers::sparse::ActivationKind::clip,
+                                        .ceiling = 32};
   const int threads = options.threads;
   print_row(structure, "forward", options, work,
             best_turn(options, layers, [&](const BenchLayer& layer, std::size_t i) {

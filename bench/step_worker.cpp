@@ -37,7 +37,7 @@ using namespace plait;
 
 constexpr int kClasses = 10;
 constexpr double kLearningRate = 0.01;
-constexpr Link kInside{.bytes_per_second = 10e9, .latency_seconds = 2e-6};  // as plait plan's
+constexpr plan::Link kInside{.bytes_per_second = 10e9, .latency_seconds = 2e-6};  // as plait plan's
 constexpr int kFewestSteadySteps = 8;
 
 /// VmHWM (the peak) or VmRSS of this process. Not getrusage: its peak includes the parent's before
@@ -53,24 +53,25 @@ long long process_bytes(const std::string& field) {
 
 /// Forward, backward_data and backward_weights do 2 MACs each, but nobody needs the images'
 /// gradient.
-double step_flops(const ModelSpec& model, std::int64_t batch) {
-  const BlockSpec& block = model.blocks.front();
-  const Shape dst = node_shapes(block, model.input).front();
-  const auto macs = static_cast<double>(model_cost(model).macs);
-  const auto first = static_cast<double>(layer_macs(block.nodes.front().layer, model.input, dst));
+double step_flops(const model::ModelSpec& model, std::int64_t batch) {
+  const model::BlockSpec& block = model.blocks.front();
+  const tensor::Shape dst = model::node_shapes(block, model.input).front();
+  const auto macs = static_cast<double>(model::model_cost(model).macs);
+  const auto first =
+      static_cast<double>(model::layer_macs(block.nodes.front().layer, model.input, dst));
   return 2.0 * static_cast<double>(batch) * (3 * macs - first);
 }
 
 /// What is measured: so many `workers` with `threads` each on minibatches of `batch` samples.
 struct Subject {
-  ModelSpec model;
-  Network network;
+  model::ModelSpec model;
+  plan::Network network;
   std::int64_t batch = 0;
   int threads = 1;
   int workers = 1;
   std::string strategy{};
   int microbatches = 1;
-  PipelineRequest pipeline{};
+  strategy::PipelineRequest pipeline{};
   std::string profile{};     ///< file; empty: costs are counted
   long long idle_bytes = 0;  ///< of the process, before it made a network
 };
@@ -81,8 +82,9 @@ struct Steps {
   double loss = 0;  ///< of the last step, mean over the minibatch
 };
 
-Batch made_up_batch(const Shape& sample, std::int64_t size) {
-  Batch batch{.images = Tensor(sample.with_front(size)), .targets = Tensor(Shape{size, 1})};
+data::Batch made_up_batch(const tensor::Shape& sample, std::int64_t size) {
+  data::Batch batch{.images = tensor::Tensor(sample.with_front(size)),
+                    .targets = tensor::Tensor(tensor::Shape{size, 1})};
   Rng rng(1, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) x = static_cast<float>(rng.below(kClasses));
@@ -90,11 +92,11 @@ Batch made_up_batch(const Shape& sample, std::int64_t size) {
 }
 
 /// What all load tasks of a program bring together.
-Samples loaded_by(const Program& program) {
-  Samples share{0, 0, 1};
-  for (const Task& task : program.tasks) {
-    if (!is<Load>(task)) continue;
-    const Samples samples = samples_of(task);
+plan::Samples loaded_by(const plan::Program& program) {
+  plan::Samples share{0, 0, 1};
+  for (const plan::Task& task : program.tasks) {
+    if (!plan::is<plan::Load>(task)) continue;
+    const plan::Samples samples = plan::samples_of(task);
     if (share.end == 0) share = samples;
     share.begin = std::min(share.begin, samples.begin);
     share.end = std::max(share.end, samples.end);
@@ -103,14 +105,15 @@ Samples loaded_by(const Program& program) {
 }
 
 /// The program's part of the made-up batch.
-Batch batch_for(const Subject& subject, const Program& program) {
-  const Samples share = loaded_by(program);
+data::Batch batch_for(const Subject& subject, const plan::Program& program) {
+  const plan::Samples share = loaded_by(program);
   const std::int64_t count = share.count(subject.batch);
   if (count == 0) return {};
-  const Shape& sample = subject.model.input;
-  const Batch whole = made_up_batch(sample, subject.batch);
-  Batch part{.images = Tensor(sample.with_front(count)), .targets = Tensor(Shape{count, 1})};
-  const auto copy = [&](const Tensor& from, Tensor& to) {
+  const tensor::Shape& sample = subject.model.input;
+  const data::Batch whole = made_up_batch(sample, subject.batch);
+  data::Batch part{.images = tensor::Tensor(sample.with_front(count)),
+                   .targets = tensor::Tensor(tensor::Shape{count, 1})};
+  const auto copy = [&](const tensor::Tensor& from, tensor::Tensor& to) {
     const std::size_t each = to.floats().size() / static_cast<std::size_t>(count);
     const std::size_t first = each * static_cast<std::size_t>(share.first(subject.batch));
     std::ranges::copy(from.floats().subspan(first, to.floats().size()), to.floats().begin());
@@ -120,31 +123,31 @@ Batch batch_for(const Subject& subject, const Program& program) {
   return part;
 }
 
-Plan plan_of(const Subject& subject) {
-  const Machine machine{.workers_per_node = subject.workers, .inside = kInside};
-  std::unique_ptr<CostModel> cost;
+plan::Plan plan_of(const Subject& subject) {
+  const plan::Machine machine{.workers_per_node = subject.workers, .inside = kInside};
+  std::unique_ptr<cost::CostModel> cost;
   if (!subject.profile.empty()) {
-    cost = make_measured_cost(read_profile(subject.profile), subject.network);
+    cost = cost::make_measured_cost(cost::read_profile(subject.profile), subject.network);
   }
-  return make_plan(subject.strategy, {.network = subject.network,
-                                      .machine = machine,
-                                      .cost = cost.get(),
-                                      .batch = subject.batch,
-                                      .microbatches = subject.microbatches,
-                                      .pipeline = subject.pipeline});
+  return strategy::make_plan(subject.strategy, {.network = subject.network,
+                                                .machine = machine,
+                                                .cost = cost.get(),
+                                                .batch = subject.batch,
+                                                .microbatches = subject.microbatches,
+                                                .pipeline = subject.pipeline});
 }
 
-std::int64_t bytes_per_step(const Plan& plan) {
+std::int64_t bytes_per_step(const plan::Plan& plan) {
   std::int64_t bytes = 0;
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      bytes += wire_bytes(plan, worker, task);
+    for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      bytes += plan::wire_bytes(plan, worker, task);
     }
   }
   return bytes;
 }
 
-WorkerOptions options_of(const Subject& subject, int rank) {
+run::WorkerOptions options_of(const Subject& subject, int rank) {
   return {.rank = rank,
           .threads = subject.threads,
           .optimizer = {.kind = "sgd", .momentum = 0.9},
@@ -152,12 +155,14 @@ WorkerOptions options_of(const Subject& subject, int rank) {
 }
 
 /// Answers orders until there are no more.
-void serve(const Subject& subject, const Plan& plan, const std::function<Steps(int count)>& go) {
+void serve(const Subject& subject, const plan::Plan& plan,
+           const std::function<Steps(int count)>& go) {
   fmt::print(
       "{{\"parameters\": {}, \"step_flops\": {}, \"idle_bytes\": {}, \"depth\": {}, "
       "\"staleness\": {}, \"bytes_per_step\": {}}}\n",
-      parameter_count(subject.model), step_flops(subject.model, subject.batch), subject.idle_bytes,
-      plan.depth(), std::ranges::max(staleness(plan)), bytes_per_step(plan));
+      model::parameter_count(subject.model), step_flops(subject.model, subject.batch),
+      subject.idle_bytes, plan.depth(), std::ranges::max(plan::staleness(plan)),
+      bytes_per_step(plan));
   std::fflush(stdout);
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
@@ -165,7 +170,7 @@ void serve(const Subject& subject, const Plan& plan, const std::function<Steps(i
     int count = 0;
     words >> order >> count;
     if (order == "gemm") {
-      fmt::print("{{\"gemm_gflops\": {}}}\n", onednn::measure_gemm_gflops(subject.threads));
+      fmt::print("{{\"gemm_gflops\": {}}}\n", layers::onednn::measure_gemm_gflops(subject.threads));
     } else if (order == "go" && count > 0) {
       const Steps steps = go(count);
       fmt::print("{{\"seconds\": [{}], \"loss\": {}, \"peak_bytes\": {}}}\n",
@@ -178,8 +183,8 @@ void serve(const Subject& subject, const Plan& plan, const std::function<Steps(i
 }
 
 void serve_alone(const Subject& subject) {
-  SoloWorker worker(plan_of(subject), options_of(subject, 0));
-  const Batch batch = made_up_batch(subject.model.input, subject.batch);
+  run::SoloWorker worker(plan_of(subject), options_of(subject, 0));
+  const data::Batch batch = made_up_batch(subject.model.input, subject.batch);
   serve(subject, worker.plan(), [&](int count) {
     Steps steps;
     for (int i = 0; i < count; ++i) {
@@ -194,7 +199,8 @@ void serve_alone(const Subject& subject) {
 /// One of several workers, on its own thread. Worker 0 hears the orders and passes them on.
 class TeamMember {
  public:
-  TeamMember(const Subject& subject, const Plan& plan, ThreadWorld& world, int rank)
+  TeamMember(const Subject& subject, const plan::Plan& plan, transport::ThreadWorld& world,
+             int rank)
       : subject_(subject),
         plan_(plan),
         group_(world.group(rank)),
@@ -203,11 +209,12 @@ class TeamMember {
         worker_(plan, options_of(subject, rank),
                 {.group = *group_,
                  .trace = trace_,
-                 .status = status_of(world.board(), rank),
-                 .next_batch = [this](Batch& batch) { batch = batch_; },
+                 .status = run::status_of(world.board(), rank),
+                 .next_batch = [this](data::Batch& batch) { batch = batch_; },
                  .minibatch =
                      [this](std::int64_t) {
-                       return Minibatch{.samples = subject_.batch, .learning_rate = kLearningRate};
+                       return run::Minibatch{.samples = subject_.batch,
+                                             .learning_rate = kLearningRate};
                      }}) {}
 
   void run() {
@@ -232,14 +239,14 @@ class TeamMember {
   Steps go(int count) {
     const std::int64_t depth = plan_.depth();
     const std::int64_t steady = depth == 0 ? count : std::max(count, kFewestSteadySteps);
-    const MinibatchRange range{next_, next_ + steady + depth};
+    const plan::MinibatchRange range{next_, next_ + steady + depth};
     next_ = range.last;
     double loss = 0;
     control_->barrier();
     std::vector<double> ends{now_seconds()};
     for (std::int64_t step = range.first; step < range.last + depth; ++step) {
       worker_.play(step, range);
-      for (const MinibatchLoss& one : worker_.take_losses()) loss = one.loss.sum;
+      for (const run::MinibatchLoss& one : worker_.take_losses()) loss = one.loss.sum;
       ends.push_back(now_seconds());
     }
     ends = latest_of_all(ends);
@@ -270,20 +277,21 @@ class TeamMember {
   }
 
   const Subject& subject_;
-  const Plan& plan_;
-  std::unique_ptr<Group> group_;
-  std::unique_ptr<Group> control_;
-  Batch batch_;
-  WorkerTrace trace_;
-  Worker worker_;
+  const plan::Plan& plan_;
+  std::unique_ptr<transport::Group> group_;
+  std::unique_ptr<transport::Group> control_;
+  data::Batch batch_;
+  trace::WorkerTrace trace_;
+  run::Worker worker_;
   std::int64_t next_ = 0;  ///< minibatch
 };
 
 void serve_together(const Subject& subject) {
-  const Plan plan = plan_of(subject);
-  ThreadWorld world({.members_per_node = subject.workers, .board_bytes = kStatusBytes});
-  run_members(world, [&](int rank) {
-    pin_this_thread(
+  const plan::Plan plan = plan_of(subject);
+  transport::ThreadWorld world(
+      {.members_per_node = subject.workers, .board_bytes = run::kStatusBytes});
+  transport::run_members(world, [&](int rank) {
+    run::pin_this_thread(
         {.mode = "cores", .place = rank, .workers = subject.workers, .threads = subject.threads});
     TeamMember(subject, plan, world, rank).run();
   });
@@ -299,17 +307,17 @@ Subject subject_of(const std::vector<std::string>& words) {
   const auto word = [&](std::size_t i, const std::string& otherwise) {
     return i < words.size() ? words[i] : otherwise;
   };
-  Subject subject{.model = load_model(words[0], parse_shape(words[1]), kClasses),
+  Subject subject{.model = model::load_model(words[0], tensor::parse_shape(words[1]), kClasses),
                   .network = {},
                   .batch = std::stoll(words[2]),
                   .threads = std::stoi(words[3]),
                   .workers = std::stoi(word(4, "1")),
                   .strategy = {},
                   .microbatches = std::stoi(word(6, "1")),
-                  .pipeline = pipeline_request({.pipeline = word(7, "sync")}),
+                  .pipeline = strategy::pipeline_request({.pipeline = word(7, "sync")}),
                   .profile = word(8, ""),
                   .idle_bytes = idle_bytes};
-  subject.network = make_network(subject.model);
+  subject.network = plan::make_network(subject.model);
   subject.strategy = word(5, subject.workers == 1 ? "serial" : "data_parallel");
   return subject;
 }

@@ -13,10 +13,10 @@ if(CMAKE_SCRIPT_MODE_FILE)
   read_all(html page.html)
   read_all(style page.css)
   read_all(script ${scripts})
-  file(WRITE ${out} "#include \"report/page_files.hpp\"\n\nnamespace plait {\n\n"
+  file(WRITE ${out} "#include \"report/page_files.hpp\"\n\nnamespace plait::report {\n\n"
        "const std::string_view kPageHtml = R\"~page~(${html})~page~\";\n"
        "const std::string_view kPageStyle = R\"~page~(${style})~page~\";\n"
-       "const std::string_view kPageScript = R\"~page~(${script})~page~\";\n\n}  // namespace plait\n")
+       "const std::string_view kPageScript = R\"~page~(${script})~page~\";\n\n}  // namespace plait::report\n")
   return()
 endif()
 

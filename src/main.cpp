@@ -1,4 +1,4 @@
 // The program; everything it does is in cli/.
 #include "cli/program.hpp"
 
-int main(int argc, char** argv) { return plait::run_program({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return plait::cli::run_program({argv + 1, argv + argc}); }

@@ -49,7 +49,7 @@ class Matrix {
 };
 
 /// Element k of row i is values[k], or 1 without values; `repeat` times below each other.
-Matrix matrix_of(const SparsePattern& pattern, const std::vector<float>* values, int repeat,
+Matrix matrix_of(const tensor::SparsePattern& pattern, const std::vector<float>* values, int repeat,
                  bool turned, GxB_Format_Value format) {
   std::vector<GrB_Index> rows, columns;
   std::vector<float> all;
@@ -85,8 +85,8 @@ GrB_Index size_of(GrB_Info (*count)(GrB_Index*, GrB_Matrix), GrB_Matrix matrix) 
 }
 
 void clip(GrB_Matrix y) {
-  check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_MIN_FP32, y, kRadixNetClip,
-                                          nullptr));
+  check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_MIN_FP32, y,
+                                          model::kRadixNetClip, nullptr));
 }
 
 Matrix run_sparse(const Problem& problem, GrB_Matrix batch, bool drop) {
@@ -145,15 +145,15 @@ void measure(const std::vector<std::string>& words) {
   const int repeat = std::stoi(words[2]);
   const bool columns = way == "keep-columns" || way == "keep-batches";
   const GxB_Format_Value format = columns ? GxB_BY_COL : GxB_BY_ROW;
-  const GraphChallenge network = read_graphchallenge(words[0]);
-  const SparsePattern pixels = read_sparse_images(words[1], network.neurons);
+  const model::GraphChallenge network = model::read_graphchallenge(words[0]);
+  const tensor::SparsePattern pixels = model::read_sparse_images(words[1], network.neurons);
   Problem problem{.neurons = network.neurons, .bias = network.bias};
   const int batches = way == "keep-batches" ? repeat : 1;
   for (int i = 0; i < batches; ++i) {
     problem.images.push_back(matrix_of(pixels, nullptr, repeat / batches, false, format));
   }
   double edges = 0;
-  for (const SparseMatrix& layer : network.layers) {
+  for (const tensor::SparseMatrix& layer : network.layers) {
     problem.layers.push_back(matrix_of(*layer.pattern, layer.values.get(), 1, true, format));
     edges += static_cast<double>(layer.pattern->size());
   }

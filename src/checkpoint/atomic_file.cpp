@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 namespace fs = std::filesystem;
 
@@ -111,4 +111,4 @@ void remove_leftovers(const fs::path& directory) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -9,7 +9,7 @@
 
 #include "base/out_file.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 /// How a folder that exists already is replaced: in one step, or (file systems without
 /// RENAME_EXCHANGE) by two renames, of which remove_leftovers() mends an interrupted one.
@@ -41,4 +41,4 @@ void remove_folder(const std::filesystem::path& path);
 /// replacement was interrupted between two renames. Only when nobody else writes there.
 void remove_leftovers(const std::filesystem::path& directory);
 
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -20,7 +20,7 @@
 #include "checkpoint/safetensors_header.hpp"
 #include "checkpoint/shown.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
@@ -115,7 +115,7 @@ SafetensorsFile read_from(ByteSource& bytes, const std::string& source) {
   file.tensors.resize(header.entries.size());
   for (const std::size_t index : header.file_order) {
     SafetensorsEntry& entry = header.entries[index];
-    Tensor tensor(std::move(entry.desc));
+    tensor::Tensor tensor(std::move(entry.desc));
     bytes.read(tensor.data(), tensor.bytes());
     file.tensors[index] = {std::move(entry.name), std::move(tensor)};
   }
@@ -132,7 +132,7 @@ std::string quoted_json(const std::string& text) {
 
 }  // namespace
 
-const Tensor& SafetensorsFile::at(const std::string& name) const {
+const tensor::Tensor& SafetensorsFile::at(const std::string& name) const {
   for (const NamedTensor& named : tensors) {
     if (named.name == name) return named.tensor;
   }
@@ -145,7 +145,8 @@ SafetensorsWriter::SafetensorsWriter(std::span<const NamedTensor> tensors, const
     : tensors_(tensors), file_order_(tensors.size()) {
   std::iota(file_order_.begin(), file_order_.end(), std::size_t{0});
   std::stable_sort(file_order_.begin(), file_order_.end(), [&](std::size_t a, std::size_t b) {
-    return size_of(tensors[a].tensor.desc().dtype) > size_of(tensors[b].tensor.desc().dtype);
+    return tensor::size_of(tensors[a].tensor.desc().dtype) >
+           tensor::size_of(tensors[b].tensor.desc().dtype);
   });
   std::vector<std::uint64_t> begin(tensors.size());
   std::uint64_t data_bytes = 0;
@@ -166,14 +167,14 @@ SafetensorsWriter::SafetensorsWriter(std::span<const NamedTensor> tensors, const
   std::set<std::string_view> names{"__metadata__"};
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const NamedTensor& named = tensors[i];
-    const TensorDesc& desc = named.tensor.desc();
+    const tensor::TensorDesc& desc = named.tensor.desc();
     if (!names.insert(named.name).second) {
       fail("tensor {} cannot be written: its name is taken", shown(named.name));
     }
-    if (desc.layout != Layout::plain || named.tensor.empty()) {
+    if (desc.layout != tensor::Layout::plain || named.tensor.empty()) {
       fail(
           "tensor {} of shape {} and layout {} cannot be written: only plain tensors with data can",
-          shown(named.name), desc.shape, name_of(desc.layout));
+          shown(named.name), desc.shape, tensor::name_of(desc.layout));
     }
     text += fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}},)",
                         quoted_json(named.name), safetensors_name_of(desc.dtype),
@@ -197,7 +198,7 @@ SafetensorsWriter::SafetensorsWriter(std::span<const NamedTensor> tensors, const
 void SafetensorsWriter::write(FileSink& sink) const {
   sink.write(header_);
   for (const std::size_t index : file_order_) {
-    const Tensor& tensor = tensors_[index].tensor;
+    const tensor::Tensor& tensor = tensors_[index].tensor;
     sink.write(tensor.data(), tensor.bytes());
   }
 }
@@ -220,4 +221,4 @@ SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const std::s
   return read_from(span, source);
 }
 
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -15,11 +15,11 @@
 #include "checkpoint/atomic_file.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 struct NamedTensor {
   std::string name;
-  Tensor tensor;
+  tensor::Tensor tensor;
 };
 
 using Metadata = std::map<std::string, std::string>;
@@ -30,7 +30,7 @@ struct SafetensorsFile {
   std::string source = {};                // for messages
 
   /// UserError when the file has no such tensor.
-  const Tensor& at(const std::string& name) const;
+  const tensor::Tensor& at(const std::string& name) const;
 };
 
 /// Lays the file out, then streams it from the tensors' own memory. The tensors are only viewed:
@@ -59,4 +59,4 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path, Hash* hash =
 
 SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::checkpoint

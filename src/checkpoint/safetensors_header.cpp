@@ -13,12 +13,13 @@
 #include "base/error.hpp"
 #include "checkpoint/shown.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 namespace {
 
 constexpr std::size_t kMaxRank = 32;
-constexpr DType kDTypes[] = {DType::f32, DType::bf16, DType::u8, DType::i32, DType::i64};
+constexpr tensor::DType kDTypes[] = {tensor::DType::f32, tensor::DType::bf16, tensor::DType::u8,
+                                     tensor::DType::i32, tensor::DType::i64};
 
 /// Takes the header's events one by one, so that neither deep nesting nor a long header builds
 /// anything but entries.
@@ -53,9 +54,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     if (where_ == Where::metadata) {
       header_.metadata[field_] = value;
     } else if (where_ == Where::entry && field_ == "dtype") {
-      const auto* known = std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](DType dtype) {
-        return value == safetensors_name_of(dtype);
-      });
+      const auto* known =
+          std::find_if(std::begin(kDTypes), std::end(kDTypes),
+                       [&](tensor::DType dtype) { return value == safetensors_name_of(dtype); });
       if (known == std::end(kDTypes)) {
         refuse("has dtype {}; plait reads F32, BF16, U8, I32 and I64", shown(value));
       }
@@ -150,13 +151,13 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     if (!dtype_ || !has_shape_ || offsets_.empty()) {
       refuse("needs all of dtype, shape and data_offsets in the header");
     }
-    TensorDesc desc{Shape(std::move(shape_)), *dtype_};
+    tensor::TensorDesc desc{tensor::Shape(std::move(shape_)), *dtype_};
     std::int64_t bytes = 1;
     bool overflow = false;
     for (const std::int64_t dim : desc.shape.dims()) {
       overflow = overflow || __builtin_mul_overflow(bytes, dim, &bytes);
     }
-    const auto width = static_cast<std::int64_t>(size_of(*dtype_));
+    const auto width = static_cast<std::int64_t>(tensor::size_of(*dtype_));
     overflow = overflow || __builtin_mul_overflow(bytes, width, &bytes);
     if (overflow) refuse("has shape {}, too large for 64 bits", desc.shape);
     const std::uint64_t begin = offsets_[0];
@@ -179,7 +180,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::unordered_set<std::string> names_;
   std::string tensor_, field_;
   // of the entry being read
-  std::optional<DType> dtype_;
+  std::optional<tensor::DType> dtype_;
   bool has_shape_ = false;
   std::vector<std::int64_t> shape_;
   std::vector<std::uint64_t> offsets_;
@@ -216,13 +217,13 @@ void check_tiling(SafetensorsHeader& header, std::uint64_t data_bytes, const std
 
 }  // namespace
 
-const char* safetensors_name_of(DType dtype) {
+const char* safetensors_name_of(tensor::DType dtype) {
   switch (dtype) {
-    case DType::f32: return "F32";
-    case DType::bf16: return "BF16";
-    case DType::u8: return "U8";
-    case DType::i32: return "I32";
-    case DType::i64: return "I64";
+    case tensor::DType::f32: return "F32";
+    case tensor::DType::bf16: return "BF16";
+    case tensor::DType::u8: return "U8";
+    case tensor::DType::i32: return "I32";
+    case tensor::DType::i64: return "I64";
   }
   return "?";
 }
@@ -245,4 +246,4 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
   return header;
 }
 
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -8,12 +8,12 @@
 
 #include "checkpoint/safetensors.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 /// Bytes [begin, end) of the data section; already checked against shape and dtype.
 struct SafetensorsEntry {
   std::string name;
-  TensorDesc desc;
+  tensor::TensorDesc desc;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
@@ -28,10 +28,10 @@ struct SafetensorsHeader {
 inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 
 /// The format's word for the type: "F32".
-const char* safetensors_name_of(DType dtype);
+const char* safetensors_name_of(tensor::DType dtype);
 
 /// The entries tile a data section of `data_bytes` exactly; anything else is a UserError.
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes,
                                            const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace plait {
+namespace plait::checkpoint {
 
 std::string shown(std::string_view name) {
   constexpr std::size_t longest = 80;
@@ -19,4 +19,4 @@ std::string shown(std::string_view name) {
   return text + (name.size() > longest ? "...'" : "'");
 }
 
-}  // namespace plait
+}  // namespace plait::checkpoint

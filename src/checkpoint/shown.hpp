@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace plait {
+namespace plait::checkpoint {
 
 /// In single quotes; control bytes as \xNN; at most 80 bytes of the name, then "...".
 std::string shown(std::string_view name);
 
-}  // namespace plait
+}  // namespace plait::checkpoint

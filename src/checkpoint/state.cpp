@@ -13,7 +13,7 @@
 #include "base/hash.hpp"
 #include "checkpoint/shown.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 namespace {
 
@@ -181,4 +181,4 @@ StateFile parse_state(std::string_view text, const std::string& source) {
   return file;
 }
 
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace plait {
+namespace plait::checkpoint {
 
 struct RunState {
   std::int64_t step = 0;      // updates done
@@ -41,4 +41,4 @@ std::string print_state(const StateFile& file);
 /// UserError on anything that print_state() would not have written.
 StateFile parse_state(std::string_view text, const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -16,7 +16,7 @@
 #include "checkpoint/atomic_file.hpp"
 #include "checkpoint/shown.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 namespace fs = std::filesystem;
 
@@ -238,4 +238,4 @@ std::string CheckpointStore::advice(const std::string& damaged) const {
                          : fmt::format("delete '{}' to resume from {}", folder, earlier);
 }
 
-}  // namespace plait
+}  // namespace plait::checkpoint

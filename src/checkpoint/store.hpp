@@ -13,7 +13,7 @@
 #include "checkpoint/safetensors.hpp"
 #include "checkpoint/state.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 
 struct Checkpoint {
   std::vector<NamedTensor> weights = {};
@@ -63,4 +63,4 @@ class CheckpointStore {
   std::shared_ptr<void> lock_;
 };
 
-}  // namespace plait
+}  // namespace plait::checkpoint

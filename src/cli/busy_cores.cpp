@@ -13,7 +13,7 @@
 
 #include "run/cores.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -79,7 +79,7 @@ std::optional<double> busy_seconds(const std::string& proc_stat, double ticks_pe
 }
 
 BusyCores::BusyCores(BusyCoresOptions options)
-    : options_(std::move(options)), cores_(usable_cores()) {
+    : options_(std::move(options)), cores_(run::usable_cores()) {
   begin_stretch();
 }
 
@@ -90,14 +90,14 @@ void BusyCores::begin_stretch() {
   own_before_ = own_seconds();
 }
 
-void BusyCores::step(const StepReport&) {
+void BusyCores::step(const session::StepReport&) {
   if (said_) return;
   if (steps_ < 0) return begin_stretch();  // evaluation is over
   ++steps_;
   if (steps_ >= kFewestSteps && since_.seconds() >= kStretchSeconds) look();
 }
 
-void BusyCores::epoch(const EpochReport&) { steps_ = -1; }
+void BusyCores::epoch(const session::EpochReport&) { steps_ = -1; }
 
 void BusyCores::look() {
   const double seconds = since_.seconds();
@@ -120,4 +120,4 @@ void BusyCores::look() {
   begin_stretch();
 }
 
-}  // namespace plait
+}  // namespace plait::cli

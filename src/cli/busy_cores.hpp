@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// A stretch of a run.
 struct BusySigns {
@@ -36,12 +36,12 @@ struct BusyCoresOptions {
 };
 
 /// Looks every few seconds, between evaluations. For runs whose workers are all in this process.
-class BusyCores : public TrainObserver {
+class BusyCores : public session::TrainObserver {
  public:
   explicit BusyCores(BusyCoresOptions options);
 
-  void step(const StepReport& report) override;
-  void epoch(const EpochReport& report) override;
+  void step(const session::StepReport& report) override;
+  void epoch(const session::EpochReport& report) override;
 
  private:
   void look();
@@ -57,4 +57,4 @@ class BusyCores : public TrainObserver {
   bool said_ = false;
 };
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -10,7 +10,7 @@
 #include "base/nearest.hpp"
 #include "cli/numbers.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -190,4 +190,4 @@ Command parse_command_line(const Verb& program, const std::vector<std::string>& 
   return command;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -6,7 +6,7 @@
 
 #include "cli/verb.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 struct Command {
   std::vector<const Verb*> path;  ///< the program, the verb, its verb if it has any
@@ -18,4 +18,4 @@ struct Command {
 /// Points into `program`. The last of a repeated flag counts.
 Command parse_command_line(const Verb& program, const std::vector<std::string>& words);
 
-}  // namespace plait
+}  // namespace plait::cli

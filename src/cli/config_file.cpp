@@ -16,7 +16,7 @@
 #include "planner/planner.hpp"
 #include "strategy/replicas/exchange_request.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -24,8 +24,9 @@ constexpr std::string_view kMadeIn = "made_in";  // the only key that is no sett
 
 /// Who names workers anew means all of the machine: what an older source said of it, and the
 /// threads that fitted it, no longer hold.
-void forget_old_machine(TrainConfig& config, const std::set<std::string, std::less<>>& newer) {
-  const TrainConfig fresh;
+void forget_old_machine(session::TrainConfig& config,
+                        const std::set<std::string, std::less<>>& newer) {
+  const session::TrainConfig fresh;
   const auto has = [&](std::string_view key) { return newer.contains(key); };
   if (!has("workers") && !has("nodes") && !has("workers_per_node")) return;
   if (!has("workers")) config.workers = fresh.workers;
@@ -37,27 +38,28 @@ void forget_old_machine(TrainConfig& config, const std::set<std::string, std::le
 
 /// What `given` sets, on top of the run's own config.
 /// Words that a run turns into a number when it begins: its folder has the number, which stays.
-bool means_what_it_was(const Field& field, const TrainConfig& given) {
+bool means_what_it_was(const Field& field, const session::TrainConfig& given) {
   return (field.key == "lr_scale" && given.lr_scale == "workers") ||
          (field.key == "pieces" && given.pieces == "auto") ||
-         (field.key == "outer_lr" && given.outer_lr == kChosenRate) ||
-         (field.key == "outer_momentum" && given.outer_momentum == kChosenMomentum);
+         (field.key == "outer_lr" && given.outer_lr == strategy::kChosenRate) ||
+         (field.key == "outer_momentum" && given.outer_momentum == strategy::kChosenMomentum);
 }
 
 /// A run may go on with another strategy, but not with other weights.
-void check_network(const TrainConfig& run, const TrainConfig& now, const std::string& run_file) {
-  if (splits_depth(run) == splits_depth(now)) return;
+void check_network(const session::TrainConfig& run, const session::TrainConfig& now,
+                   const std::string& run_file) {
+  if (planner::splits_depth(run) == planner::splits_depth(now)) return;
   const bool inner = run.strategy == now.strategy;
   user_error(
       "cannot resume with --{} {}: {} says {}, and only one of them has weights for coarse parts; "
       "omit it, or start a new run with --init FILE (of plait export{})",
       inner ? "inner" : "strategy", inner ? now.inner : now.strategy, run_file,
-      inner ? run.inner : run.strategy, splits_depth(run) ? " --serial" : "");
+      inner ? run.inner : run.strategy, planner::splits_depth(run) ? " --serial" : "");
 }
 
-TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
-                           const std::string& run_file) {
-  TrainConfig merged = run.config;
+session::TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
+                                    const std::string& run_file) {
+  session::TrainConfig merged = run.config;
   for (const Field& field : fields()) {
     if (!given.keys.contains(field.key) || means_what_it_was(field, given.config)) continue;
     if (field.decides_bits && !same_files(field, given.config, run.config)) {
@@ -72,12 +74,13 @@ TrainConfig merge_into_run(const GivenConfig& run, const GivenConfig& given,
   check_network(run.config, merged, run_file);
   forget_old_machine(merged, given.keys);
   // Bits are promised for equal plans and threads; only other workers deserve other threads.
-  const bool same = machine_of(merged).workers() == machine_of(run.config).workers();
+  const bool same =
+      session::machine_of(merged).workers() == session::machine_of(run.config).workers();
   if (same && !given.keys.contains("threads")) merged.threads = run.config.threads;
   return merged;
 }
 
-TrainConfig resume(const GivenConfig& given) {
+session::TrainConfig resume(const GivenConfig& given) {
   const std::string& run_dir = given.config.run_dir;
   if (run_dir.empty() || run_dir == "none") {
     user_error("--resume needs the folder of the run; add --run-dir DIR (runs are below runs/)");
@@ -85,7 +88,7 @@ TrainConfig resume(const GivenConfig& given) {
   const std::filesystem::path file = std::filesystem::path(run_dir) / "config.toml";
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
-    if (CheckpointStore(file.parent_path() / "checkpoints").latest()) {
+    if (checkpoint::CheckpointStore(file.parent_path() / "checkpoints").latest()) {
       user_error(
           "{} has checkpoints but no config.toml; put it back (state.json of a checkpoint "
           "holds its text)",
@@ -105,8 +108,8 @@ TrainConfig resume(const GivenConfig& given) {
 }  // namespace
 
 void parse_config(std::string_view text, const std::string& file, GivenConfig& into) {
-  const TomlValue document = parse_toml(text, file);
-  for (const TomlEntry& entry : std::get<TomlValue::Table>(document.data)) {
+  const model::TomlValue document = model::parse_toml(text, file);
+  for (const model::TomlEntry& entry : std::get<model::TomlValue::Table>(document.data)) {
     const std::string key = entry.key.substr(0, 60);
     if (const auto* made = std::get_if<std::string>(&entry.value.data); key == kMadeIn && made) {
       into.made_in = *made;
@@ -139,7 +142,8 @@ void read_config_file(const std::filesystem::path& path, GivenConfig& into) {
 }
 
 void check_unchanged(const GivenConfig& run, const std::filesystem::path& file) {
-  const std::string text = CheckpointStore(file.parent_path() / "checkpoints").latest_config();
+  const std::string text =
+      checkpoint::CheckpointStore(file.parent_path() / "checkpoints").latest_config();
   if (text.empty()) return;
   GivenConfig saved;
   parse_config(text, "the config of the newest checkpoint", saved);
@@ -154,7 +158,7 @@ void check_unchanged(const GivenConfig& run, const std::filesystem::path& file) 
   }
 }
 
-std::string write_config(const TrainConfig& config, const std::string& made_in) {
+std::string write_config(const session::TrainConfig& config, const std::string& made_in) {
   std::string text = "# plait train --config THIS_FILE; every key is also a flag\n";
   if (!made_in.empty()) {
     text +=
@@ -176,7 +180,7 @@ std::string write_config(const TrainConfig& config, const std::string& made_in) 
   return text;
 }
 
-TrainConfig resolve_config(const std::string& file, const FlagValues& flags) {
+session::TrainConfig resolve_config(const std::string& file, const FlagValues& flags) {
   GivenConfig given;
   if (!file.empty()) read_config_file(file, given);
   std::set<std::string, std::less<>> from_flags;
@@ -191,4 +195,4 @@ TrainConfig resolve_config(const std::string& file, const FlagValues& flags) {
   return given.config.resume ? resume(given) : given.config;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

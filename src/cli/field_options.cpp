@@ -5,10 +5,10 @@
 #include "cli/flag_text.hpp"
 #include "cli/verbs.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 std::vector<Option> field_options(const std::vector<std::string_view>& keys) {
-  const TrainConfig defaults;
+  const session::TrainConfig defaults;
   std::vector<Option> options;
   for (const Field& field : fields()) {
     if (!keys.empty() && std::ranges::find(keys, field.key) == keys.end()) continue;
@@ -33,4 +33,4 @@ FlagValues field_flags(const Arguments& arguments) {
   return flags;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

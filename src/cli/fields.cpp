@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "cli/numbers.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 std::string toml_string(std::string_view text) {
   std::string out = "\"";
@@ -40,11 +40,11 @@ std::string toml_text(double value) {
 }
 
 struct TomlSetter {
-  const TomlValue& value;
+  const model::TomlValue& value;
   const std::string& place;
 
   [[noreturn]] void refuse(std::string_view wanted) const {
-    user_error("{} must be {} but is {}", place, wanted, type_name(value));
+    user_error("{} must be {} but is {}", place, wanted, model::type_name(value));
   }
   void operator()(std::string& to) const {
     const auto* text = std::get_if<std::string>(&value.data);
@@ -86,7 +86,7 @@ struct TomlSetter {
 
 }  // namespace
 
-std::span<const Field> fields() { return train_settings(); }
+std::span<const Field> fields() { return session::train_settings(); }
 
 const Field* find_field(std::string_view key) {
   const auto found = std::ranges::find(fields(), key, &Field::key);
@@ -105,7 +105,7 @@ std::string flag_of(const Field& field) {
   return flag;
 }
 
-void set_from_text(TrainConfig& config, const Field& field, std::string_view text,
+void set_from_text(session::TrainConfig& config, const Field& field, std::string_view text,
                    const std::string& name) {
   struct Setter {
     std::string_view text;
@@ -119,21 +119,21 @@ void set_from_text(TrainConfig& config, const Field& field, std::string_view tex
   std::visit([&](auto member) { Setter{text, name}(config.*member); }, field.member);
 }
 
-void set_from_toml(TrainConfig& config, const Field& field, const TomlValue& value,
+void set_from_toml(session::TrainConfig& config, const Field& field, const model::TomlValue& value,
                    const std::string& place) {
   std::visit([&](auto member) { TomlSetter{value, place}(config.*member); }, field.member);
 }
 
-std::string toml_of(const TrainConfig& config, const Field& field) {
+std::string toml_of(const session::TrainConfig& config, const Field& field) {
   return std::visit([&](auto member) { return toml_text(config.*member); }, field.member);
 }
 
-bool equal_in(const Field& field, const TrainConfig& a, const TrainConfig& b) {
+bool equal_in(const Field& field, const session::TrainConfig& a, const session::TrainConfig& b) {
   return std::visit([&](auto member) { return a.*member == b.*member; }, field.member);
 }
 
-void copy_field(const Field& field, const TrainConfig& from, TrainConfig& to) {
+void copy_field(const Field& field, const session::TrainConfig& from, session::TrainConfig& to) {
   std::visit([&](auto member) { to.*member = from.*member; }, field.member);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -35,4 +35,4 @@ std::string with_flags(std::string_view text) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace plait {
+namespace plait::cli {
 
 /// "`weight_decay` 2 is ..." as "--weight-decay 2 is ...": every word between backticks.
 std::string with_flags(std::string_view text);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::string help_text(const std::vector<const Verb*>& path) {
   return text;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -6,9 +6,9 @@
 
 #include "cli/verb.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// `path` leads from the program to the verb asked about.
 std::string help_text(const std::vector<const Verb*>& path);
 
-}  // namespace plait
+}  // namespace plait::cli

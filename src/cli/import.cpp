@@ -17,18 +17,18 @@
 #include "onnx/file.hpp"
 #include "onnx/to_model.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 namespace fs = std::filesystem;
 
-void write_folder(const fs::path& path, const ImportedModel& imported) {
+void write_folder(const fs::path& path, const onnx::ImportedModel& imported) {
   const CleanInterrupt guard;
-  const SafetensorsWriter weights(imported.weights);
-  AtomicFolder folder(path, weights.bytes());
+  const checkpoint::SafetensorsWriter weights(imported.weights);
+  checkpoint::AtomicFolder folder(path, weights.bytes());
   FileSink model = folder.create("model.toml");
-  model.write(write_model(imported.model));
+  model.write(model::write_model(imported.model));
   model.close();
   FileSink sink = folder.create("weights.safetensors");
   weights.write(sink);
@@ -42,22 +42,23 @@ int run_import(const Arguments& arguments) {
   if (file.empty()) user_error("import needs a file; write plait import FILE.onnx --out FOLDER");
   if (out.empty()) user_error("import writes a folder; add --out FOLDER");
   out = check_new_folder(out, "--out");
-  const ImportedModel imported =
-      to_model(layers_of(onnx_graph::read_onnx(file), file), fs::path(file).stem().string(), file);
+  const onnx::ImportedModel imported =
+      onnx::to_model(onnx::layers_of(onnx::onnx_graph::read_onnx(file), file),
+                     fs::path(file).stem().string(), file);
   write_folder(out, imported);
-  const ModelSpec& model = imported.model;
-  const Shape outputs = border_shapes(model).back();
+  const model::ModelSpec& model = imported.model;
+  const tensor::Shape outputs = model::border_shapes(model).back();
   if (arguments.on("--json")) {
     fmt::print("{}\n", nlohmann::ordered_json{{"model", out + "/model.toml"},
                                               {"weights", out + "/weights.safetensors"},
                                               {"blocks", model.blocks.size()},
-                                              {"parameters", parameter_count(model)},
+                                              {"parameters", model::parameter_count(model)},
                                               {"input", model.input.to_string()},
                                               {"output", outputs.to_string()}}
                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}", table({{"blocks", std::to_string(model.blocks.size())},
-                            {"parameters", with_commas(parameter_count(model))},
+                            {"parameters", with_commas(model::parameter_count(model))},
                             {"input", model.input.to_string()},
                             {"output", outputs.to_string()},
                             {"written", out + "/model.toml, " + out + "/weights.safetensors"}},
@@ -84,4 +85,4 @@ Verb import_verb() {
           .run = run_import};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

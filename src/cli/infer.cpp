@@ -16,12 +16,12 @@
 #include "model/radixnet.hpp"
 #include "report/write_file.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
-using sparse::InferenceResult;
-using sparse::SparseInference;
+using layers::sparse::InferenceResult;
+using layers::sparse::SparseInference;
 
 struct Answer {
   std::vector<std::int64_t> images;  ///< from 1
@@ -31,7 +31,7 @@ struct Answer {
 };
 
 Answer answer_of(const InferProblem& problem, bool keep_all) {
-  const SparseInference chain(problem.network.layers, problem.network.bias, kRadixNetClip);
+  const SparseInference chain(problem.network.layers, problem.network.bias, model::kRadixNetClip);
   Answer answer{.images = {}, .edges = chain.edges()};
   InferenceResult kept = chain.run(problem.images, {.drop = false, .threads = problem.threads});
   answer.kept_seconds = kept.seconds;
@@ -111,8 +111,8 @@ int run_infer(const Arguments& arguments) {
   warn_of_threads(1, problem.threads);
   const Answer answer = answer_of(problem, arguments.on("--keep-all"));
   if (const std::string* file = arguments.find("--out")) {
-    write_file(*file, fmt::format("{}{}", fmt::join(answer.images, "\n"),
-                                  answer.images.empty() ? "" : "\n"));
+    report::write_file(*file, fmt::format("{}{}", fmt::join(answer.images, "\n"),
+                                          answer.images.empty() ? "" : "\n"));
   }
   fmt::print("{}", arguments.on("--json") ? json_text(problem, answer) + "\n"
                                           : table_text(problem, answer));
@@ -162,4 +162,4 @@ Verb infer_verb() {
       .run = run_infer};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

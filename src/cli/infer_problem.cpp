@@ -7,7 +7,7 @@
 #include "model/radixnet.hpp"
 #include "run/cores.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -17,28 +17,29 @@ constexpr std::int64_t kMaxPixels = std::int64_t{1} << 31;
 constexpr std::string_view kOfficial = "graphchallenge:";
 constexpr std::string_view kMade = "radixnet:";
 
-GraphChallenge make_network(const RadixNetSize& size, std::uint64_t seed) {
-  GraphChallenge network{
-      .neurons = size.neurons, .bias = radixnet_bias(size.neurons), .layers = {}};
-  for (const auto& pattern : make_radixnet(size, seed)) {
+model::GraphChallenge make_network(const model::RadixNetSize& size, std::uint64_t seed) {
+  model::GraphChallenge network{
+      .neurons = size.neurons, .bias = model::radixnet_bias(size.neurons), .layers = {}};
+  for (const auto& pattern : model::make_radixnet(size, seed)) {
     const auto edges = static_cast<std::size_t>(pattern->size());
     network.layers.push_back(
-        {pattern, std::make_shared<const std::vector<float>>(edges, kRadixNetWeight)});
+        {pattern, std::make_shared<const std::vector<float>>(edges, model::kRadixNetWeight)});
   }
   return network;
 }
 
-GraphChallenge network_of(const std::string& model, std::uint64_t seed) {
-  if (model.starts_with(kOfficial)) return read_graphchallenge(model.substr(kOfficial.size()));
+model::GraphChallenge network_of(const std::string& model, std::uint64_t seed) {
+  if (model.starts_with(kOfficial))
+    return model::read_graphchallenge(model.substr(kOfficial.size()));
   if (model.starts_with(kMade)) {
-    return make_network(parse_radixnet(model.substr(kMade.size())), seed);
+    return make_network(model::parse_radixnet(model.substr(kMade.size())), seed);
   }
   user_error("--model {}: infer takes graphchallenge:FOLDER or radixnet:NEURONSxLAYERS", model);
 }
 
 /// Every image has a share of pixels of its own; those above three tenths live long.
-SparsePattern random_images(std::int64_t count, std::int64_t pixels, std::uint64_t seed) {
-  SparsePattern images{.rows = count, .columns = pixels, .row_begin = {0}, .column = {}};
+tensor::SparsePattern random_images(std::int64_t count, std::int64_t pixels, std::uint64_t seed) {
+  tensor::SparsePattern images{.rows = count, .columns = pixels, .row_begin = {0}, .column = {}};
   for (std::int64_t image = 0; image < count; ++image) {
     Rng rng(seed, Purpose::draw, static_cast<std::uint64_t>(image));
     const float share = rng.uniform(0, 0.35F);
@@ -50,7 +51,7 @@ SparsePattern random_images(std::int64_t count, std::int64_t pixels, std::uint64
   return images;
 }
 
-void repeat(SparsePattern& images, std::int64_t times) {
+void repeat(tensor::SparsePattern& images, std::int64_t times) {
   if (images.size() > kMaxPixels / times || images.rows > kMaxPixels / times) {
     user_error("--repeat {}: {} images with {} pixels are too many; take a smaller number", times,
                images.rows * times, images.size());
@@ -65,15 +66,15 @@ void repeat(SparsePattern& images, std::int64_t times) {
   images.rows *= times;
 }
 
-SparsePattern images_of(const Arguments& arguments, const InferProblem& problem,
-                        std::uint64_t seed) {
+tensor::SparsePattern images_of(const Arguments& arguments, const InferProblem& problem,
+                                std::uint64_t seed) {
   const std::int64_t neurons = problem.network.neurons;
   const std::int64_t count = arguments.integer("--count", 1200, {1, kMaxCount});
   if (const std::string* file = arguments.find("--images")) {
     if (arguments.find("--count") != nullptr) {
       user_error("--count is for generated images; omit it with --images");
     }
-    return read_sparse_images(*file, neurons);
+    return model::read_sparse_images(*file, neurons);
   }
   if (problem.model.starts_with(kOfficial)) {
     user_error("infer needs images; add --images FILE.tsv with lines of image, pixel, 1");
@@ -86,7 +87,7 @@ SparsePattern images_of(const Arguments& arguments, const InferProblem& problem,
 
 std::vector<std::int64_t> truth_of(const std::string& file, std::int64_t images,
                                    std::int64_t times) {
-  const std::vector<std::int64_t> once = read_categories(file);
+  const std::vector<std::int64_t> once = model::read_categories(file);
   if (!once.empty() && once.back() > images) {
     user_error("{}: lists image {} but there are {} images; use the truth of these images", file,
                once.back(), images);
@@ -109,7 +110,7 @@ InferProblem read_infer_problem(const Arguments& arguments) {
   const Stopwatch watch;
   InferProblem problem{
       .model = *model, .network = network_of(*model, seed), .images = {}, .truth = {}};
-  problem.threads = threads > 0 ? static_cast<int>(threads) : usable_cores();
+  problem.threads = threads > 0 ? static_cast<int>(threads) : run::usable_cores();
   problem.images = images_of(arguments, problem, seed);
   if (const std::string* truth = arguments.find("--truth")) {
     problem.truth = truth_of(*truth, problem.images.rows, times);
@@ -119,4 +120,4 @@ InferProblem read_infer_problem(const Arguments& arguments) {
   return problem;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

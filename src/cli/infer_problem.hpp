@@ -9,12 +9,12 @@
 #include "model/graphchallenge.hpp"
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 struct InferProblem {
   std::string model;
-  GraphChallenge network;
-  SparsePattern images;
+  model::GraphChallenge network;
+  tensor::SparsePattern images;
   std::optional<std::vector<std::int64_t>> truth;  ///< from 1
   int threads = 1;
   double read_seconds = 0;
@@ -23,4 +23,4 @@ struct InferProblem {
 /// Read from files or generated. UserError on what does not fit together.
 InferProblem read_infer_problem(const Arguments& arguments);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -3,7 +3,7 @@
 
 #include "base/out_file.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -60,4 +60,4 @@ CleanInterrupt::~CleanInterrupt() {
   if (guard_.signal() != 0) raise(guard_.signal());  // its handler is the default again
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-namespace plait {
+namespace plait::cli {
 
 /// While it lives, signals are caught. One at a time: a process has only one set of signal
 /// handlers.
@@ -40,4 +40,4 @@ class CleanInterrupt {
   InterruptGuard guard_;
 };
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -11,9 +11,9 @@ using Json = nlohmann::ordered_json;
 
 Json optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json residuals_json(const std::vector<Residual>& residuals) {
+Json residuals_json(const std::vector<run::Residual>& residuals) {
   Json json = Json::object();
-  for (const Residual& one : residuals) json[one.name] = one.value;
+  for (const run::Residual& one : residuals) json[one.name] = one.value;
   return json;
 }
 
@@ -24,10 +24,11 @@ std::string dump(const Json& json) {
 
 }  // namespace
 
-std::string to_json(const TrainResult& result, const std::optional<Straggler>& straggler) {
+std::string to_json(const session::TrainResult& result,
+                    const std::optional<report::Straggler>& straggler) {
   Json shares = Json::array();
   for (std::size_t worker = 0; worker < result.shares.size(); ++worker) {
-    const Shares& one = result.shares[worker];
+    const trace::Shares& one = result.shares[worker];
     shares.push_back({{"worker", worker},
                       {"busy", one.busy},
                       {"communication", one.communication},
@@ -80,4 +81,4 @@ std::string to_json(const EvalResult& result) {
                {"residuals", residuals_json(result.evaluation.residuals)}});
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -9,17 +9,18 @@
 #include "run/evaluate.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::cli {
 
-std::string to_json(const TrainResult& result, const std::optional<Straggler>& straggler);
+std::string to_json(const session::TrainResult& result,
+                    const std::optional<report::Straggler>& straggler);
 
 struct EvalResult {
   std::string model;
   std::string data;
   std::string weights;  ///< the file
-  Evaluation evaluation;
+  run::Evaluation evaluation;
 };
 
 std::string to_json(const EvalResult& result);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -7,7 +7,7 @@
 #include "cli/terminal.hpp"
 #include "session/run_folder.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -20,14 +20,15 @@ constexpr std::string_view kPreparing =
 constexpr double kLooksOn = 5;                       // seconds since somebody last asked
 constexpr auto kPatience = std::chrono::seconds(4);  // the page asks every two
 
-std::optional<HttpAnswer> json_answer(const Json& json) {
-  return HttpAnswer{.type = "application/json",
-                    .body = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+std::optional<report::HttpAnswer> json_answer(const Json& json) {
+  return report::HttpAnswer{.type = "application/json",
+                            .body = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
 }  // namespace
 
-Live::Live(const TrainConfig& config, const std::string& config_text, const LiveOptions& options)
+Live::Live(const session::TrainConfig& config, const std::string& config_text,
+           const LiveOptions& options)
     : name_(config.run_dir.empty() || config.run_dir == "none" ? "a run under way"
                                                                : config.run_dir),
       settings_(settings_json(config)),
@@ -36,7 +37,7 @@ Live::Live(const TrainConfig& config, const std::string& config_text, const Live
               [this](const std::string& path) { return answer(path); }) {}
 
 void Live::show(const std::string& record) {
-  auto run = std::make_shared<PageRun>();
+  auto run = std::make_shared<report::PageRun>();
   run->name = name_;
   run->settings = settings_;
   run->files.config = config_text_;
@@ -45,18 +46,18 @@ void Live::show(const std::string& record) {
   run_ = std::move(run);
 }
 
-void Live::plan_made(const Plan& plan, const Prediction& prediction) {
+void Live::plan_made(const plan::Plan& plan, const report::Prediction& prediction) {
   prediction_ = &prediction;
   show(record_under_way(plan, prediction, nullptr));
 }
 
-void Live::timeline(const TimelineReport& report) {
+void Live::timeline(const session::TimelineReport& report) {
   show(record_under_way(report.plan, *prediction_, &report.trace));
   const std::lock_guard lock(mutex_);
   ++timelines_;
 }
 
-void Live::step(const StepReport& report) {
+void Live::step(const session::StepReport& report) {
   const std::lock_guard lock(mutex_);
   if (first_step_ == 0) {
     first_step_ = report.step;
@@ -69,8 +70,8 @@ void Live::step(const StepReport& report) {
   }
 }
 
-void Live::epoch(const EpochReport& report) {
-  Json line = Json::parse(metrics_line(report));
+void Live::epoch(const session::EpochReport& report) {
+  Json line = Json::parse(session::metrics_line(report));
   const std::lock_guard lock(mutex_);
   epochs_.push_back(std::move(line));
 }
@@ -90,9 +91,9 @@ Json Live::progress() const {
           {"ended", ended_}};
 }
 
-std::optional<HttpAnswer> Live::answer(const std::string& path) {
+std::optional<report::HttpAnswer> Live::answer(const std::string& path) {
   if (path != "/" && path != "/data.json" && path != "/progress.json") return std::nullopt;
-  std::shared_ptr<const PageRun> run;
+  std::shared_ptr<const report::PageRun> run;
   Json news;
   {
     const std::lock_guard lock(mutex_);
@@ -101,14 +102,15 @@ std::optional<HttpAnswer> Live::answer(const std::string& path) {
     news = {{"progress", progress()}, {"epochs", epochs_}};
   }
   if (run == nullptr) {
-    return HttpAnswer{.body = std::string(kPreparing), .status = path == "/" ? 200 : 503};
+    return report::HttpAnswer{.body = std::string(kPreparing), .status = path == "/" ? 200 : 503};
   }
   if (path == "/progress.json") return json_answer(news);
-  PageRun now = *run;
+  report::PageRun now = *run;
   if (!news["progress"]["ended"].get<bool>()) now.files.epochs = news["epochs"];
-  Json data = page_data({now});
+  Json data = report::page_data({now});
   data["runs"][0]["progress"] = news["progress"];
-  if (path == "/") return HttpAnswer{.body = page_html(script_json(data), true)};
+  if (path == "/")
+    return report::HttpAnswer{.body = report::page_html(report::script_json(data), true)};
   if (news["progress"]["ended"].get<bool>()) {
     const std::lock_guard lock(mutex_);
     told_end_ = true;
@@ -117,12 +119,12 @@ std::optional<HttpAnswer> Live::answer(const std::string& path) {
   return json_answer(data);
 }
 
-void Live::ended(const TrainResult& result) {
-  std::shared_ptr<const PageRun> done;
-  if (!result.run_dir.empty()) done = std::make_shared<PageRun>(page_run(result.run_dir));
+void Live::ended(const session::TrainResult& result) {
+  std::shared_ptr<const report::PageRun> done;
+  if (!result.run_dir.empty()) done = std::make_shared<report::PageRun>(page_run(result.run_dir));
   std::unique_lock lock(mutex_);
   if (done == nullptr && run_ != nullptr) {
-    auto again = std::make_shared<PageRun>(*run_);
+    auto again = std::make_shared<report::PageRun>(*run_);
     again->files.epochs = epochs_;
     done = std::move(again);
   }
@@ -145,7 +147,7 @@ std::vector<Option> live_options() {
            .group = "Other"}};
 }
 
-std::unique_ptr<Live> live_of(const Arguments& arguments, const TrainConfig& config,
+std::unique_ptr<Live> live_of(const Arguments& arguments, const session::TrainConfig& config,
                               const std::string& config_text) {
   const std::string* port = arguments.find("--live");
   if (port == nullptr) {
@@ -159,4 +161,4 @@ std::unique_ptr<Live> live_of(const Arguments& arguments, const TrainConfig& con
   return live;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

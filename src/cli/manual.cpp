@@ -6,7 +6,7 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -77,7 +77,7 @@ std::string bash_completion(const Verb& program) {
   for (const Verb& verb : program.verbs) {
     cases += fmt::format("    {}) words='{}' ;;\n", verb.name, words_of(verb));
   }
-  const std::string names = fmt::format("{}", fmt::join(strategy_names(), " "));
+  const std::string names = fmt::format("{}", fmt::join(strategy::strategy_names(), " "));
   return fmt::format(
       "# For bash: source <(plait --completion)\n"
       "_plait() {{\n"
@@ -100,4 +100,4 @@ std::string bash_completion(const Verb& program) {
       names, cases, words_of(program), words_of(program));
 }
 
-}  // namespace plait
+}  // namespace plait::cli

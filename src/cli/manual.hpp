@@ -5,7 +5,7 @@
 
 #include "cli/verb.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// A page for man (troff, -man): every verb with its options and examples.
 std::string man_page(const Verb& program, const std::string& version);
@@ -13,4 +13,4 @@ std::string man_page(const Verb& program, const std::string& version);
 /// A script for bash: completes verbs, flags, and names of strategies; files elsewhere.
 std::string bash_completion(const Verb& program);
 
-}  // namespace plait
+}  // namespace plait::cli

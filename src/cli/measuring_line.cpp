@@ -5,11 +5,11 @@
 
 #include "cli/terminal.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
-void show(const MeasuringStep& step, bool redraws) {
+void show(const session::MeasuringStep& step, bool redraws) {
   const bool begins = step.part.empty() && !step.ended;
   if (!redraws) {
     if (begins && step.whole) tell("measuring {} on this machine ...\n", step.what);
@@ -27,12 +27,12 @@ void show(const MeasuringStep& step, bool redraws) {
 
 }  // namespace
 
-CostProgress measuring_line(bool quiet) {
+session::CostProgress measuring_line(bool quiet) {
   if (quiet) return {};
   return {.on_note =
               [](const std::string& line) { tell("{}{}", line, line.ends_with('\n') ? "" : "\n"); },
           .on_step = [redraws = find_terminal().redraws](
-                         const MeasuringStep& step) { show(step, redraws); }};
+                         const session::MeasuringStep& step) { show(step, redraws); }};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -3,9 +3,9 @@
 
 #include "session/costs.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// Written over where the terminal can, one line per network elsewhere; nothing where `quiet`.
-CostProgress measuring_line(bool quiet);
+session::CostProgress measuring_line(bool quiet);
 
-}  // namespace plait
+}  // namespace plait::cli

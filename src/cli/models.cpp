@@ -9,7 +9,7 @@
 #include "model/summary.hpp"
 #include "model/zoo.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -19,7 +19,8 @@ int run_models(const Arguments& arguments) {
   const std::string* name = arguments.find("NAME");
   if (name == nullptr) {
     std::vector<Row> rows;
-    for (const ZooEntry& entry : zoo_names()) rows.push_back({entry.name, entry.description});
+    for (const model::ZooEntry& entry : model::zoo_names())
+      rows.push_back({entry.name, entry.description});
     fmt::print(
         "{}\nplait models NAME shows one of them. FILE.toml is a network of your own,\n"
         "graphchallenge:DIR one of the GraphChallenge's files.\n",
@@ -28,17 +29,18 @@ int run_models(const Arguments& arguments) {
   }
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
   const std::string* shape = arguments.find("--data-shape");
-  const Shape input = shape != nullptr ? parse_shape(*shape) : usual_input(*name);
-  fmt::print("{}", summary(load_model(*name, input, classes)));
+  const tensor::Shape input = shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*name);
+  fmt::print("{}", model::summary(model::load_model(*name, input, classes)));
   return 0;
 }
 
 }  // namespace
 
-Shape usual_input(const std::string& model) {
+tensor::Shape usual_input(const std::string& model) {
   if (model.ends_with(".toml")) return {};
-  if (model.starts_with("radixnet:")) return {parse_radixnet(model.substr(9)).neurons};
-  if (model.starts_with("graphchallenge:")) return {graphchallenge_neurons(model.substr(15))};
+  if (model.starts_with("radixnet:")) return {model::parse_radixnet(model.substr(9)).neurons};
+  if (model.starts_with("graphchallenge:"))
+    return {model::graphchallenge_neurons(model.substr(15))};
   for (const std::string_view colour : {"vgg", "resnet", "preresnet"}) {
     if (model.starts_with(colour)) return {3, 32, 32};
   }
@@ -57,4 +59,4 @@ Verb models_verb() {
           .run = run_models};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -40,7 +40,7 @@ std::int64_t parse_integer(std::string_view text, const std::string& name) {
   return parse<std::int64_t>(text, name, "a whole number");
 }
 
-std::int64_t parse_integer(std::string_view text, const std::string& name, Range range) {
+std::int64_t parse_integer(std::string_view text, const std::string& name, model::Range range) {
   const std::int64_t number = parse_integer(text, name);
   if (number < range.low || number > range.high) {
     user_error("{} {} is out of range; it must be between {} and {}", name, number, range.low,
@@ -69,4 +69,4 @@ bool parse_boolean(std::string_view text, const std::string& name) {
   refuse(text, name, "true or false");
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -8,14 +8,14 @@
 
 #include "model/toml_value.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 std::int64_t parse_integer(std::string_view text, const std::string& name);
-std::int64_t parse_integer(std::string_view text, const std::string& name, Range range);
+std::int64_t parse_integer(std::string_view text, const std::string& name, model::Range range);
 std::uint64_t parse_unsigned(std::string_view text, const std::string& name);
 /// Finite.
 double parse_double(std::string_view text, const std::string& name);
 /// true, false, on, off, yes, no, 1, 0.
 bool parse_boolean(std::string_view text, const std::string& name);
 
-}  // namespace plait
+}  // namespace plait::cli

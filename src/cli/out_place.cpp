@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/out_file.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace fs = std::filesystem;
 
@@ -59,4 +59,4 @@ std::string check_new_folder(const std::string& path, const std::string& flag) {
   return folder.string();
 }
 
-}  // namespace plait
+}  // namespace plait::cli

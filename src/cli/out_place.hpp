@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace plait {
+namespace plait::cli {
 
 /// For a file: UserError unless its folder exists and can be written to, when a folder, a socket or
 /// a block device has that name, and when it does not end with `suffix` (a FIFO or a device may
@@ -15,4 +15,4 @@ void check_file_place(const std::string& path, const std::string& flag,
 /// and when there is anything of that name. Gives the path without a slash at its end.
 std::string check_new_folder(const std::string& path, const std::string& flag);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -22,7 +22,7 @@
 #include "session/row_partitioner.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -30,13 +30,13 @@ constexpr std::int64_t kMaxParts = 1 << 16;
 
 struct Request {
   std::string model;
-  std::vector<std::shared_ptr<const SparsePattern>> layers;
-  PartitionOptions options;
+  std::vector<std::shared_ptr<const tensor::SparsePattern>> layers;
+  partition::PartitionOptions options;
 };
 
 struct Found {
-  PartitionRecord record;
-  PartitionMeasure measure;
+  partition::PartitionRecord record;
+  partition::PartitionMeasure measure;
   double seconds = 0;
 
   /// Forward, mean over all layers but the first, whose input everybody has.
@@ -55,13 +55,13 @@ Request read_request(const Arguments& arguments) {
   request.model = *model;
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
   const std::string* shape = arguments.find("--data-shape");
-  const Network network = make_network(
-      load_model(*model, shape != nullptr ? parse_shape(*shape) : usual_input(*model), classes));
-  request.layers = row_patterns(network);
+  const plan::Network network = plan::make_network(model::load_model(
+      *model, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*model), classes));
+  request.layers = strategy::row_patterns(network);
   if (request.layers.empty()) user_error("model '{}' has one layer: nothing to partition", *model);
-  PartitionOptions& options = request.options;
+  partition::PartitionOptions& options = request.options;
   options.parts = static_cast<int>(arguments.integer("--parts", 2, {1, kMaxParts}));
-  options.method = method_named(arguments.text("--method", "merged"));
+  options.method = partition::method_named(arguments.text("--method", "merged"));
   options.seed = static_cast<std::uint64_t>(arguments.integer("--seed", 1, {0, INT64_MAX}));
   const bool quiet = arguments.on("--quiet") || !find_terminal().redraws;
   if (!quiet) {
@@ -72,23 +72,23 @@ Request read_request(const Arguments& arguments) {
   return request;
 }
 
-Found find(const Request& request, PartitionMethod method) {
-  PartitionOptions options = request.options;
+Found find(const Request& request, partition::PartitionMethod method) {
+  partition::PartitionOptions options = request.options;
   options.method = method;
   const Stopwatch watch;
-  Found found{.record = {.partition = make_partition(request.layers, options),
+  Found found{.record = {.partition = partition::make_partition(request.layers, options),
                          .method = method,
                          .seed = options.seed,
-                         .network = partitioned_hash(request.layers)},
+                         .network = session::partitioned_hash(request.layers)},
               .measure = {}};
   found.seconds = watch.seconds();
-  found.measure = measure_partition(request.layers, found.record.partition);
+  found.measure = partition::measure_partition(request.layers, found.record.partition);
   return found;
 }
 
 std::string json_text(const Request& request, const Found& found) {
   return nlohmann::ordered_json{{"model", request.model},
-                                {"method", method_name(found.record.method)},
+                                {"method", partition::method_name(found.record.method)},
                                 {"parts", found.record.partition.parts},
                                 {"layers", request.layers.size()},
                                 {"volume_words", found.measure.volume_words},
@@ -106,23 +106,24 @@ std::string table_text(const std::vector<Found>& all) {
       {"method", "words/layer", "volume", "most received", "messages", "imbalance", "seconds"}};
   for (const Found& one : all) {
     rows.push_back(
-        {std::string(method_name(one.record.method)), fmt::format("{:.1f}", one.words_per_layer()),
-         with_commas(one.measure.volume_words), with_commas(one.measure.max_receive_words),
-         with_commas(one.measure.messages), fmt::format("{:.2f}%", 100 * one.measure.imbalance),
-         fmt::format("{:.2f}", one.seconds)});
+        {std::string(partition::method_name(one.record.method)),
+         fmt::format("{:.1f}", one.words_per_layer()), with_commas(one.measure.volume_words),
+         with_commas(one.measure.max_receive_words), with_commas(one.measure.messages),
+         fmt::format("{:.2f}%", 100 * one.measure.imbalance), fmt::format("{:.2f}", one.seconds)});
   }
   return table(rows, 1, kLineColumns);
 }
 
-LineChart chart_of(const Request& request, const std::vector<Found>& all) {
-  LineChart chart{.title = fmt::format("{} in {} parts: words sent forward, by layer",
-                                       request.model, request.options.parts),
-                  .x = "layer",
-                  .y = "words per sample",
-                  .lines = {}};
+report::LineChart chart_of(const Request& request, const std::vector<Found>& all) {
+  report::LineChart chart{.title = fmt::format("{} in {} parts: words sent forward, by layer",
+                                               request.model, request.options.parts),
+                          .x = "layer",
+                          .y = "words per sample",
+                          .lines = {}};
   for (const Found& one : all) {
-    ChartLine line{
-        .name = fmt::format("{} ({:.0f})", method_name(one.record.method), one.words_per_layer()),
+    report::ChartLine line{
+        .name = fmt::format("{} ({:.0f})", partition::method_name(one.record.method),
+                            one.words_per_layer()),
         .points = {}};
     for (std::size_t k = 1; k < one.measure.words_forward.size(); ++k) {
       line.points.push_back(
@@ -133,11 +134,13 @@ LineChart chart_of(const Request& request, const std::vector<Found>& all) {
   return chart;
 }
 
-std::vector<PartitionMethod> wanted_methods(const Arguments& arguments, PartitionMethod chosen) {
+std::vector<partition::PartitionMethod> wanted_methods(const Arguments& arguments,
+                                                       partition::PartitionMethod chosen) {
   if (arguments.find("--picture") == nullptr && !arguments.on("--compare")) return {chosen};
-  std::vector<PartitionMethod> methods{PartitionMethod::random, PartitionMethod::block};
-  if (has_zoltan()) methods.push_back(PartitionMethod::zoltan);
-  methods.push_back(PartitionMethod::merged);
+  std::vector<partition::PartitionMethod> methods{partition::PartitionMethod::random,
+                                                  partition::PartitionMethod::block};
+  if (partition::has_zoltan()) methods.push_back(partition::PartitionMethod::zoltan);
+  methods.push_back(partition::PartitionMethod::merged);
   std::erase(methods, chosen);
   methods.push_back(chosen);
   return methods;
@@ -150,20 +153,21 @@ int run_partition(const Arguments& arguments) {
   }
   const Request request = read_request(arguments);
   std::vector<Found> all;
-  for (const PartitionMethod method : wanted_methods(arguments, request.options.method)) {
+  for (const partition::PartitionMethod method :
+       wanted_methods(arguments, request.options.method)) {
     all.push_back(find(request, method));
   }
   const Found& chosen = all.back();
   if (const std::string* file = arguments.find("--out")) {
     const CleanInterrupt guard;
-    write_partition(*file, chosen.record);
+    partition::write_partition(*file, chosen.record);
     tell(
         "partition in {}; next: plait train --model {} \\\n"
         "    --strategy sparse_rows --workers {} --partition {}\n",
         *file, request.model, request.options.parts, *file);
   }
   if (const std::string* file = arguments.find("--picture")) {
-    write_line_chart(*file, chart_of(request, all));
+    report::write_line_chart(*file, chart_of(request, all));
     tell("words per layer by method are in {}\n", *file);
   }
   if (arguments.on("--json")) {
@@ -211,4 +215,4 @@ Verb partition_verb() {
       .run = run_partition};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

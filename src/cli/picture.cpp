@@ -6,7 +6,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -18,7 +18,7 @@ struct Patch {
   std::int64_t top, bottom, left, right;
 };
 
-double mean(std::span<const float> image, const Shape& shape, const Patch& patch) {
+double mean(std::span<const float> image, const tensor::Shape& shape, const Patch& patch) {
   double sum = 0;
   std::int64_t count = 0;
   for (std::int64_t c = 0; c < shape[0]; ++c) {
@@ -39,7 +39,8 @@ const char* shade(double value, const std::array<const char*, n>& shades) {
 
 }  // namespace
 
-std::vector<std::string> picture(std::span<const float> image, const Shape& shape, bool unicode) {
+std::vector<std::string> picture(std::span<const float> image, const tensor::Shape& shape,
+                                 bool unicode) {
   const auto [low, high] = std::ranges::minmax(image);
   const double range = high > low ? static_cast<double>(high) - low : 1;
   const std::int64_t size = divide_up(shape[2], kWidest);
@@ -70,4 +71,4 @@ std::string side_by_side(const std::vector<std::vector<std::string>>& pictures,
   return text + '\n';
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -20,16 +20,16 @@
 #include "report/schedule_picture.hpp"
 #include "session/plan_file.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 /// The best plan that fits, as a file for plait train --plan.
 void keep_plan(const Comparison& comparison, const std::string& file) {
-  const Outcome& best = comparison.best();
-  PlanSettings settings = comparison.settings();
+  const planner::Outcome& best = comparison.best();
+  planner::PlanSettings settings = comparison.settings();
   settings.strategy = best.plan.strategy;
-  write_out_file(file, write_plan_document({.plan = best.plan, .settings = settings}));
+  write_out_file(file, planner::write_plan_document({.plan = best.plan, .settings = settings}));
   tell("the plan of {} on {} worker(s) is in {}; to train with it: plait train --plan {} ...\n",
        best.plan.strategy, best.plan.workers(), file, file);
 }
@@ -43,7 +43,7 @@ int show_plan_file(const Arguments& arguments, const std::string& file) {
     if (used || arguments.find(option.name) == nullptr) continue;
     user_error("{} plans anew; with --plan there are: {}", option.name, fmt::join(known, ", "));
   }
-  const Plan plan = plan_in_file(arguments, file);
+  const plan::Plan plan = plan_in_file(arguments, file);
   if (arguments.on("--json")) {
     fmt::print("{}\n", to_json(plan));
   } else {
@@ -60,22 +60,22 @@ int run_plan(const Arguments& arguments) {
     check_file_place(*file, "--schedule-picture", ".svg");
   }
   const Comparison comparison(arguments);
-  const Outcome& last = comparison.outcomes().back();
+  const planner::Outcome& last = comparison.outcomes().back();
   if (const std::string* file = arguments.find("--out")) keep_plan(comparison, *file);
   if (const std::string* file = arguments.find("--trace")) {
-    write_perfetto(*file, last.plan, comparison.trace_of(last));
+    report::write_perfetto(*file, last.plan, comparison.trace_of(last));
     tell("the simulated trace of {} with {} worker(s) is in {}; open it in ui.perfetto.dev\n",
          last.plan.strategy, last.plan.workers(), *file);
   }
   if (const std::string* file = arguments.find("--schedule-picture")) {
-    write_schedule_picture(*file, last.plan, comparison.short_trace_of(last));
+    report::write_schedule_picture(*file, last.plan, comparison.short_trace_of(last));
     tell("the simulated schedule of {} with {} worker(s) is in {}\n", last.plan.strategy,
          last.plan.workers(), *file);
   }
   if (arguments.on("--json")) {
     fmt::print("{}\n", arguments.on("--show") ? to_json(last.plan) : comparison_json(comparison));
   } else if (arguments.on("--show")) {
-    for (const Outcome& one : comparison.outcomes()) fmt::print("{}\n", show(one.plan));
+    for (const planner::Outcome& one : comparison.outcomes()) fmt::print("{}\n", show(one.plan));
   } else {
     fmt::print("{}", comparison_text(comparison));
   }
@@ -97,4 +97,4 @@ Verb plan_verb() {
       .run = run_plan};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -12,7 +12,7 @@
 #include "cli/plan_options.hpp"
 #include "session/row_partitioner.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -27,9 +27,9 @@ Comparison::Comparison(const Arguments& arguments)
   settings_ = plan_config(arguments, subject_.batch);
   subject_.batch = settings_.batch;
   const std::vector<std::string> names = wanted_strategies(arguments);
-  std::ranges::for_each(names, check_strategy);
+  std::ranges::for_each(names, strategy::check_strategy);
   settle_costs(subject_, arguments, machines_);
-  const Machine one{.inside = kUsualInside, .between = kUsualBetween};
+  const plan::Machine one{.inside = plan::kUsualInside, .between = plan::kUsualBetween};
   serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;
   named_ = arguments.text("--strategies", "all") != "all";
   for (const std::string& name : names) compare(name, names.size() == 1);
@@ -42,32 +42,34 @@ Comparison::Comparison(const Arguments& arguments)
   }
 }
 
-const Outcome& Comparison::best() const {
-  for (const Outcome* one : best_first(outcomes_)) {
+const planner::Outcome& Comparison::best() const {
+  for (const planner::Outcome* one : planner::best_first(outcomes_)) {
     if (fits(*one)) return *one;
   }
   user_error("no plan fits into the {} that are free here", with_bytes(free_));
 }
 
-bool Comparison::fits(const Outcome& one) const {
-  const Machine& machine = one.plan.machine;
+bool Comparison::fits(const planner::Outcome& one) const {
+  const plan::Machine& machine = one.plan.machine;
   return free_ == 0 || machine.memory_per_worker > 0 ||
          one.peak_memory <= free_ / machine.workers_per_node;
 }
 
-Trace Comparison::trace_of(const Outcome& one) const {
-  return simulate(one.plan, cost(), {.minibatches = steady_minibatches(one.plan)}).trace;
+trace::Trace Comparison::trace_of(const planner::Outcome& one) const {
+  return simulate::simulate(one.plan, cost(),
+                            {.minibatches = simulate::steady_minibatches(one.plan)})
+      .trace;
 }
 
-Trace Comparison::short_trace_of(const Outcome& one) const {
+trace::Trace Comparison::short_trace_of(const planner::Outcome& one) const {
   const std::int64_t depth = one.plan.depth();
-  return simulate(one.plan, cost(), {.minibatches = depth == 0 ? 1 : depth + 6}).trace;
+  return simulate::simulate(one.plan, cost(), {.minibatches = depth == 0 ? 1 : depth + 6}).trace;
 }
 
 void Comparison::compare(const std::string& name, bool only) {
   std::string reason;
   bool possible = false;
-  for (const Machine& machine : machines_) {
+  for (const plan::Machine& machine : machines_) {
     try {
       outcomes_.push_back(play(plan_of(name, machine)));
       possible = true;
@@ -81,22 +83,23 @@ void Comparison::compare(const std::string& name, bool only) {
   }
 }
 
-RowPartitioner Comparison::row_partitioner_of() const {
-  RowPartitioner partition = row_partitioner(settings_.partition, settings_.seed);
-  return named_ ? partition : in_seconds(std::move(partition), machines_.size());
+strategy::RowPartitioner Comparison::row_partitioner_of() const {
+  strategy::RowPartitioner partition =
+      session::row_partitioner(settings_.partition, settings_.seed);
+  return named_ ? partition : session::in_seconds(std::move(partition), machines_.size());
 }
 
-Plan Comparison::plan_of(const std::string& strategy, const Machine& machine) {
-  PlanSettings settings = settings_;
+plan::Plan Comparison::plan_of(const std::string& strategy, const plan::Machine& machine) {
+  planner::PlanSettings settings = settings_;
   settings.strategy = strategy;
-  return subject_.costs->plan([&](const CostModel& cost) {
-    return plan_with(settings, {.network = subject_.network,
-                                .machine = machine,
-                                .cost = &cost,
-                                .optimizer_states = optimizer_states(settings_),
-                                .clip = settings_.clip_norm > 0,
-                                .partition = row_partitioner_of()});
+  return subject_.costs->plan([&](const cost::CostModel& cost) {
+    return planner::plan_with(settings, {.network = subject_.network,
+                                         .machine = machine,
+                                         .cost = &cost,
+                                         .optimizer_states = optim::optimizer_states(settings_),
+                                         .clip = settings_.clip_norm > 0,
+                                         .partition = row_partitioner_of()});
   });
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -12,47 +12,49 @@
 #include "session/config.hpp"
 #include "simulate/simulate.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 class Comparison {
  public:
   explicit Comparison(const Arguments& arguments);
 
   const PlanSubject& subject() const { return subject_; }
-  const std::vector<Machine>& machines() const { return machines_; }
-  const TrainConfig& settings() const { return settings_; }
-  const std::vector<Outcome>& outcomes() const { return outcomes_; }
+  const std::vector<plan::Machine>& machines() const { return machines_; }
+  const session::TrainConfig& settings() const { return settings_; }
+  const std::vector<planner::Outcome>& outcomes() const { return outcomes_; }
   /// "strategy: why it cannot be planned".
   const std::vector<std::string>& refused() const { return refused_; }
   std::int64_t free_bytes() const { return free_; }  ///< of this machine's memory; 0: not known
-  const CostModel& cost() const { return subject_.costs->model(); }
+  const cost::CostModel& cost() const { return subject_.costs->model(); }
   /// UserError where none fits into memory.
-  const Outcome& best() const;
+  const planner::Outcome& best() const;
   /// Whether a node like this machine has the memory. With --memory-per-worker, plans that need
   /// more are not there.
-  bool fits(const Outcome& one) const;
+  bool fits(const planner::Outcome& one) const;
 
-  Trace trace_of(const Outcome& one) const;
+  trace::Trace trace_of(const planner::Outcome& one) const;
   /// One step; where steps overlap, a few, from the filling on.
-  Trace short_trace_of(const Outcome& one) const;
+  trace::Trace short_trace_of(const planner::Outcome& one) const;
 
  private:
   /// A strategy that cannot use one of the machines is left out there; one that can use none, or
   /// that was asked for by name, says why. Where nothing else was asked for and it can use none,
   /// that is the end.
   void compare(const std::string& name, bool only);
-  RowPartitioner row_partitioner_of() const;
-  Plan plan_of(const std::string& strategy, const Machine& machine);
-  Outcome play(Plan plan) const { return outcome_of(std::move(plan), cost(), serial_seconds_); }
+  strategy::RowPartitioner row_partitioner_of() const;
+  plan::Plan plan_of(const std::string& strategy, const plan::Machine& machine);
+  planner::Outcome play(plan::Plan plan) const {
+    return planner::outcome_of(std::move(plan), cost(), serial_seconds_);
+  }
 
   PlanSubject subject_;
-  std::vector<Machine> machines_;
-  TrainConfig settings_;
+  std::vector<plan::Machine> machines_;
+  session::TrainConfig settings_;
   double serial_seconds_ = 0;
   std::int64_t free_ = 0;
   bool named_ = false;  ///< the strategies were
-  std::vector<Outcome> outcomes_;
+  std::vector<planner::Outcome> outcomes_;
   std::vector<std::string> refused_;
 };
 
-}  // namespace plait
+}  // namespace plait::cli

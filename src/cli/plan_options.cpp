@@ -8,17 +8,17 @@
 #include "cli/verbs.hpp"
 #include "planner/planner.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 /// The settings that decide a plan, but for those that `plait plan` has in another form.
 std::vector<std::string_view> plan_fields() {
   std::vector<std::string_view> keys{"optimizer", "momentum", "clip_norm"};
-  for (const Setting<PlanSettings>& row : plan_settings()) {
+  for (const Setting<planner::PlanSettings>& row : planner::plan_settings()) {
     if (row.decides_plan && row.key != "strategy") keys.push_back(row.key);
   }
-  for (const Setting<CostSettings>& row : cost_settings()) {
+  for (const Setting<planner::CostSettings>& row : planner::cost_settings()) {
     if (row.key != "profile") keys.push_back(row.key);
   }
   return keys;
@@ -43,7 +43,8 @@ std::vector<Option> own_options() {
        .group = "Costs for the planner"},
       {.name = "--strategies",
        .value = "LIST",
-       .help = fmt::format("all, or names with commas, of {}", fmt::join(strategy_names(), ", ")),
+       .help = fmt::format("all, or names with commas, of {}",
+                           fmt::join(strategy::strategy_names(), ", ")),
        .standard = "all"},
       {.name = "--workers",
        .value = "LIST",
@@ -62,12 +63,12 @@ std::vector<Option> own_options() {
       {.name = "--link-between-nodes",
        .value = "RATE[,LATENCY]",
        .help = "of each node",
-       .standard = to_text(kUsualBetween),
+       .standard = plan::to_text(plan::kUsualBetween),
        .group = "Machine"},
       {.name = "--link-inside-node",
        .value = "RATE[,LATENCY]",
        .help = "between two workers",
-       .standard = to_text(kUsualInside),
+       .standard = plan::to_text(plan::kUsualInside),
        .group = "Machine"},
       {.name = "--out", .value = "FILE", .help = "the best plan as a file for plait train --plan"},
       {.name = "--plan",
@@ -85,8 +86,8 @@ std::vector<Option> own_options() {
 
 }  // namespace
 
-TrainConfig plan_config(const Arguments& arguments, std::int64_t batch) {
-  TrainConfig settings;
+session::TrainConfig plan_config(const Arguments& arguments, std::int64_t batch) {
+  session::TrainConfig settings;
   settings.batch = batch;
   for (const std::string_view key : plan_fields()) {
     const Field& field = *find_field(key);
@@ -95,7 +96,7 @@ TrainConfig plan_config(const Arguments& arguments, std::int64_t batch) {
       set_from_text(settings, field, *value, flag);
     }
   }
-  check_config(settings);
+  session::check_config(settings);
   return settings;
 }
 
@@ -113,4 +114,4 @@ std::vector<Option> plan_options() {
   return options;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

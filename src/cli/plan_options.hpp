@@ -6,11 +6,11 @@
 #include "cli/verb.hpp"
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 std::vector<Option> plan_options();
 
 /// The settings that the flags give, checked as in plait train.
-TrainConfig plan_config(const Arguments& arguments, std::int64_t batch);
+session::TrainConfig plan_config(const Arguments& arguments, std::int64_t batch);
 
-}  // namespace plait
+}  // namespace plait::cli

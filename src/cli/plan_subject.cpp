@@ -18,30 +18,30 @@
 #include "session/plan_file.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 constexpr std::int64_t kMaxWorkers = 1 << 20;
 constexpr std::int64_t kMaxThreads = 4096;
 
-Network network_of(const Arguments& arguments, const std::string& model) {
+plan::Network network_of(const Arguments& arguments, const std::string& model) {
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
   const std::string* shape = arguments.find("--data-shape");
-  return make_network(
-      load_model(model, shape != nullptr ? parse_shape(*shape) : usual_input(model), classes));
+  return plan::make_network(model::load_model(
+      model, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(model), classes));
 }
 
-TrainConfig read_cost_settings(const Arguments& arguments) {
-  TrainConfig settings;
-  for (const Setting<CostSettings>& row : cost_settings()) {
+session::TrainConfig read_cost_settings(const Arguments& arguments) {
+  session::TrainConfig settings;
+  for (const Setting<planner::CostSettings>& row : planner::cost_settings()) {
     const Field& field = *find_field(row.key);
     const std::string flag = flag_of(field);
     if (const std::string* value = arguments.find(flag)) {
       set_from_text(settings, field, *value, flag);
     }
   }
-  check_cost_settings(settings);
+  planner::check_cost_settings(settings);
   return settings;
 }
 
@@ -59,14 +59,14 @@ std::vector<std::string> split(const std::string& text) {
 
 }  // namespace
 
-Plan plan_in_file(const Arguments& arguments, const std::string& file) {
+plan::Plan plan_in_file(const Arguments& arguments, const std::string& file) {
   const std::string* name = arguments.find("--model");
-  if (name == nullptr) return read_plan_file(file, nullptr).plan;
+  if (name == nullptr) return session::read_plan_file(file, nullptr).plan;
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
   const std::string* shape = arguments.find("--data-shape");
-  const ModelSpec model =
-      load_model(*name, shape != nullptr ? parse_shape(*shape) : usual_input(*name), classes);
-  return read_plan_file(file, &model).plan;
+  const model::ModelSpec model = model::load_model(
+      *name, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*name), classes);
+  return session::read_plan_file(file, &model).plan;
 }
 
 PlanSubject plan_subject(const Arguments& arguments) {
@@ -79,20 +79,20 @@ PlanSubject plan_subject(const Arguments& arguments) {
     subject.model = *model;
     subject.network = network_of(arguments, *model);
   } else {
-    ProfileSource source = open_profile(path);
-    if (auto* ours = std::get_if<ProfileFile>(&source)) {
+    cost::ProfileSource source = cost::open_profile(path);
+    if (auto* ours = std::get_if<cost::ProfileFile>(&source)) {
       subject.batch = ours->points.front().batch;
       subject.model = model != nullptr ? *model : ours->model;
       if (model == nullptr && arguments.find("--data-shape") == nullptr &&
           !ours->data_shape.empty()) {
-        subject.network = make_network(
-            load_model(ours->model, parse_shape(ours->data_shape), std::max(1, ours->classes)));
+        subject.network = plan::make_network(model::load_model(
+            ours->model, tensor::parse_shape(ours->data_shape), std::max(1, ours->classes)));
       } else {
         subject.network = network_of(arguments, subject.model);
       }
-      subject.costs = Costs::profiled(*ours, subject.network);
+      subject.costs = session::Costs::profiled(*ours, subject.network);
     } else {
-      auto& published = std::get<PublishedProfile>(source);
+      auto& published = std::get<cost::PublishedProfile>(source);
       if (model != nullptr) {
         user_error("--profile {} is a published profile with its own network; leave --model away",
                    path);
@@ -100,7 +100,8 @@ PlanSubject plan_subject(const Arguments& arguments) {
       subject.network = published.network;
       subject.model = published.network.name;
       subject.batch = published.batch;
-      subject.costs = Costs::published(subject.network, make_published_cost(published));
+      subject.costs =
+          session::Costs::published(subject.network, cost::make_published_cost(published));
     }
   }
   subject.batch = arguments.integer("--batch", subject.batch, {1, 1 << 24});
@@ -108,7 +109,7 @@ PlanSubject plan_subject(const Arguments& arguments) {
 }
 
 void settle_costs(PlanSubject& subject, const Arguments& arguments,
-                  const std::vector<Machine>& machines) {
+                  const std::vector<plan::Machine>& machines) {
   const auto asked = static_cast<int>(arguments.integer("--threads", 0, {0, kMaxThreads}));
   if (subject.settings.cost == "analytic") {
     if (asked > 0) {
@@ -117,7 +118,7 @@ void settle_costs(PlanSubject& subject, const Arguments& arguments,
           "--peak-gflops",
           asked);
     }
-    subject.costs = Costs::counted(subject.network, rates_of(subject.settings));
+    subject.costs = session::Costs::counted(subject.network, planner::rates_of(subject.settings));
   }
   if (subject.costs) {
     if (asked > 0 && subject.costs->profile() != nullptr &&
@@ -128,17 +129,18 @@ void settle_costs(PlanSubject& subject, const Arguments& arguments,
     return;
   }
   int workers = 1;  // of the fullest node: each has as many cores as this machine
-  for (const Machine& machine : machines) workers = std::max(workers, machine.workers_per_node);
-  const int threads = asked > 0 ? asked : std::max(1, usable_cores() / workers);
+  for (const plan::Machine& machine : machines)
+    workers = std::max(workers, machine.workers_per_node);
+  const int threads = asked > 0 ? asked : std::max(1, run::usable_cores() / workers);
   try {
-    subject.costs =
-        Costs::measured({.network = subject.network,
-                         .model = subject.model,
-                         .batch = subject.batch,
-                         .microbatches = arguments.integer("--microbatches", 1, {1, 1 << 20}),
-                         .threads = threads},
-                        subject.settings.cost == "again" ? Freshness::now : Freshness::cached,
-                        measuring_line(false));
+    subject.costs = session::Costs::measured(
+        {.network = subject.network,
+         .model = subject.model,
+         .batch = subject.batch,
+         .microbatches = arguments.integer("--microbatches", 1, {1, 1 << 20}),
+         .threads = threads},
+        subject.settings.cost == "again" ? session::Freshness::now : session::Freshness::cached,
+        measuring_line(false));
   } catch (const std::bad_alloc&) {
     fail("not enough memory to measure {} with --batch {}; use a smaller one, or --cost analytic",
          subject.model, subject.batch);
@@ -148,20 +150,20 @@ void settle_costs(PlanSubject& subject, const Arguments& arguments,
   }
 }
 
-std::vector<Machine> plan_machines(const Arguments& arguments) {
-  Machine machine{.inside = kUsualInside, .between = kUsualBetween};
+std::vector<plan::Machine> plan_machines(const Arguments& arguments) {
+  plan::Machine machine{.inside = plan::kUsualInside, .between = plan::kUsualBetween};
   if (const std::string* link = arguments.find("--link-inside-node")) {
-    machine.inside = parse_link(*link, "--link-inside-node");
+    machine.inside = plan::parse_link(*link, "--link-inside-node");
   }
   if (const std::string* link = arguments.find("--link-between-nodes")) {
-    machine.between = parse_link(*link, "--link-between-nodes");
+    machine.between = plan::parse_link(*link, "--link-between-nodes");
   }
   machine.memory_per_worker =
       arguments.integer("--memory-per-worker", 0, {0, std::int64_t{1} << 40}) << 20;
   machine.nodes = static_cast<int>(arguments.integer("--nodes", 1, {1, kMaxWorkers}));
   const std::string* per_node = arguments.find("--workers-per-node");
   const std::string* workers = arguments.find("--workers");
-  std::vector<Machine> machines;
+  std::vector<plan::Machine> machines;
   if (per_node != nullptr) {
     if (workers != nullptr) {
       user_error("--workers and --workers-per-node exclude each other; {} nodes x {} are {}",
@@ -184,13 +186,13 @@ std::vector<Machine> plan_machines(const Arguments& arguments) {
     }
     if (machines.empty()) machines.push_back(machine);  // more nodes than the usual workers
   }
-  for (const Machine& one : machines) check_machine(one);
+  for (const plan::Machine& one : machines) plan::check_machine(one);
   return machines;
 }
 
 std::vector<std::string> wanted_strategies(const Arguments& arguments) {
   const std::string text = arguments.text("--strategies", "all");
-  return text == "all" ? strategy_names() : split(text);
+  return text == "all" ? strategy::strategy_names() : split(text);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

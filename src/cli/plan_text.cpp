@@ -14,7 +14,7 @@
 #include "planner/choice.hpp"
 #include "run/cores.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -22,8 +22,8 @@ namespace {
 std::string cores_note(const Comparison& all) {
   if (all.cost().source() != "measured") return "";
   const int threads = all.subject().costs->profile()->threads;
-  const bool more = std::ranges::any_of(all.machines(), [&](const Machine& machine) {
-    return machine.nodes > 1 || machine.workers_per_node * threads > usable_cores();
+  const bool more = std::ranges::any_of(all.machines(), [&](const plan::Machine& machine) {
+    return machine.nodes > 1 || machine.workers_per_node * threads > run::usable_cores();
   });
   if (!more) return "";
   return fmt::format("       every worker is taken to be as fast as {} thread{} here\n", threads,
@@ -31,16 +31,16 @@ std::string cores_note(const Comparison& all) {
 }
 
 /// The threads that were planned with are not always those that plait train takes by itself.
-std::string train_note(const Outcome& best, const Comparison& all) {
+std::string train_note(const planner::Outcome& best, const Comparison& all) {
   if (all.cost().source() != "measured" || best.plan.machine.nodes > 1) return "";
   return fmt::format("to train so: plait train --strategy {} --workers {} --threads {} ...\n",
                      best.plan.strategy, best.plan.workers(),
                      all.subject().costs->profile()->threads);
 }
 
-std::string workers_text(const Outcome& one) {
+std::string workers_text(const planner::Outcome& one) {
   std::vector<WorkerFigures> figures;
-  const std::vector<std::int64_t> memories = estimate_memories(one.plan);
+  const std::vector<std::int64_t> memories = plan::estimate_memories(one.plan);
   for (std::size_t worker = 0; worker < memories.size(); ++worker) {
     figures.push_back({.busy = one.simulation.busy[worker], .memory = memories[worker]});
   }
@@ -52,10 +52,10 @@ std::string workers_text(const Outcome& one) {
 std::string comparison_text(const Comparison& all) {
   std::vector<Row> rows{
       {"strategy", "workers", "step ms", "speed", "busy", "sent/step", "memory", "stale"}};
-  const std::vector<const Outcome*> ranked = best_first(all.outcomes());
+  const std::vector<const planner::Outcome*> ranked = planner::best_first(all.outcomes());
   std::string notes;
-  for (const Outcome* each : ranked) {
-    const Outcome& one = *each;
+  for (const planner::Outcome* each : ranked) {
+    const planner::Outcome& one = *each;
     const int nodes = one.plan.machine.nodes;
     rows.push_back({one.plan.strategy,
                     nodes > 1 ? fmt::format("{} x {}", nodes, one.plan.machine.workers_per_node)
@@ -66,7 +66,8 @@ std::string comparison_text(const Comparison& all) {
                     with_bytes(one.simulation.bytes_per_step),
                     with_bytes(one.peak_memory) + (all.fits(one) ? "" : "!"),
                     fmt::format("{}", one.staleness)});
-    if (one.plan.strategy.find("pipe") != std::string::npos && is_data_parallel(one.plan)) {
+    if (one.plan.strategy.find("pipe") != std::string::npos &&
+        planner::is_data_parallel(one.plan)) {
       notes += fmt::format(
           "note: {} on {} workers gives every worker the whole network:\n"
           "      this plan is data parallelism\n",
@@ -76,30 +77,31 @@ std::string comparison_text(const Comparison& all) {
   std::string text = fmt::format(
       "{}, batch {}; simulated, nothing was run\ncosts: {}\n{}\n{}{}", all.subject().network.name,
       all.subject().batch, all.subject().costs->text(), cores_note(all), table(rows, 1), notes);
-  std::vector<Outcome> fitting;  // of which one can be recommended
+  std::vector<planner::Outcome> fitting;  // of which one can be recommended
   std::ranges::copy_if(all.outcomes(), std::back_inserter(fitting),
-                       [&](const Outcome& one) { return all.fits(one); });
+                       [&](const planner::Outcome& one) { return all.fits(one); });
   if (fitting.size() < all.outcomes().size()) {
     text += fmt::format("! the workers of a node need more than the {} that are free here\n",
                         with_bytes(all.free_bytes()));
   }
-  const std::string advice = fitting.empty() ? "" : plan_advice(fitting, all.cost());
+  const std::string advice = fitting.empty() ? "" : planner::plan_advice(fitting, all.cost());
   if (!advice.empty()) {
-    text += "\n" + advice + train_note(*best_first(fitting).front(), all);
+    text += "\n" + advice + train_note(*planner::best_first(fitting).front(), all);
   }
   if (all.outcomes().size() == 1) {
-    const Plan& plan = all.outcomes().front().plan;
+    const plan::Plan& plan = all.outcomes().front().plan;
     if (is_torn(plan.network)) text += "\n" + torn_table(plan, all.cost());
     text += "\n" + workers_text(all.outcomes().front());
   }
   if (!all.refused().empty()) text += "\n";
-  for (const std::string& reason : all.refused()) text += folded("not possible: " + reason);
+  for (const std::string& reason : all.refused())
+    text += planner::folded("not possible: " + reason);
   return text;
 }
 
 std::string comparison_json(const Comparison& all) {
   nlohmann::ordered_json plans = nlohmann::ordered_json::array();
-  for (const Outcome& one : all.outcomes()) {
+  for (const planner::Outcome& one : all.outcomes()) {
     plans.push_back({{"strategy", one.plan.strategy},
                      {"workers", one.plan.workers()},
                      {"nodes", one.plan.machine.nodes},
@@ -124,4 +126,4 @@ std::string comparison_json(const Comparison& all) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -5,9 +5,9 @@
 
 #include "cli/plan_comparison.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_json(const Comparison& comparison);
 
-}  // namespace plait
+}  // namespace plait::cli

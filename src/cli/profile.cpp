@@ -20,7 +20,7 @@
 #include "session/memory_check.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -32,9 +32,9 @@ struct Request {
   std::string model;
   int classes = 10;
   std::int64_t batch = 64;
-  ProfileConfig config;
-  Network network;
-  TearRequest tear{};  ///< pieces 0: the model as it is
+  run::ProfileConfig config;
+  plan::Network network;
+  strategy::TearRequest tear{};  ///< pieces 0: the model as it is
 };
 
 Request read_request(const Arguments& arguments) {
@@ -43,27 +43,28 @@ Request read_request(const Arguments& arguments) {
   request.classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
   request.batch = arguments.integer("--batch", 64, {1, kMaxBatch});
   const std::int64_t threads = arguments.integer("--threads", 0, {0, kMaxThreads});
-  request.config.threads = threads > 0 ? static_cast<int>(threads) : usable_cores();
+  request.config.threads = threads > 0 ? static_cast<int>(threads) : run::usable_cores();
   request.config.steps = arguments.integer("--steps", 10, {1, 1'000'000});
   const std::string* shape = arguments.find("--data-shape");
-  const Shape input = shape != nullptr ? parse_shape(*shape) : usual_input(request.model);
-  request.network = make_network(load_model(request.model, input, request.classes));
-  PararealOptions tear;
+  const tensor::Shape input =
+      shape != nullptr ? tensor::parse_shape(*shape) : usual_input(request.model);
+  request.network = plan::make_network(model::load_model(request.model, input, request.classes));
+  strategy::PararealOptions tear;
   tear.pieces = arguments.text("--pieces", tear.pieces);
   tear.coarse = arguments.text("--coarse", tear.coarse);
-  check_settings(tear, parareal_settings());
-  request.tear = tear_request(tear, 0);
-  if (request.tear.pieces == kBestPieces) {
+  check_settings(tear, strategy::parareal_settings());
+  request.tear = strategy::tear_request(tear, 0);
+  if (request.tear.pieces == strategy::kBestPieces) {
     user_error("--pieces auto: a profile is of a number of pieces; plait plan finds the best one");
   }
   return request;
 }
 
 /// The blocks that the pieces of a torn network but the first begin with.
-std::vector<int> cuts_of(const Network& torn) {
+std::vector<int> cuts_of(const plan::Network& torn) {
   std::vector<int> cuts;
   int piece = 0;
-  for (const NetworkBlock& block : torn.blocks) {
+  for (const plan::NetworkBlock& block : torn.blocks) {
     if (block.added || block.piece <= piece) continue;
     cuts.push_back(block.whole);
     piece = block.piece;
@@ -74,30 +75,31 @@ std::vector<int> cuts_of(const Network& torn) {
 /// At every batch size the network is torn where it is best for the largest.
 void fix_tearing(Request& request) {
   if (request.tear.pieces == 0) return;
-  const Machine machine;
-  request.tear.cuts = cuts_of(make_plan("parareal", {.network = request.network,
-                                                     .machine = machine,
-                                                     .batch = request.batch,
-                                                     .tear = request.tear})
+  const plan::Machine machine;
+  request.tear.cuts = cuts_of(strategy::make_plan("parareal", {.network = request.network,
+                                                               .machine = machine,
+                                                               .batch = request.batch,
+                                                               .tear = request.tear})
                                   .network);
 }
 
 /// What plait plan wants too: smaller batches (what each of several workers gets).
-MeasureRequest measuring(const Request& request) {
+session::MeasureRequest measuring(const Request& request) {
   return {.plan =
               [&request](std::int64_t batch) {
-                const Machine machine;
-                Plan plan = make_plan(request.tear.pieces > 0 ? "parareal" : "serial",
-                                      {.network = request.network,
-                                       .machine = machine,
-                                       .batch = batch,
-                                       .tear = request.tear});
-                check_memory(process_memory(plan, 0, 1, request.config.threads),
-                             fmt::format("--model {} with --batch {}", request.model, batch),
-                             "use a smaller --batch or a smaller model");
+                const plan::Machine machine;
+                plan::Plan plan = strategy::make_plan(
+                    request.tear.pieces > 0 ? "parareal" : "serial", {.network = request.network,
+                                                                      .machine = machine,
+                                                                      .batch = batch,
+                                                                      .tear = request.tear});
+                session::check_memory(
+                    plan::process_memory(plan, 0, 1, request.config.threads),
+                    fmt::format("--model {} with --batch {}", request.model, batch),
+                    "use a smaller --batch or a smaller model");
                 return plan;
               },
-          .batches = batches_to_measure(request.batch, 1),
+          .batches = session::batches_to_measure(request.batch, 1),
           .config = request.config};
 }
 
@@ -107,11 +109,11 @@ std::string percent(double part, double whole) {
   return fmt::format("{:.1f}%", whole > 0 ? 100 * part / whole : 0.0);
 }
 
-double total_of(const BlockProfile& block) {
+double total_of(const run::BlockProfile& block) {
   return block.forward_ms + block.backward_data_ms + block.backward_weights_ms + block.update_ms;
 }
 
-Row row_of(const BlockProfile& block, double whole) {
+Row row_of(const run::BlockProfile& block, double whole) {
   return {block.name,
           milliseconds(block.forward_ms),
           milliseconds(block.backward_data_ms),
@@ -123,11 +125,11 @@ Row row_of(const BlockProfile& block, double whole) {
           with_bytes(block.dst_bytes)};
 }
 
-std::string profile_text(const Profile& profile, const Request& request) {
+std::string profile_text(const run::Profile& profile, const Request& request) {
   std::vector<Row> rows{
       {"block", "forward", "bwd data", "weights", "update", "ms", "share", "M MACs", "output"}};
-  BlockProfile sum{.name = "total"};
-  for (const BlockProfile& block : profile.blocks) {
+  run::BlockProfile sum{.name = "total"};
+  for (const run::BlockProfile& block : profile.blocks) {
     rows.push_back(row_of(block, profile.sum_ms));
     sum.forward_ms += block.forward_ms;
     sum.backward_data_ms += block.backward_data_ms;
@@ -158,24 +160,24 @@ int run_profile(const Arguments& arguments) {
   if (!out.empty()) check_file_place(out, "--out");
   warn_of_threads(1, request.config.threads);
   try {
-    const MeasureRequest wanted = measuring(request);
-    const Profile result = steady_profile(wanted.plan(request.batch), request.config);
-    ProfileFile file{.model = request.model,
-                     .network_hash = network_hash(request.network),
-                     .data_shape = request.network.input.to_string(),
-                     .classes = request.classes,
-                     .threads = request.config.threads,
-                     .steps = request.config.steps,
-                     .points = {to_point(result, request.batch)},
-                     .noise = result.noise};
+    const session::MeasureRequest wanted = measuring(request);
+    const run::Profile result = run::steady_profile(wanted.plan(request.batch), request.config);
+    cost::ProfileFile file{.model = request.model,
+                           .network_hash = plan::network_hash(request.network),
+                           .data_shape = request.network.input.to_string(),
+                           .classes = request.classes,
+                           .threads = request.config.threads,
+                           .steps = request.config.steps,
+                           .points = {session::to_point(result, request.batch)},
+                           .noise = result.noise};
     if (!out.empty()) {
-      measure_more_points(
+      session::measure_more_points(
           wanted, [](const std::string& what) { tell("measuring {} ...\n", what); }, file);
-      write_profile(file, out);
+      cost::write_profile(file, out);
     }
-    tell("{}", noise_note(file.noise, "profile again"));
+    tell("{}", session::noise_note(file.noise, "profile again"));
     if (arguments.on("--json")) {
-      fmt::print("{}\n", print_profile(file));
+      fmt::print("{}\n", cost::print_profile(file));
     } else {
       fmt::print("{}", profile_text(result, request));
       if (!out.empty()) {
@@ -226,4 +228,4 @@ Verb profile_verb() {
       .run = run_profile};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

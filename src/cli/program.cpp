@@ -21,11 +21,11 @@
 #include "run/status.hpp"
 #include "session/agreement.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
-Verb program(MpiWorld* mpi) {
+Verb program(transport::MpiWorld* mpi) {
   return {.name = "plait",
           .about = "plait trains deep networks on many workers.",
           .examples = {"plait train --model lenet --data glyphs",
@@ -97,7 +97,7 @@ int guarded(const std::function<int()>& body) {
     return report(error.what(), 2);
   } catch (const std::bad_alloc&) {
     return report("not enough memory; try a smaller --batch", 1);
-  } catch (const QuietExit& quiet) {
+  } catch (const session::QuietExit& quiet) {
     return quiet.code;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe) return 128 + SIGPIPE;
@@ -117,10 +117,10 @@ int run_alone(const std::vector<std::string>& words) {
 /// As one process of an MPI job. The processes agree on the verb; only train is for all of them,
 /// anything else is done by the first. An error before training begins is common to all processes
 /// or it is not: either way one of them says it, and all end.
-int run_together(const std::vector<std::string>& words, MpiWorld& mpi) {
+int run_together(const std::vector<std::string>& words, transport::MpiWorld& mpi) {
   const Verb plait = program(&mpi);
   std::optional<Command> command;
-  Standing standing{.error = {}, .text = {}, .what = "verb"};
+  session::Standing standing{.error = {}, .text = {}, .what = "verb"};
   try {
     command = parse_command_line(plait, words);
     standing.text = command->path.back()->name + (command->help ? " --help" : "");
@@ -128,7 +128,7 @@ int run_together(const std::vector<std::string>& words, MpiWorld& mpi) {
     standing.error = std::current_exception();
   }
   const int refused = guarded([&] {
-    agree(*mpi.control_group(), standing);
+    session::agree(*mpi.control_group(), standing);
     return 0;
   });
   if (refused != 0) return refused;
@@ -139,7 +139,7 @@ int run_together(const std::vector<std::string>& words, MpiWorld& mpi) {
     try {
       return perform(*command);
     } catch (const std::exception&) {  // train() itself never lets one out
-      agree(*mpi.control_group(), {.error = std::current_exception()});
+      session::agree(*mpi.control_group(), {.error = std::current_exception()});
       return 1;
     }
   });
@@ -151,13 +151,13 @@ int run_program(const std::vector<std::string>& words) {
   keep_standard_files();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of that write as well
   std::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
-  if (!launched_by_mpi()) return run_alone(words);
-  std::unique_ptr<MpiWorld> mpi;
+  if (!transport::launched_by_mpi()) return run_alone(words);
+  std::unique_ptr<transport::MpiWorld> mpi;
   const int failed = guarded([&] {
-    mpi = make_mpi_world(kStatusBytes);
+    mpi = transport::make_mpi_world(run::kStatusBytes);
     return 0;
   });
   return failed != 0 ? failed : run_together(words, *mpi);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -57,7 +57,7 @@ std::string bar_text(const BarState& state, std::size_t width, bool unicode) {
          text;
 }
 
-std::string epoch_text(const EpochReport& report) {
+std::string epoch_text(const session::EpochReport& report) {
   const std::string total = std::to_string(report.epochs);
   std::string text = fmt::format("epoch {:>{}}/{}  train loss {:.4f}  test {:.4f}", report.epoch,
                                  total.size(), total, report.train_loss, report.test_loss);
@@ -75,7 +75,7 @@ std::string epoch_text(const EpochReport& report) {
 
 void Progress::begin(const std::string& headline) { print(headline); }
 
-void Progress::step(const StepReport& report) {
+void Progress::step(const session::StepReport& report) {
   if (quiet_ || !terminal_.redraws) return;
   if (state_.step == 0) {
     first_step_ = report.step;
@@ -99,7 +99,7 @@ void Progress::step(const StepReport& report) {
   since_drawn_ = Stopwatch();
 }
 
-void Progress::epoch(const EpochReport& report) {
+void Progress::epoch(const session::EpochReport& report) {
   state_.test_accuracy = report.test_accuracy;
   print(epoch_text(report));
 }
@@ -126,4 +126,4 @@ void Progress::print(const std::string& line) {
   std::fflush(stderr);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

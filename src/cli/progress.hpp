@@ -9,7 +9,7 @@
 #include "cli/terminal.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// What the bar shows.
 struct BarState {
@@ -26,16 +26,16 @@ struct BarState {
 std::string bar_text(const BarState& state, std::size_t width, bool unicode);
 
 /// "epoch 1/3  train loss 0.1234  ...".
-std::string epoch_text(const EpochReport& report);
+std::string epoch_text(const session::EpochReport& report);
 
-class Progress : public TrainObserver {
+class Progress : public session::TrainObserver {
  public:
   Progress(Terminal terminal, bool quiet) : terminal_(terminal), quiet_(quiet) {}
   ~Progress() override { clear(); }
 
   void begin(const std::string& headline) override;
-  void step(const StepReport& report) override;
-  void epoch(const EpochReport& report) override;
+  void step(const session::StepReport& report) override;
+  void epoch(const session::EpochReport& report) override;
   void note(const std::string& line) override;
   void fatal(const std::string& line) override;
   /// Whether fatal() has been called: the end is explained already.
@@ -56,4 +56,4 @@ class Progress : public TrainObserver {
   Stopwatch since_drawn_;
 };
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -20,7 +20,7 @@
 #include "run/parameters.hpp"
 #include "session/setup.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -36,8 +36,8 @@ std::vector<std::string> names_of(const std::string& text) {
   return names;
 }
 
-PruneOptions options_of(const Arguments& arguments) {
-  PruneOptions options{.keep = names_of(arguments.text("--keep", ""))};
+run::PruneOptions options_of(const Arguments& arguments) {
+  run::PruneOptions options{.keep = names_of(arguments.text("--keep", ""))};
   if (const std::string* text = arguments.find("--sparsity")) {
     options.sparsity = parse_double(*text, "--sparsity");
   }
@@ -47,17 +47,18 @@ PruneOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-void write_folder(const fs::path& path, const PrunedModel& pruned) {
+void write_folder(const fs::path& path, const run::PrunedModel& pruned) {
   const CleanInterrupt guard;
-  const SafetensorsWriter weights(pruned.weights);
-  AtomicFolder folder(path, weights.bytes());
+  const checkpoint::SafetensorsWriter weights(pruned.weights);
+  checkpoint::AtomicFolder folder(path, weights.bytes());
   const auto put = [&](const std::string& name, const std::string& text) {
     FileSink sink = folder.create(name);
     sink.write(text);
     sink.close();
   };
-  put("model.toml", write_model(pruned.model));
-  for (const MatrixFile& matrix : matrix_files(pruned.model)) put(matrix.name, matrix.text);
+  put("model.toml", model::write_model(pruned.model));
+  for (const model::MatrixFile& matrix : model::matrix_files(pruned.model))
+    put(matrix.name, matrix.text);
   FileSink sink = folder.create("weights.safetensors");
   weights.write(sink);
   sink.close();
@@ -69,11 +70,11 @@ std::string kept_text(std::int64_t after, std::int64_t before) {
                      100.0 * (1.0 - static_cast<double>(after) / static_cast<double>(before)));
 }
 
-void print(const PrunedModel& pruned, const std::string& out, bool json) {
+void print(const run::PrunedModel& pruned, const std::string& out, bool json) {
   std::int64_t before = 0;
   std::int64_t after = 0;
   std::vector<Row> rows{{"layer", "weights", "kept", "sparsity"}};
-  for (const PrunedLayer& layer : pruned.layers) {
+  for (const run::PrunedLayer& layer : pruned.layers) {
     before += layer.before;
     after += layer.after;
     rows.push_back({layer.name, with_commas(layer.before), with_commas(layer.after),
@@ -97,19 +98,20 @@ void print(const PrunedModel& pruned, const std::string& out, bool json) {
 int run_prune(const Arguments& arguments) {
   std::string out = arguments.text("--out", "");
   if (out.empty()) user_error("prune writes a folder; add --out FOLDER");
-  const PruneOptions options = options_of(arguments);
+  const run::PruneOptions options = options_of(arguments);
   out = check_new_folder(out, "--out");
   const SavedWeights saved = saved_weights(arguments, "prune");
-  const ModelSpec model = make_setup(saved.config).model;
-  const std::vector<NamedTensor> weights = read_weights_aloud(saved.file.string(), model);
+  const model::ModelSpec model = session::make_setup(saved.config).model;
+  const std::vector<checkpoint::NamedTensor> weights =
+      read_weights_aloud(saved.file.string(), model);
   std::vector<std::string> names;
-  for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
-  if (is_torn(torn_by_names(1)(make_network(model), names))) {
+  for (const checkpoint::NamedTensor& tensor : weights) names.push_back(tensor.name);
+  if (is_torn(torn_by_names(1)(plan::make_network(model), names))) {
     user_error("{} belongs to a network split by parareal; run plait export --serial first",
                saved.file.string());
   }
-  check_weights(make_network(model), weights, saved.file.string());
-  const PrunedModel pruned = prune(model, weights, options);
+  run::check_weights(plan::make_network(model), weights, saved.file.string());
+  const run::PrunedModel pruned = run::prune(model, weights, options);
   write_folder(out, pruned);
   print(pruned, out, arguments.on("--json"));
   tell(
@@ -141,4 +143,4 @@ Verb prune_verb() {
           .run = run_prune};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -13,31 +13,31 @@
 #include "cli/verbs.hpp"
 #include "report/write_file.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 namespace fs = std::filesystem;
 
 /// Legends are short: folders are called by their last part where that tells them apart.
-void shorten_names(std::vector<PageRun>& runs) {
+void shorten_names(std::vector<report::PageRun>& runs) {
   std::set<std::string> names;
-  for (const PageRun& run : runs) names.insert(fs::path(run.name).filename().string());
+  for (const report::PageRun& run : runs) names.insert(fs::path(run.name).filename().string());
   if (names.size() < runs.size()) return;
-  for (PageRun& run : runs) run.name = fs::path(run.name).filename().string();
+  for (report::PageRun& run : runs) run.name = fs::path(run.name).filename().string();
 }
 
 int run_report(const Arguments& arguments) {
   const std::vector<std::string> folders = arguments.all("RUN");
-  std::vector<PageRun> runs;
+  std::vector<report::PageRun> runs;
   for (const std::string& folder : folders) runs.push_back(page_run(folder));
   const std::string usual =
       folders.size() == 1 ? (fs::path(folders.front()) / "report.html").string() : "report.html";
   const std::string out = arguments.text("--out", usual);
   check_file_place(out, "--out", ".html");
   if (runs.size() > 1) shorten_names(runs);
-  const std::string page = page_html(script_json(page_data(runs)));
-  write_file(out, page);
+  const std::string page = report::page_html(report::script_json(report::page_data(runs)));
+  report::write_file(out, page);
   if (arguments.on("--json")) {
     nlohmann::ordered_json answer{{"file", out}, {"bytes", page.size()}, {"runs", folders}};
     fmt::print("{}\n", answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -68,4 +68,4 @@ Verb report_verb() {
           .run = run_report};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -11,7 +11,7 @@
 #include "simulate/simulate.hpp"
 #include "transport/mpi.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -20,10 +20,11 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kStepsToLookAt = 12;
 constexpr double kSecondsBetween = 5;  // two reports of a run under way
 
-RecordParts parts_of(const Plan& plan, const Prediction& prediction) {
-  RecordParts parts{.plan = plan, .prediction = prediction};
-  parts.machine = {
-      .processor = processor_name(), .cores = usable_cores(), .mpi = launched_by_mpi()};
+report::RecordParts parts_of(const plan::Plan& plan, const report::Prediction& prediction) {
+  report::RecordParts parts{.plan = plan, .prediction = prediction};
+  parts.machine = {.processor = run::processor_name(),
+                   .cores = run::usable_cores(),
+                   .mpi = transport::launched_by_mpi()};
   for (int worker = 0; worker < plan.workers(); ++worker) {
     parts.tasks.push_back(tasks_text(plan, worker));
   }
@@ -33,16 +34,17 @@ RecordParts parts_of(const Plan& plan, const Prediction& prediction) {
 /// Each file whole or as it was before: the run may be killed while it is written.
 void write_report(const fs::path& folder, const std::string& record) {
   write_out_file(folder / "report.json", record);
-  write_out_file(folder / "report.html", page_html(script_json(page_data({page_run(folder)}))));
+  write_out_file(folder / "report.html",
+                 report::page_html(report::script_json(report::page_data({page_run(folder)}))));
 }
 
 }  // namespace
 
-Expected expect(const CostModel& cost, const Plan& plan, int threads) {
-  Simulation played =
-      simulate(plan, cost, {.minibatches = std::max(kStepsToLookAt, steady_minibatches(plan))});
+Expected expect(const cost::CostModel& cost, const plan::Plan& plan, int threads) {
+  simulate::Simulation played = simulate::simulate(
+      plan, cost, {.minibatches = std::max(kStepsToLookAt, simulate::steady_minibatches(plan))});
   Expected expected;
-  MemoryForecast forecast(plan, {.threads = threads});
+  plan::MemoryForecast forecast(plan, {.threads = threads});
   for (int worker = 0; worker < plan.workers(); ++worker) {
     expected.figures.push_back({.busy = played.busy[static_cast<std::size_t>(worker)],
                                 .memory = forecast.of(worker).held()});
@@ -54,21 +56,22 @@ Expected expect(const CostModel& cost, const Plan& plan, int threads) {
   return expected;
 }
 
-std::string record_under_way(const Plan& plan, const Prediction& prediction, const Trace* recent) {
-  RecordParts parts = parts_of(plan, prediction);
+std::string record_under_way(const plan::Plan& plan, const report::Prediction& prediction,
+                             const trace::Trace* recent) {
+  report::RecordParts parts = parts_of(plan, prediction);
   parts.trace = recent;
-  return record_json(parts);
+  return report::record_json(parts);
 }
 
-nlohmann::ordered_json settings_json(const TrainConfig& config) {
+nlohmann::ordered_json settings_json(const session::TrainConfig& config) {
   return {{"model", config.model},         {"data", config.data},
           {"strategy", config.strategy},   {"workers", config.workers},
           {"batch", config.batch},         {"microbatches", config.microbatches},
           {"optimizer", config.optimizer}, {"lr", config.lr}};
 }
 
-PageRun page_run(const fs::path& folder) {
-  PageRun run{.files = read_run_files(folder)};
+report::PageRun page_run(const fs::path& folder) {
+  report::PageRun run{.files = report::read_run_files(folder)};
   GivenConfig given;
   parse_config(run.files.config, (folder / "config.toml").string(), given);
   run.settings = settings_json(given.config);
@@ -77,16 +80,16 @@ PageRun page_run(const fs::path& folder) {
   return run;
 }
 
-void write_run_report(const TrainResult& result, const std::string& result_json,
-                      const Prediction& prediction) {
+void write_run_report(const session::TrainResult& result, const std::string& result_json,
+                      const report::Prediction& prediction) {
   if (result.run_dir.empty()) return;
-  RecordParts parts = parts_of(result.plan, prediction);
+  report::RecordParts parts = parts_of(result.plan, prediction);
   parts.trace = &result.trace;
   parts.result = result_json;
-  write_report(result.run_dir, record_json(parts));
+  write_report(result.run_dir, report::record_json(parts));
 }
 
-void ReportUnderWay::timeline(const TimelineReport& report) {
+void ReportUnderWay::timeline(const session::TimelineReport& report) {
   if (report.run_dir.empty() || (written_ && written_->seconds() < kSecondsBetween)) return;
   try {
     write_report(report.run_dir, record_under_way(report.plan, prediction_, &report.trace));
@@ -96,4 +99,4 @@ void ReportUnderWay::timeline(const TimelineReport& report) {
   written_ = Stopwatch();
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -8,7 +8,7 @@
 #include "run/parameters.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace fs = std::filesystem;
 
@@ -53,13 +53,13 @@ SavedWeights saved_weights(const Arguments& arguments, const std::string& verb) 
     read_config_file(file, run);
     check_unchanged(run, file);
   }
-  saved.file = run_dir.empty() ? fs::path(init) : weights_of_run(run_dir);
+  saved.file = run_dir.empty() ? fs::path(init) : session::weights_of_run(run_dir);
   return saved;
 }
 
-void check_loss(const Evaluation& evaluation, const std::vector<NamedTensor>& weights,
-                const std::string& file) {
-  const std::string wrong = non_finite_tensor(weights);
+void check_loss(const run::Evaluation& evaluation,
+                const std::vector<checkpoint::NamedTensor>& weights, const std::string& file) {
+  const std::string wrong = run::non_finite_tensor(weights);
   if (!wrong.empty()) fail("{}: {}, so the network computes nothing", file, wrong);
   if (!std::isfinite(evaluation.loss)) {
     fail("{}: the test loss is not finite although all weights are; the activations overflow",
@@ -67,10 +67,10 @@ void check_loss(const Evaluation& evaluation, const std::vector<NamedTensor>& we
   }
 }
 
-NetworkOfWeights torn_by_names(std::int64_t sweeps) {
-  return [sweeps](const Network& model, const std::vector<std::string>& names) {
-    return network_of_weights(model, names, sweeps);
+session::NetworkOfWeights torn_by_names(std::int64_t sweeps) {
+  return [sweeps](const plan::Network& model, const std::vector<std::string>& names) {
+    return strategy::network_of_weights(model, names, sweeps);
   };
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -7,11 +7,11 @@
 #include "cli/verb.hpp"
 #include "session/eval.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 struct SavedWeights {
   std::filesystem::path file;
-  TrainConfig config;  ///< of the run, or the defaults; flags on top
+  session::TrainConfig config;  ///< of the run, or the defaults; flags on top
 };
 
 /// The options of such a verb: the fields with these keys, and --run.
@@ -24,10 +24,10 @@ std::vector<std::string_view> evaluation_keys();
 SavedWeights saved_weights(const Arguments& arguments, const std::string& verb);
 
 /// Failure where weights or loss are not finite; names the tensor of `file`.
-void check_loss(const Evaluation& evaluation, const std::vector<NamedTensor>& weights,
-                const std::string& file);
+void check_loss(const run::Evaluation& evaluation,
+                const std::vector<checkpoint::NamedTensor>& weights, const std::string& file);
 
 /// For evaluate_weights: a network that was torn is recognised by the names of its weights.
-NetworkOfWeights torn_by_names(std::int64_t sweeps);
+session::NetworkOfWeights torn_by_names(std::int64_t sweeps);
 
-}  // namespace plait
+}  // namespace plait::cli

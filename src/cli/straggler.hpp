@@ -8,12 +8,13 @@
 #include "report/record.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// Of the steps that the run's trace has kept. Not one to whom the plan gives that much more work.
-std::optional<Straggler> straggler_of(const TrainResult& result, const Prediction& prediction);
+std::optional<report::Straggler> straggler_of(const session::TrainResult& result,
+                                              const report::Prediction& prediction);
 
 /// "worker 3 is the straggler: ..."
-std::string straggler_text(const Straggler& straggler);
+std::string straggler_text(const report::Straggler& straggler);
 
-}  // namespace plait
+}  // namespace plait::cli

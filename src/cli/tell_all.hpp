@@ -5,30 +5,41 @@
 
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::cli {
 
-class TellAll : public TrainObserver {
+class TellAll : public session::TrainObserver {
  public:
   /// Null ones are left out.
-  explicit TellAll(std::vector<TrainObserver*> observers) : observers_(std::move(observers)) {
+  explicit TellAll(std::vector<session::TrainObserver*> observers)
+      : observers_(std::move(observers)) {
     std::erase(observers_, nullptr);
   }
 
-  void planned(const PlanReport& report) override { all(&TrainObserver::planned, report); }
-  void begin(const std::string& headline) override { all(&TrainObserver::begin, headline); }
-  void step(const StepReport& report) override { all(&TrainObserver::step, report); }
-  void epoch(const EpochReport& report) override { all(&TrainObserver::epoch, report); }
-  void timeline(const TimelineReport& report) override { all(&TrainObserver::timeline, report); }
-  void note(const std::string& line) override { all(&TrainObserver::note, line); }
-  void fatal(const std::string& line) override { all(&TrainObserver::fatal, line); }
+  void planned(const session::PlanReport& report) override {
+    all(&session::TrainObserver::planned, report);
+  }
+  void begin(const std::string& headline) override {
+    all(&session::TrainObserver::begin, headline);
+  }
+  void step(const session::StepReport& report) override {
+    all(&session::TrainObserver::step, report);
+  }
+  void epoch(const session::EpochReport& report) override {
+    all(&session::TrainObserver::epoch, report);
+  }
+  void timeline(const session::TimelineReport& report) override {
+    all(&session::TrainObserver::timeline, report);
+  }
+  void note(const std::string& line) override { all(&session::TrainObserver::note, line); }
+  void fatal(const std::string& line) override { all(&session::TrainObserver::fatal, line); }
 
  private:
   template <class News>
-  void all(void (TrainObserver::*tell)(const News&), const News& news) {
-    for (TrainObserver* observer : observers_) (observer->*tell)(news);
+  void all(void (session::TrainObserver::*tell)(const News&), const News& news) {
+    for (session::TrainObserver* observer : observers_) (observer->*tell)(news);
   }
 
-  std::vector<TrainObserver*> observers_;
+  std::vector<session::TrainObserver*> observers_;
 };
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::size_t terminal_width() {
   return error == std::errc() && stop == columns.data() + columns.size() && width > 0 ? width : 80;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -9,7 +9,7 @@
 
 #include "cli/flag_text.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 struct Terminal {
   bool redraws = false;  ///< a line can be written over: a tty that is not dumb
@@ -31,4 +31,4 @@ void tell(fmt::format_string<Args...> format, Args&&... args) {
   std::fputs(with_flags(fmt::format(format, std::forward<Args>(args)...)).c_str(), stderr);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -7,10 +7,10 @@
 #include "cli/terminal.hpp"
 #include "run/cores.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 void warn_of_threads(int workers, int threads) {
-  const int cores = usable_cores();
+  const int cores = run::usable_cores();
   if (std::int64_t{workers} * threads <= cores) return;
   const auto counted = [](int count, const char* word) {
     return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
@@ -22,4 +22,4 @@ void warn_of_threads(int workers, int threads) {
        counted(threads, "thread") + (workers > 1 ? " each" : ""), counted(cores, "core"), advice);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "simulate/simulate.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -23,10 +23,10 @@ struct PieceFigures {
 };
 
 /// All tasks of one step, whoever does them; a repeated block counts each time.
-std::vector<PieceFigures> figures_of(const Plan& plan, const CostModel& cost) {
+std::vector<PieceFigures> figures_of(const plan::Plan& plan, const cost::CostModel& cost) {
   std::map<int, PieceFigures> pieces;
-  const Network& network = plan.network;
-  for (const NetworkBlock& block : network.blocks) {
+  const plan::Network& network = plan.network;
+  for (const plan::NetworkBlock& block : network.blocks) {
     PieceFigures& piece = pieces[block.piece];
     if (block.added) {
       if (block.repeats < 0) piece.added_parameters += block.parameters;
@@ -36,12 +36,14 @@ std::vector<PieceFigures> figures_of(const Plan& plan, const CostModel& cost) {
     if (piece.blocks++ == 0) piece.first = block.name;
     piece.last = block.name;
   }
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      if (block_of(task) < 0) continue;
-      const NetworkBlock& block = network.blocks[static_cast<std::size_t>(block_of(task))];
+  for (const plan::Program& program : plan.programs) {
+    for (const plan::Task& task : program.tasks) {
+      if (plan::block_of(task) < 0) continue;
+      const plan::NetworkBlock& block =
+          network.blocks[static_cast<std::size_t>(plan::block_of(task))];
       PieceFigures& piece = pieces[block.piece];
-      (block.added ? piece.added_seconds : piece.seconds) += task_seconds(cost, plan, task, 1);
+      (block.added ? piece.added_seconds : piece.seconds) +=
+          cost::task_seconds(cost, plan, task, 1);
     }
   }
   std::vector<PieceFigures> list;
@@ -50,11 +52,11 @@ std::vector<PieceFigures> figures_of(const Plan& plan, const CostModel& cost) {
 }
 
 /// One worker and the model as it is, in the same costs.
-double serial_seconds(const Plan& plan, const CostModel& cost) {
+double serial_seconds(const plan::Plan& plan, const cost::CostModel& cost) {
   double sum = cost.loss(plan.batch) + cost.load(plan.batch);
-  for (const NetworkBlock& block : plan.network.blocks) {
+  for (const plan::NetworkBlock& block : plan.network.blocks) {
     if (block.added || block.repeats >= 0) continue;
-    const BlockSeconds seconds = cost.block(block.whole, plan.batch);
+    const cost::BlockSeconds seconds = cost.block(block.whole, plan.batch);
     sum += seconds.forward + seconds.backward_data + seconds.backward_weights + seconds.update;
   }
   return sum;
@@ -62,12 +64,12 @@ double serial_seconds(const Plan& plan, const CostModel& cost) {
 
 }  // namespace
 
-bool is_torn(const Network& network) {
+bool is_torn(const plan::Network& network) {
   return std::ranges::any_of(network.blocks,
-                             [](const NetworkBlock& block) { return block.piece >= 0; });
+                             [](const plan::NetworkBlock& block) { return block.piece >= 0; });
 }
 
-std::string torn_table(const Plan& plan, const CostModel& cost) {
+std::string torn_table(const plan::Plan& plan, const cost::CostModel& cost) {
   const std::vector<PieceFigures> pieces = figures_of(plan, cost);
   std::vector<Row> rows{
       {"piece", "blocks", "of the model", "ms a step", "coarse ms", "added parameters"}};
@@ -82,8 +84,8 @@ std::string torn_table(const Plan& plan, const CostModel& cost) {
                     with_commas(piece.added_parameters)});
   }
   const std::int64_t all = plan.network.parameters();
-  const Simulation played =
-      simulate(plan, cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
+  const simulate::Simulation played = simulate::simulate(
+      plan, cost, {.minibatches = simulate::steady_minibatches(plan), .keep_events = false});
   return fmt::format(
       "{} split into {} pieces; costs: {}\n{}{} parameters added, {:.2f}% of the network's own\n"
       "expected speedup {:.2f}x on {} worker(s), simulated\n",
@@ -93,4 +95,4 @@ std::string torn_table(const Plan& plan, const CostModel& cost) {
       serial_seconds(plan, cost) / played.step_seconds, plan.workers());
 }
 
-}  // namespace plait
+}  // namespace plait::cli

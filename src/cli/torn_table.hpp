@@ -5,12 +5,12 @@
 
 #include "cost/cost_model.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// Whether the plan's strategy has put the network's blocks into pieces.
-bool is_torn(const Network& network);
+bool is_torn(const plan::Network& network);
 
 /// `cost` is that of the model.
-std::string torn_table(const Plan& plan, const CostModel& cost);
+std::string torn_table(const plan::Plan& plan, const cost::CostModel& cost);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -19,12 +19,12 @@
 #include "planner/advice.hpp"
 #include "session/agreement.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 /// mpirun -n N is as good as --workers N: a run of other workers goes on with those that are there.
-FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
+FlagValues flags_of(const Arguments& arguments, const transport::MpiWorld* mpi) {
   FlagValues flags = field_flags(arguments);
   const auto given = [&](const char* key) { return flags.contains(key); };
   if (mpi != nullptr && given("resume") && !given("workers") && !given("nodes") &&
@@ -36,10 +36,10 @@ FlagValues flags_of(const Arguments& arguments, const MpiWorld* mpi) {
 
 /// Each would train alone, and overwrite what the others write.
 void check_launcher() {
-  const int tasks = unconnected_tasks();
+  const int tasks = transport::unconnected_tasks();
   if (tasks == 0) return;
   const char* number = std::getenv("SLURM_PROCID");
-  if (number != nullptr && std::string_view(number) != "0") throw QuietExit{2};
+  if (number != nullptr && std::string_view(number) != "0") throw session::QuietExit{2};
   user_error(
       "srun started {} tasks that know nothing of each other; start them with srun --mpi=pmix "
       "(srun "
@@ -48,10 +48,11 @@ void check_launcher() {
       tasks, tasks);
 }
 
-int run_train(const Arguments& arguments, MpiWorld* mpi) {
+int run_train(const Arguments& arguments, transport::MpiWorld* mpi) {
   check_launcher();
-  TrainConfig config = resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
-  check_config(config);
+  session::TrainConfig config =
+      resolve_config(arguments.text("--config", ""), flags_of(arguments, mpi));
+  session::check_config(config);
   if (const std::string* file = arguments.find("--schedule-picture")) {
     check_file_place(*file, "--schedule-picture", ".svg");
     if (config.trace_steps == 0) {
@@ -59,9 +60,10 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
     }
   }
   const bool quiet = arguments.on("--quiet");
-  const SettledRun run = settle(std::move(config), {.mpi = mpi, .progress = measuring_line(quiet)});
+  const session::SettledRun run =
+      session::settle(std::move(config), {.mpi = mpi, .progress = measuring_line(quiet)});
   if (!quiet && (mpi == nullptr || mpi->rank() == 0)) {
-    for (const std::string& note : run.notes) tell("{}", folded(note));
+    for (const std::string& note : run.notes) tell("{}", planner::folded(note));
   }
   const InterruptGuard guard;
   const std::unique_ptr<Live> live = mpi == nullptr || mpi->rank() == 0
@@ -73,7 +75,7 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
                             .quiet = quiet,
                             .wants_sync = arguments.text("--pipeline", "") == "sync"};
   Expected expected;
-  const TrainResult result = run_training(run, around, expected);
+  const session::TrainResult result = run_training(run, around, expected);
   if (mpi != nullptr && mpi->rank() != 0) return result.interrupted ? 1 : 0;
   const auto show = [&] {
     const int code = present(result, expected, arguments, guard);
@@ -89,13 +91,13 @@ int run_train(const Arguments& arguments, MpiWorld* mpi) {
     return show();
   } catch (const std::exception& error) {  // the other processes have nothing to agree on any more
     tell("plait: {}\n", error.what());
-    throw QuietExit{dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1};
+    throw session::QuietExit{dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1};
   }
 }
 
 }  // namespace
 
-Verb train_verb(MpiWorld* mpi) {
+Verb train_verb(transport::MpiWorld* mpi) {
   std::vector<Option> options = field_options();
   options.push_back({.name = "--config",
                      .value = "FILE.toml",
@@ -127,4 +129,4 @@ Verb train_verb(MpiWorld* mpi) {
           .run = [mpi](const Arguments& arguments) { return run_train(arguments, mpi); }};
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -12,7 +12,7 @@
 #include "report/perfetto.hpp"
 #include "report/schedule_picture.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -26,7 +26,7 @@ std::string quoted_for_shell(const std::string& text) {
   return quoted + "'";
 }
 
-void print_interrupted(const TrainResult& result) {
+void print_interrupted(const session::TrainResult& result) {
   if (result.run_dir.empty()) {
     tell("stopped after step {}; nothing was kept (--run-dir none)\n", result.steps);
   } else {
@@ -37,7 +37,8 @@ void print_interrupted(const TrainResult& result) {
   }
 }
 
-void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& predicted) {
+void print_workers(const session::TrainResult& result,
+                   const std::vector<WorkerFigures>& predicted) {
   if (result.workers < 2) return;
   std::vector<WorkerFigures> measured;
   for (std::size_t i = 0; i < result.shares.size(); ++i) {
@@ -54,7 +55,7 @@ void print_workers(const TrainResult& result, const std::vector<WorkerFigures>& 
   }
 }
 
-void print_summary(const TrainResult& result) {
+void print_summary(const session::TrainResult& result) {
   if (result.new_steps == 0) {
     tell("nothing left to do: {} epoch(s), {} step(s) are done; add --epochs N for more\n",
          result.epochs, result.steps);
@@ -73,30 +74,30 @@ void print_summary(const TrainResult& result) {
   }
 }
 
-void write_trace(const TrainResult& result) {
-  const auto empty = [](const WorkerTrace& worker) { return worker.events().empty(); };
+void write_trace(const session::TrainResult& result) {
+  const auto empty = [](const trace::WorkerTrace& worker) { return worker.events().empty(); };
   if (result.run_dir.empty() || std::ranges::all_of(result.trace.workers, empty)) return;
   const std::filesystem::path file = std::filesystem::path(result.run_dir) / "trace.json";
-  write_perfetto(file, result.plan, result.trace);
+  report::write_perfetto(file, result.plan, result.trace);
 }
 
 /// The last steps of the run; where steps overlap, as many as a minibatch takes and a few more.
-void draw_schedule(const TrainResult& result, const std::string& file) {
+void draw_schedule(const session::TrainResult& result, const std::string& file) {
   constexpr std::int64_t kSteps = 3;
   std::int64_t last = 0;
-  for (const WorkerTrace& worker : result.trace.workers) {
-    for (const Event& event : worker.events()) last = std::max(last, event.step);
+  for (const trace::WorkerTrace& worker : result.trace.workers) {
+    for (const trace::Event& event : worker.events()) last = std::max(last, event.step);
   }
   const std::int64_t first = last - result.plan.depth() - kSteps + 1;
-  PictureOptions window;
-  for (const WorkerTrace& worker : result.trace.workers) {
-    for (const Event& event : worker.events()) {
+  report::PictureOptions window;
+  for (const trace::WorkerTrace& worker : result.trace.workers) {
+    for (const trace::Event& event : worker.events()) {
       if (event.step < first) continue;
       window.begin = std::min(window.begin.value_or(event.begin), event.begin);
       break;
     }
   }
-  write_schedule_picture(file, result.plan, result.trace, window);
+  report::write_schedule_picture(file, result.plan, result.trace, window);
   tell("the schedule of the last steps is in {}\n", file);
 }
 
@@ -116,10 +117,10 @@ void ExtraFiles::warn() const {
   for (const std::string& line : warnings_) tell("plait: warning: {}\n", line);
 }
 
-int present(const TrainResult& result, const Expected& expected, const Arguments& arguments,
-            const InterruptGuard& guard) {
+int present(const session::TrainResult& result, const Expected& expected,
+            const Arguments& arguments, const InterruptGuard& guard) {
   const bool measured = result.new_steps > 0;  // else trace and report of the run stay
-  const std::optional<Straggler> straggler = straggler_of(result, expected.prediction);
+  const std::optional<report::Straggler> straggler = straggler_of(result, expected.prediction);
   const std::string json = to_json(result, straggler);
   ExtraFiles files;
   if (measured) {
@@ -142,4 +143,4 @@ int present(const TrainResult& result, const Expected& expected, const Arguments
   return result.interrupted ? 128 + guard.signal() : 0;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

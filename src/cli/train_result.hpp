@@ -11,7 +11,7 @@
 #include "cli/workers_table.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// What a run leaves beside its result and its weights. Where one of these files cannot be written
 /// the training is not lost: it is a warning.
@@ -25,7 +25,7 @@ class ExtraFiles {
 };
 
 /// What worker 0 does with the result. Returns the exit code.
-int present(const TrainResult& result, const Expected& expected, const Arguments& arguments,
-            const InterruptGuard& guard);
+int present(const session::TrainResult& result, const Expected& expected,
+            const Arguments& arguments, const InterruptGuard& guard);
 
-}  // namespace plait
+}  // namespace plait::cli

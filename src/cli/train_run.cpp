@@ -16,11 +16,11 @@
 #include "cli/weights_file.hpp"
 #include "session/agreement.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
-[[noreturn]] void out_of_memory(const TrainConfig& config) {
+[[noreturn]] void out_of_memory(const session::TrainConfig& config) {
   if (config.batch == 1) fail("not enough memory for --model {} even with --batch 1", config.model);
   fail(
       "not enough memory for --model {} with --batch {}; try --batch {}, "
@@ -30,27 +30,27 @@ namespace {
 }
 
 /// Says what is planned before it is played.
-class PlannedText : public TrainObserver {
+class PlannedText : public session::TrainObserver {
  public:
-  PlannedText(const TrainConfig& config, const Surroundings& around, Expected& expected)
+  PlannedText(const session::TrainConfig& config, const Surroundings& around, Expected& expected)
       : config_(config), around_(around), expected_(expected) {}
 
-  void planned(const PlanReport& report) override {
-    const Plan& plan = report.plan;
-    if (around_.wants_sync && std::ranges::max(staleness(plan)) > 0) {
+  void planned(const session::PlanReport& report) override {
+    const plan::Plan& plan = report.plan;
+    if (around_.wants_sync && std::ranges::max(plan::staleness(plan)) > 0) {
       user_error(
           "--strategy {} is always asynchronous, so --pipeline sync cannot hold; use layerpipe, "
           "1f1b or zb-h1",
           config_.strategy);
     }
-    const MpiWorld* mpi = around_.mpi;
+    const transport::MpiWorld* mpi = around_.mpi;
     if (mpi != nullptr && mpi->rank() != 0) return;
-    const int threads = threads_per_worker(config_);
+    const int threads = session::threads_per_worker(config_);
     if (!around_.quiet) {
       warn_of_threads(mpi == nullptr ? plan.machine.workers() : plan.machine.workers_per_node,
                       threads);
     }
-    const Costs& costs = report.planner.costs(make_network(report.model));
+    const session::Costs& costs = report.planner.costs(plan::make_network(report.model));
     expected_ = expect(costs.model(), plan, threads);
     if (!around_.quiet && is_torn(plan.network)) tell("{}", torn_table(plan, costs.model()));
     if (!around_.quiet && plan.workers() > 1) {
@@ -61,14 +61,14 @@ class PlannedText : public TrainObserver {
   }
 
  private:
-  const TrainConfig& config_;
+  const session::TrainConfig& config_;
   const Surroundings& around_;
   Expected& expected_;
 };
 
 }  // namespace
 
-std::string recipe(TrainConfig config) {
+std::string recipe(session::TrainConfig config) {
   config.run_dir.clear();
   config.resume = false;
   std::error_code ignored;
@@ -84,9 +84,10 @@ std::string recipe(TrainConfig config) {
   return text;
 }
 
-TrainResult run_training(const SettledRun& run, const Surroundings& around, Expected& expected) {
-  const TrainConfig& config = run.config;
-  MpiWorld* mpi = around.mpi;
+session::TrainResult run_training(const session::SettledRun& run, const Surroundings& around,
+                                  Expected& expected) {
+  const session::TrainConfig& config = run.config;
+  transport::MpiWorld* mpi = around.mpi;
   Progress progress(find_terminal(), around.quiet);
   ReportUnderWay report(expected.prediction);
   std::optional<BusyCores> busy;
@@ -103,27 +104,28 @@ TrainResult run_training(const SettledRun& run, const Surroundings& around, Expe
   }
   PlannedText planned(config, around, expected);
   TellAll observer({&planned, &progress, &report, around.live, busy ? &*busy : nullptr});
-  const TrainJob job{.config = config,
-                     .config_text = recipe(config),
-                     .planner = run.planner,
-                     .observer = observer,
-                     .interrupt = around.guard.flag(),
-                     .mpi = mpi,
-                     .read_weights = [told = around.quiet](const std::string& file,
-                                                           const ModelSpec& model) mutable {
-                       WeightsFile read = read_weights(file, model);
-                       if (!told && !read.note.empty()) tell("{}\n", read.note);
-                       told = true;  // it is read twice: to be checked, and to be taken
-                       return std::move(read.tensors);
-                     }};
+  const session::TrainJob job{
+      .config = config,
+      .config_text = recipe(config),
+      .planner = run.planner,
+      .observer = observer,
+      .interrupt = around.guard.flag(),
+      .mpi = mpi,
+      .read_weights = [told = around.quiet](const std::string& file,
+                                            const model::ModelSpec& model) mutable {
+        WeightsFile read = read_weights(file, model);
+        if (!told && !read.note.empty()) tell("{}\n", read.note);
+        told = true;  // it is read twice: to be checked, and to be taken
+        return std::move(read.tensors);
+      }};
   try {
-    return train(job);
+    return session::train(job);
   } catch (const std::bad_alloc&) {
     out_of_memory(config);
   } catch (const Failure&) {
-    if (progress.said_fatal()) throw QuietExit{1};
+    if (progress.said_fatal()) throw session::QuietExit{1};
     throw;
   }
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -9,22 +9,23 @@
 #include "session/settle.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// What config.toml of the run folder says: without the folder's own place, so that it can be
 /// replayed.
-std::string recipe(TrainConfig config);
+std::string recipe(session::TrainConfig config);
 
 /// What a run is told beside its settings.
 struct Surroundings {
   const InterruptGuard& guard;
-  MpiWorld* mpi = nullptr;
+  transport::MpiWorld* mpi = nullptr;
   Live* live = nullptr;  ///< null: nobody looks on
   bool quiet = false;
   bool wants_sync = false;  ///< --pipeline sync was typed
 };
 
 /// Trains, and puts what the plan promises into `expected`. Failure where memory runs out.
-TrainResult run_training(const SettledRun& run, const Surroundings& around, Expected& expected);
+session::TrainResult run_training(const session::SettledRun& run, const Surroundings& around,
+                                  Expected& expected);
 
-}  // namespace plait
+}  // namespace plait::cli

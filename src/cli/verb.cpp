@@ -3,7 +3,7 @@
 
 #include "cli/numbers.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 const std::string* Arguments::find(std::string_view name) const {
   const auto found = values_.find(name);
@@ -26,7 +26,7 @@ std::string Arguments::text(std::string_view name, const std::string& otherwise)
 }
 
 std::int64_t Arguments::integer(const std::string& name, std::int64_t otherwise,
-                                Range range) const {
+                                model::Range range) const {
   const std::string* value = find(name);
   return value == nullptr ? otherwise : parse_integer(*value, name, range);
 }
@@ -37,4 +37,4 @@ std::string verb_names(const Verb& verb) {
   return names;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -10,7 +10,7 @@
 
 #include "model/toml_value.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// What a user typed, checked for known names only.
 class Arguments {
@@ -24,7 +24,7 @@ class Arguments {
   std::vector<std::string> all(std::string_view name) const;
   bool on(std::string_view name) const;
   std::string text(std::string_view name, const std::string& otherwise) const;
-  std::int64_t integer(const std::string& name, std::int64_t otherwise, Range range) const;
+  std::int64_t integer(const std::string& name, std::int64_t otherwise, model::Range range) const;
 
  private:
   std::map<std::string, std::vector<std::string>, std::less<>> values_;  ///< none is empty
@@ -60,4 +60,4 @@ struct Verb {
 /// "train, eval, profile".
 std::string verb_names(const Verb& verb);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -6,10 +6,10 @@
 #include "tensor/shape.hpp"
 #include "transport/mpi.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// `mpi`: null where workers are threads.
-Verb train_verb(MpiWorld* mpi);
+Verb train_verb(transport::MpiWorld* mpi);
 Verb plan_verb();
 Verb report_verb();
 Verb eval_verb();
@@ -24,11 +24,11 @@ Verb models_verb();
 
 /// What a network is usually fed, where the user says nothing; rank 0 for a file, which says it
 /// itself.
-Shape usual_input(const std::string& model);
+tensor::Shape usual_input(const std::string& model);
 
 /// The options of the fields with these keys, in the table's order; no keys: of all fields.
 std::vector<Option> field_options(const std::vector<std::string_view>& keys = {});
 /// The fields' flags that the user gave.
 FlagValues field_flags(const Arguments& arguments);
 
-}  // namespace plait
+}  // namespace plait::cli

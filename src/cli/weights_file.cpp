@@ -12,15 +12,15 @@
 #include "onnx/file.hpp"
 #include "onnx/match.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
 using Names = std::map<std::string, std::string>;
 
-WeightsFile read_onnx_weights(const std::string& file, const ModelSpec& model) {
-  const onnx_graph::Graph graph = onnx_graph::read_onnx(file);
-  MatchedWeights matched = match_weights(model, layers_of(graph, file), file);
+WeightsFile read_onnx_weights(const std::string& file, const model::ModelSpec& model) {
+  const onnx::onnx_graph::Graph graph = onnx::onnx_graph::read_onnx(file);
+  onnx::MatchedWeights matched = onnx::match_weights(model, onnx::layers_of(graph, file), file);
   WeightsFile read{.tensors = std::move(matched.tensors)};
   if (matched.folded > 0) {
     read.note = fmt::format(
@@ -37,9 +37,10 @@ struct Votes {
   std::size_t theirs = 0;
 };
 
-Votes count(const std::vector<NamedTensor>& tensors, const Names& to_theirs, const Names& to_ours) {
+Votes count(const std::vector<checkpoint::NamedTensor>& tensors, const Names& to_theirs,
+            const Names& to_ours) {
   Votes votes;
-  for (const NamedTensor& one : tensors) {
+  for (const checkpoint::NamedTensor& one : tensors) {
     const bool ours = to_theirs.contains(one.name);
     const bool theirs = to_ours.contains(one.name);
     votes.ours += ours && !theirs ? 1 : 0;
@@ -57,10 +58,10 @@ bool is_counter(const std::string& name, const Names& to_ours) {
 
 }  // namespace
 
-WeightsFile read_weights(const std::string& file, const ModelSpec& model) {
+WeightsFile read_weights(const std::string& file, const model::ModelSpec& model) {
   if (file.ends_with(".onnx")) return read_onnx_weights(file, model);
-  std::vector<NamedTensor> tensors = read_safetensors(file).tensors;
-  const Names to_theirs = torch_names(model);
+  std::vector<checkpoint::NamedTensor> tensors = checkpoint::read_safetensors(file).tensors;
+  const Names to_theirs = model::torch_names(model);
   if (to_theirs.empty() || tensors.empty()) return {std::move(tensors)};
   Names to_ours;
   for (const auto& [ours, theirs] : to_theirs) to_ours[theirs] = ours;
@@ -71,35 +72,37 @@ WeightsFile read_weights(const std::string& file, const ModelSpec& model) {
     user_error(
         "{}: {} is a name neither of plait ('{}') nor of PyTorch ('{}'); is the file of another "
         "model than {}?",
-        file, shown(tensors.front().name), ours, theirs, model.name);
+        file, checkpoint::shown(tensors.front().name), ours, theirs, model.name);
   }
-  std::erase_if(tensors, [&](const NamedTensor& one) { return is_counter(one.name, to_ours); });
-  for (NamedTensor& one : tensors) {
+  std::erase_if(tensors,
+                [&](const checkpoint::NamedTensor& one) { return is_counter(one.name, to_ours); });
+  for (checkpoint::NamedTensor& one : tensors) {
     const auto found = to_ours.find(one.name);
     if (found == to_ours.end()) {
-      user_error("{}: tensor {} is not in {}; is the file of another model?", file, shown(one.name),
-                 model.name);
+      user_error("{}: tensor {} is not in {}; is the file of another model?", file,
+                 checkpoint::shown(one.name), model.name);
     }
     one.name = found->second;
   }
   return {std::move(tensors)};
 }
 
-std::vector<NamedTensor> read_weights_aloud(const std::string& file, const ModelSpec& model) {
+std::vector<checkpoint::NamedTensor> read_weights_aloud(const std::string& file,
+                                                        const model::ModelSpec& model) {
   WeightsFile read = read_weights(file, model);
   if (!read.note.empty()) tell("plait: {}\n", read.note);
   return std::move(read.tensors);
 }
 
-std::vector<NamedTensor> with_torch_names(std::vector<NamedTensor> weights,
-                                          const ModelSpec& model) {
-  const Names names = torch_names(model);
+std::vector<checkpoint::NamedTensor> with_torch_names(std::vector<checkpoint::NamedTensor> weights,
+                                                      const model::ModelSpec& model) {
+  const Names names = model::torch_names(model);
   if (names.empty()) {
     user_error(
         "--names pytorch is for the zoo's vgg and resnet; there is no PyTorch network like {}",
         model.name);
   }
-  for (NamedTensor& one : weights) {
+  for (checkpoint::NamedTensor& one : weights) {
     const auto found = names.find(one.name);
     if (found == names.end()) {
       user_error("--names pytorch: '{}' has no name in PyTorch; for a split network add --serial",
@@ -110,4 +113,4 @@ std::vector<NamedTensor> with_torch_names(std::vector<NamedTensor> weights,
   return weights;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

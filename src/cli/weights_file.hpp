@@ -8,22 +8,24 @@
 #include "checkpoint/safetensors.hpp"
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 struct WeightsFile {
-  std::vector<NamedTensor> tensors;
+  std::vector<checkpoint::NamedTensor> tensors;
   std::string note = {};  ///< for the user; mostly ""
 };
 
 /// Under the names of the model (and of what tearing has added to it). A file whose name ends in
 /// ".onnx" is one, any other is .safetensors. UserError with the file's name where it cannot be of
 /// this model; whether every tensor is there and fits is the importer's question.
-WeightsFile read_weights(const std::string& file, const ModelSpec& model);
+WeightsFile read_weights(const std::string& file, const model::ModelSpec& model);
 
 /// Tells the note.
-std::vector<NamedTensor> read_weights_aloud(const std::string& file, const ModelSpec& model);
+std::vector<checkpoint::NamedTensor> read_weights_aloud(const std::string& file,
+                                                        const model::ModelSpec& model);
 
 /// The same tensors under PyTorch's names; UserError where there are none for the model.
-std::vector<NamedTensor> with_torch_names(std::vector<NamedTensor> weights, const ModelSpec& model);
+std::vector<checkpoint::NamedTensor> with_torch_names(std::vector<checkpoint::NamedTensor> weights,
+                                                      const model::ModelSpec& model);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 namespace {
 
@@ -23,7 +23,7 @@ struct Blocks {
   int microbatches = 0;
 };
 
-std::string text_of(const Plan& plan, const Blocks& blocks) {
+std::string text_of(const plan::Plan& plan, const Blocks& blocks) {
   const auto name = [&](int block) {
     return plan.network.blocks[static_cast<std::size_t>(block)].name;
   };
@@ -36,7 +36,7 @@ std::string text_of(const Plan& plan, const Blocks& blocks) {
 
 /// Microbatches by block; runs may step over blocks that have no such task anywhere. Many runs are
 /// only counted.
-std::string runs_of(const Plan& plan, const std::map<int, int>& count,
+std::string runs_of(const plan::Plan& plan, const std::map<int, int>& count,
                     const std::vector<bool>& exists) {
   std::string text;
   std::vector<Blocks> runs;
@@ -54,11 +54,11 @@ std::string runs_of(const Plan& plan, const std::map<int, int>& count,
   return text;
 }
 
-std::vector<bool> blocks_with(const Plan& plan, TaskKind kind) {
+std::vector<bool> blocks_with(const plan::Plan& plan, plan::TaskKind kind) {
   std::vector<bool> with(plan.network.blocks.size(), false);
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      if (kind_of(task) == kind) with[static_cast<std::size_t>(block_of(task))] = true;
+  for (const plan::Program& program : plan.programs) {
+    for (const plan::Task& task : program.tasks) {
+      if (plan::kind_of(task) == kind) with[static_cast<std::size_t>(plan::block_of(task))] = true;
     }
   }
   return with;
@@ -66,16 +66,16 @@ std::vector<bool> blocks_with(const Plan& plan, TaskKind kind) {
 
 }  // namespace
 
-std::string tasks_text(const Plan& plan, int worker) {
-  constexpr std::array<std::pair<TaskKind, const char*>, 3> passes{
-      {{TaskKind::forward, "F"},
-       {TaskKind::backward_data, "D"},
-       {TaskKind::backward_weights, "G"}}};
+std::string tasks_text(const plan::Plan& plan, int worker) {
+  constexpr std::array<std::pair<plan::TaskKind, const char*>, 3> passes{
+      {{plan::TaskKind::forward, "F"},
+       {plan::TaskKind::backward_data, "D"},
+       {plan::TaskKind::backward_weights, "G"}}};
   std::string text;
   for (const auto& [kind, letter] : passes) {
     std::map<int, int> count;
-    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (kind_of(task) == kind) ++count[block_of(task)];
+    for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      if (plan::kind_of(task) == kind) ++count[plan::block_of(task)];
     }
     if (count.empty()) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : "; ", letter,
@@ -84,18 +84,19 @@ std::string tasks_text(const Plan& plan, int worker) {
   return text.empty() ? "nothing" : text;
 }
 
-std::string staleness_text(const Plan& plan, int worker) {
+std::string staleness_text(const plan::Plan& plan, int worker) {
   std::map<int, std::map<int, int>, std::greater<>> by_delay;
-  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    const std::optional<int> delay = delay_of(task);
+  for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    const std::optional<int> delay = plan::delay_of(task);
     if (!delay) continue;
-    const int block = block_of(task);
+    const int block = plan::block_of(task);
     if (plan.network.blocks[static_cast<std::size_t>(block)].parameters == 0) continue;
     by_delay[*delay][block] = std::max(1, plan.microbatches);
   }
   if (by_delay.empty() || by_delay.begin()->first == 0) return "0";
   std::vector<bool> learns;
-  for (const NetworkBlock& block : plan.network.blocks) learns.push_back(block.parameters > 0);
+  for (const plan::NetworkBlock& block : plan.network.blocks)
+    learns.push_back(block.parameters > 0);
   std::string text;
   for (const auto& [delay, blocks] : by_delay) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", delay, runs_of(plan, blocks, learns));
@@ -103,7 +104,7 @@ std::string staleness_text(const Plan& plan, int worker) {
   return text;
 }
 
-std::string workers_table(const Plan& plan, const std::vector<WorkerFigures>& predicted,
+std::string workers_table(const plan::Plan& plan, const std::vector<WorkerFigures>& predicted,
                           const std::vector<WorkerFigures>& measured) {
   std::vector<Row> rows{{"worker", "tasks", "staleness", "busy", "memory"}};
   if (!measured.empty()) {
@@ -127,4 +128,4 @@ std::string workers_table(const Plan& plan, const std::vector<WorkerFigures>& pr
   return text;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

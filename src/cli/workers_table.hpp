@@ -6,7 +6,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// What is known of a worker beside its plan.
 struct WorkerFigures {
@@ -15,13 +15,13 @@ struct WorkerFigures {
 };
 
 /// `measured` empty: predictions only. Of many workers the first ones are shown.
-std::string workers_table(const Plan& plan, const std::vector<WorkerFigures>& predicted,
+std::string workers_table(const plan::Plan& plan, const std::vector<WorkerFigures>& predicted,
                           const std::vector<WorkerFigures>& measured = {});
 
 /// "F conv1 .. pool2; D conv2 (3 of 8), conv1; G conv1": the compute tasks of a worker;
 /// "F 7 blocks" where they are scattered.
-std::string tasks_text(const Plan& plan, int worker);
+std::string tasks_text(const plan::Plan& plan, int worker);
 /// "2: conv1 .. pool2; 1: conv3", or "0": how old the weights are that this worker's blocks read.
-std::string staleness_text(const Plan& plan, int worker);
+std::string staleness_text(const plan::Plan& plan, int worker);
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 namespace {
 
@@ -31,17 +31,17 @@ struct BlockRooflines {
   double update = 0;
 };
 
-double tensor(const Network& network, int index) {
+double tensor(const plan::Network& network, int index) {
   return static_cast<double>(network.tensors[static_cast<std::size_t>(index)]);
 }
 
-double memory(const AnalyticRates& rates, double elements) {
+double seconds_of_memory(const AnalyticRates& rates, double elements) {
   return kFloatBytes * elements / rates.memory_bytes_per_second;
 }
 
-BlockRooflines rooflines(const Network& network, const NetworkBlock& block,
+BlockRooflines rooflines(const plan::Network& network, const plan::NetworkBlock& block,
                          const AnalyticRates& rates) {
-  const auto memory = [&](double elements) { return plait::memory(rates, elements); };
+  const auto memory = [&](double elements) { return seconds_of_memory(rates, elements); };
   const double arithmetic =
       2 * static_cast<double>(block.macs) / (rates.flops_per_second * rates.efficiency);
   const double src = tensor(network, block.src);
@@ -76,19 +76,19 @@ BlockSeconds seconds_of(const BlockRooflines& lines, std::int64_t samples) {
 
 class AnalyticCost final : public CostModel {
  public:
-  AnalyticCost(const Network& network, const AnalyticRates& rates) : rates_(rates) {
-    for (const NetworkBlock& block : network.blocks) {
+  AnalyticCost(const plan::Network& network, const AnalyticRates& rates) : rates_(rates) {
+    for (const plan::NetworkBlock& block : network.blocks) {
       blocks_.push_back(rooflines(network, block, rates));
     }
     // Loss reads the logits, writes their gradient and passes over them twice more.
-    if (network.size() > 0) loss_ = 4 * memory(rates, tensor(network, network.logits()));
-    if (!network.tensors.empty()) load_ = 2 * memory(rates, tensor(network, 0));
+    if (network.size() > 0) loss_ = 4 * seconds_of_memory(rates, tensor(network, network.logits()));
+    if (!network.tensors.empty()) load_ = 2 * seconds_of_memory(rates, tensor(network, 0));
   }
 
   BlockSeconds block(int block, std::int64_t samples) const override {
     return seconds_of(blocks_[static_cast<std::size_t>(block)], samples);
   }
-  BlockSeconds added(const Network& network, int block, std::int64_t samples) const override {
+  BlockSeconds added(const plan::Network& network, int block, std::int64_t samples) const override {
     return analytic_seconds(network, block, samples, rates_);
   }
   double loss(std::int64_t samples) const override { return loss_ * static_cast<double>(samples); }
@@ -115,13 +115,14 @@ void check_rate(double rate, const char* name) {
 
 }  // namespace
 
-BlockSeconds analytic_seconds(const Network& network, int block, std::int64_t samples,
+BlockSeconds analytic_seconds(const plan::Network& network, int block, std::int64_t samples,
                               const AnalyticRates& rates) {
   return seconds_of(rooflines(network, network.blocks[static_cast<std::size_t>(block)], rates),
                     samples);
 }
 
-std::unique_ptr<CostModel> make_analytic_cost(const Network& network, const AnalyticRates& rates) {
+std::unique_ptr<CostModel> make_analytic_cost(const plan::Network& network,
+                                              const AnalyticRates& rates) {
   check_rate(rates.flops_per_second, "flops_per_second");
   check_rate(rates.efficiency, "efficiency");
   check_rate(rates.memory_bytes_per_second, "memory_bytes_per_second");
@@ -129,4 +130,4 @@ std::unique_ptr<CostModel> make_analytic_cost(const Network& network, const Anal
   return std::make_unique<AnalyticCost>(network, rates);
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -4,7 +4,7 @@
 
 #include "cost/cost_model.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 /// Defaults: one core of a CPU with AVX2 and two FMA units at 3 GHz.
 struct AnalyticRates {
@@ -19,11 +19,11 @@ struct AnalyticRates {
 ///               the first block (src is tensor 0) and in backward_weights without parameters
 ///   memory      bytes read and written / memory rate
 /// UserError unless all rates are positive.
-std::unique_ptr<CostModel> make_analytic_cost(const Network& network,
+std::unique_ptr<CostModel> make_analytic_cost(const plan::Network& network,
                                               const AnalyticRates& rates = {});
 
 /// The same of one block alone.
-BlockSeconds analytic_seconds(const Network& network, int block, std::int64_t samples,
+BlockSeconds analytic_seconds(const plan::Network& network, int block, std::int64_t samples,
                               const AnalyticRates& rates = {});
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -5,16 +5,16 @@
 #include "base/overloaded.hpp"
 #include "cost/analytic.hpp"
 
-namespace plait {
+namespace plait::cost {
 
-BlockSeconds CostModel::added(const Network& network, int block, std::int64_t samples) const {
+BlockSeconds CostModel::added(const plan::Network& network, int block, std::int64_t samples) const {
   return analytic_seconds(network, block, samples);
 }
 
-double clip_seconds(const CostModel& cost, const Plan& plan, int worker, int busy) {
+double clip_seconds(const CostModel& cost, const plan::Plan& plan, int worker, int busy) {
   std::int64_t parameters = 0;
-  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    const auto* update = std::get_if<Update>(&task.what);
+  for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    const auto* update = std::get_if<plan::Update>(&task.what);
     if (update == nullptr) continue;
     parameters += plan.network.blocks[static_cast<std::size_t>(update->block)].parameters;
   }
@@ -23,9 +23,9 @@ double clip_seconds(const CostModel& cost, const Plan& plan, int worker, int bus
 
 namespace {
 
-BlockSeconds block_seconds(const CostModel& cost, const Plan& plan, int index,
+BlockSeconds block_seconds(const CostModel& cost, const plan::Plan& plan, int index,
                            std::int64_t samples) {
-  const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(index)];
+  const plan::NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(index)];
   if (block.added) return cost.added(plan.network, index, samples);
   if (block.whole < 0) return cost.block(index, samples);
   BlockSeconds seconds = cost.block(block.whole, samples);
@@ -38,22 +38,23 @@ BlockSeconds block_seconds(const CostModel& cost, const Plan& plan, int index,
 
 }  // namespace
 
-double task_seconds(const CostModel& cost, const Plan& plan, const Task& task, int busy) {
-  const std::int64_t samples = samples_of(task).count(plan.batch);
+double task_seconds(const CostModel& cost, const plan::Plan& plan, const plan::Task& task,
+                    int busy) {
+  const std::int64_t samples = plan::samples_of(task).count(plan.batch);
   const auto block = [&](int index) { return block_seconds(cost, plan, index, samples); };
   const double alone = std::visit(
       overloaded{
-          [&](const Load&) { return cost.load(samples); },
-          [&](const Forward& forward) { return block(forward.block).forward; },
-          [&](const Loss&) { return cost.loss(samples); },
-          [&](const BackwardData& back) { return block(back.block).backward_data; },
-          [&](const BackwardWeights& back) { return block(back.block).backward_weights; },
-          [&](const Clip&) { return cost.sum(4 * plan.network.parameters(), 1); },
-          [&](const Update& update) { return block(update.block).update; },
+          [&](const plan::Load&) { return cost.load(samples); },
+          [&](const plan::Forward& forward) { return block(forward.block).forward; },
+          [&](const plan::Loss&) { return cost.loss(samples); },
+          [&](const plan::BackwardData& back) { return block(back.block).backward_data; },
+          [&](const plan::BackwardWeights& back) { return block(back.block).backward_weights; },
+          [&](const plan::Clip&) { return cost.sum(4 * plan.network.parameters(), 1); },
+          [&](const plan::Update& update) { return block(update.block).update; },
           [](const auto&) { return 0.0; },
       },
       task.what);
   return cost.contention(busy) * alone;
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -6,7 +6,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 struct BlockSeconds {
   double forward = 0;
@@ -22,7 +22,7 @@ class CostModel {
   virtual BlockSeconds block(int block, std::int64_t samples) const = 0;
   /// Of a block that a strategy has added, `network` being the plan's: counted, where the model
   /// does not know better.
-  virtual BlockSeconds added(const Network& network, int block, std::int64_t samples) const;
+  virtual BlockSeconds added(const plan::Network& network, int block, std::int64_t samples) const;
   virtual double loss(std::int64_t samples) const = 0;
   /// What the worker itself spends on loading: the data come from another thread.
   virtual double load(std::int64_t samples) const = 0;
@@ -37,9 +37,10 @@ class CostModel {
 /// Seconds a load or compute task takes (of a piece: its share of what the whole block takes) on a
 /// worker whose node has `busy` working workers; 0 for communication. Of `clip`: as if the worker
 /// updated the whole network.
-double task_seconds(const CostModel& cost, const Plan& plan, const Task& task, int busy);
+double task_seconds(const CostModel& cost, const plan::Plan& plan, const plan::Task& task,
+                    int busy);
 
 /// Of `clip`: the norm of the gradients that this worker updates.
-double clip_seconds(const CostModel& cost, const Plan& plan, int worker, int busy);
+double clip_seconds(const CostModel& cost, const plan::Plan& plan, int worker, int busy);
 
-}  // namespace plait
+}  // namespace plait::cost

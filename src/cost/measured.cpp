@@ -8,14 +8,14 @@
 #include "cost/analytic.hpp"
 #include "cost/text_file.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 namespace {
 
 /// Where the profile did not measure it: one core adding arrays out of its memory.
 constexpr double kUsualSumBytesPerSecond = 10e9;
 
-void check_same_network(const ProfileFile& profile, const Network& network) {
+void check_same_network(const ProfileFile& profile, const plan::Network& network) {
   const std::vector<ProfileBlock>& blocks = profile.points.front().blocks;
   const auto other = [&](const std::string& why) {
     user_error(
@@ -25,7 +25,7 @@ void check_same_network(const ProfileFile& profile, const Network& network) {
   };
   const std::size_t shared = std::min(blocks.size(), network.blocks.size());
   for (std::size_t i = 0; i < shared; ++i) {
-    const NetworkBlock& block = network.blocks[i];
+    const plan::NetworkBlock& block = network.blocks[i];
     if (blocks[i].name != block.name) {
       other(fmt::format("block {} is {} in the profile and {} in the network", i,
                         in_quotes(blocks[i].name), in_quotes(block.name)));
@@ -36,7 +36,7 @@ void check_same_network(const ProfileFile& profile, const Network& network) {
                       network.blocks.size()));
   }
   if (profile.network_hash.empty()) return;
-  if (const std::string hash = network_hash(network); hash != profile.network_hash) {
+  if (const std::string hash = plan::network_hash(network); hash != profile.network_hash) {
     other(fmt::format(
         "equal block names but other sizes or layers, network_hash {} in the profile "
         "(data shape {}, {} classes) and {} in the network",
@@ -50,8 +50,8 @@ double total(const BlockSeconds& seconds) {
 
 /// The block itself, or one of the same kind and size that stands elsewhere in the network.
 std::vector<ProfileBlock>::const_iterator find_added(const ProfilePoint& point,
-                                                     const Network& network, int index) {
-  const NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+                                                     const plan::Network& network, int index) {
+  const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
   const auto kind = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
   const std::int64_t dst_bytes = network.tensors[static_cast<std::size_t>(block.dst)] *
                                  point.batch * std::int64_t{sizeof(float)};
@@ -70,7 +70,7 @@ std::vector<ProfileBlock>::const_iterator find_added(const ProfilePoint& point,
 
 class MeasuredCost final : public CostModel {
  public:
-  MeasuredCost(const ProfileFile& profile, const Network& network, const std::string& name)
+  MeasuredCost(const ProfileFile& profile, const plan::Network& network, const std::string& name)
       : profile_(profile), name_(name) {
     const std::int64_t batch = profile.points.front().batch;
     std::ranges::sort(profile_.points, {}, &ProfilePoint::batch);
@@ -88,14 +88,14 @@ class MeasuredCost final : public CostModel {
   BlockSeconds block(int block, std::int64_t samples) const override {
     return seconds_of(&ProfilePoint::blocks, static_cast<std::size_t>(block), samples);
   }
-  BlockSeconds added(const Network& network, int block, std::int64_t samples) const override {
+  BlockSeconds added(const plan::Network& network, int block, std::int64_t samples) const override {
     const std::vector<ProfileBlock>& known = profile_.points.front().added;
     const auto found = find_added(profile_.points.front(), network, network.home_of(block));
     if (found != known.end()) {
       return seconds_of(&ProfilePoint::added, static_cast<std::size_t>(found - known.begin()),
                         samples);
     }
-    const NetworkBlock& unknown = network.blocks[static_cast<std::size_t>(block)];
+    const plan::NetworkBlock& unknown = network.blocks[static_cast<std::size_t>(block)];
     if (unknown.joins()) {  // backward_data adds one gradient to another
       const double seconds = sum(network.tensors[static_cast<std::size_t>(unknown.dst)] * samples *
                                      std::int64_t{sizeof(float)},
@@ -173,17 +173,18 @@ class MeasuredCost final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile, const Network& network,
+std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile,
+                                              const plan::Network& network,
                                               const std::string& name) {
   check_same_network(profile, network);
   return std::make_unique<MeasuredCost>(profile, network, name);
 }
 
-bool knows_added(const ProfileFile& profile, const Network& network, int block) {
+bool knows_added(const ProfileFile& profile, const plan::Network& network, int block) {
   const int home = network.home_of(block);
   if (network.blocks[static_cast<std::size_t>(home)].joins()) return true;
   const ProfilePoint& point = profile.points.front();
   return find_added(point, network, home) != point.added.end();
 }
 
-}  // namespace plait
+}  // namespace plait::cost

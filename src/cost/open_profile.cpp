@@ -3,7 +3,7 @@
 
 #include "cost/text_file.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 ProfileSource open_profile(const std::string& path) {
   const std::string text = read_text_file(path);
@@ -12,4 +12,4 @@ ProfileSource open_profile(const std::string& path) {
   return parse_published(text, path);
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -6,10 +6,10 @@
 #include "cost/profile_file.hpp"
 #include "cost/published.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 using ProfileSource = std::variant<ProfileFile, PublishedProfile>;
 
 ProfileSource open_profile(const std::string& path);
 
-}  // namespace plait
+}  // namespace plait::cost

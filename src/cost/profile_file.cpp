@@ -9,7 +9,7 @@
 #include "cost/text_file.hpp"
 #include "tensor/shape.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 namespace {
 
@@ -183,7 +183,7 @@ ProfileContention read_contention(const Object& object) {
 std::string read_shape(const Object& object, const std::string& source) {
   std::string text = object.text("data_shape");
   try {
-    if (!text.empty()) parse_shape(text);
+    if (!text.empty()) tensor::parse_shape(text);
   } catch (const UserError&) {
     user_error("{}: data_shape is {}; a shape such as 3x32x32 is expected", source,
                in_quotes(text));
@@ -233,4 +233,4 @@ ProfileFile read_profile(const std::string& path) {
   return parse_profile(read_text_file(path), path);
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plait {
+namespace plait::cost {
 
 struct ProfileBlock {
   std::string name{};
@@ -68,4 +68,4 @@ ProfileFile read_profile(const std::string& path);
 std::string print_profile(const ProfileFile& profile);
 void write_profile(const ProfileFile& profile, const std::string& path);
 
-}  // namespace plait
+}  // namespace plait::cost

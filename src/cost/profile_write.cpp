@@ -4,7 +4,7 @@
 #include "base/out_file.hpp"
 #include "cost/profile_file.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 namespace {
 
@@ -77,4 +77,4 @@ void write_profile(const ProfileFile& profile, const std::string& path) {
   write_out_file(path, print_profile(profile) + '\n');
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -13,7 +13,7 @@
 #include "cost/published_graph.hpp"
 #include "cost/text_file.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 namespace {
 
@@ -118,7 +118,7 @@ class ChainBuilder {
   void add_input(const PublishedNode& node) { input_ += elements(node.activation_bytes); }
   void end_of_inputs() {
     profile_.network.tensors.push_back(std::max<std::int64_t>(input_, 1));
-    profile_.network.input = Shape{profile_.network.tensors.front()};
+    profile_.network.input = tensor::Shape{profile_.network.tensors.front()};
   }
   void add(const PublishedNode& node) {
     if (first_.empty()) first_ = short_name(node);
@@ -133,7 +133,7 @@ class ChainBuilder {
   /// `bytes` cross: those of the node added last, and what others before it are still read for.
   void cut(double bytes) {
     dst_ = elements(bytes);
-    Network& network = profile_.network;
+    plan::Network& network = profile_.network;
     block_.name = first_ == last_ ? first_ : first_ + ".." + last_;
     if (block_.parameters > 0) {
       seconds_.backward_weights = seconds_.backward_data / 2;
@@ -159,7 +159,7 @@ class ChainBuilder {
   PublishedProfile& profile_;
   std::string first_;
   std::string last_;
-  NetworkBlock block_{};
+  plan::NetworkBlock block_{};
   BlockSeconds seconds_{};
   std::int64_t input_ = 0;
   std::int64_t dst_ = 0;
@@ -225,4 +225,4 @@ std::unique_ptr<CostModel> make_published_cost(const PublishedProfile& profile) 
   return std::make_unique<PublishedCost>(profile);
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -7,14 +7,14 @@
 
 #include "cost/cost_model.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 /// The graph as a chain of blocks: every layer with a matrix of parameters begins one, in the order
 /// of the numbers. A skip that spans blocks crosses their borders too, so the tensor of a border
 /// has the size of everything that crosses there. Input nodes are no block: their bytes are tensor
 /// 0, their time (loading) is left away. A block's backward is halved into data and weights.
 struct PublishedProfile {
-  Network network{};                   ///< no spec, no MACs: only costs and sizes are known
+  plan::Network network{};             ///< no spec, no MACs: only costs and sizes are known
   std::vector<BlockSeconds> blocks{};  ///< of `batch` samples
   std::int64_t batch = 0;
   std::string source{};
@@ -32,4 +32,4 @@ PublishedProfile read_published(const std::string& path);
 /// Proportional to the samples; update, loss, load and sum take no time.
 std::unique_ptr<CostModel> make_published_cost(const PublishedProfile& profile);
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "cost/text_file.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 namespace {
 
@@ -179,4 +179,4 @@ std::vector<int> published_order(const std::vector<PublishedNode>& nodes,
   return order;
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plait {
+namespace plait::cost {
 
 struct PublishedNode {
   int number = 0;  ///< K of nodeK
@@ -29,4 +29,4 @@ std::vector<PublishedNode> parse_published_nodes(std::string_view text, const st
 std::vector<int> published_order(const std::vector<PublishedNode>& nodes,
                                  const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/in_file.hpp"
 
-namespace plait {
+namespace plait::cost {
 
 std::string read_text_file(const std::string& path) {
   check_input_file(path);
@@ -32,4 +32,4 @@ std::string in_quotes(std::string_view name) {
   return text + (name.size() > kShown ? "...'" : "'");
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace plait {
+namespace plait::cost {
 
 constexpr std::size_t kMaxProfileBytes = std::size_t{256} << 20;
 
@@ -15,4 +15,4 @@ std::string read_text_file(const std::string& path);
 /// In single quotes; bytes that are no plain ASCII as '?'; at most 60 of them, then "...".
 std::string in_quotes(std::string_view name);
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -62,7 +62,7 @@ void PadCrop::get(std::int64_t index, std::uint64_t epoch, Sample out) const {
   const auto choices = static_cast<std::uint32_t>(2 * pad_ + 1);
   const std::int64_t dy = std::int64_t{rng.below(choices)} - pad_;
   const std::int64_t dx = std::int64_t{rng.below(choices)} - pad_;
-  const Shape& shape = sample_shape();
+  const tensor::Shape& shape = sample_shape();
   for (std::int64_t c = 0; c < shape[0]; ++c) {
     shift_plane({out.image.data() + c * shape[1] * shape[2], shape[1], shape[2]}, dy, dx);
   }
@@ -82,4 +82,4 @@ void Flip::get(std::int64_t index, std::uint64_t epoch, Sample out) const {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::data

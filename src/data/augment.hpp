@@ -4,7 +4,7 @@
 
 #include "data/dataset.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// Pads all four borders with `pad` zeros and cuts a random window of the original size. Zero is
 /// the mean after Normalise.
@@ -38,4 +38,4 @@ struct Plane {
 };
 void shift_plane(Plane plane, std::int64_t dy, std::int64_t dx);
 
-}  // namespace plait
+}  // namespace plait::data

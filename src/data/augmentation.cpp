@@ -7,7 +7,7 @@
 #include "base/nearest.hpp"
 #include "data/open.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::string to_string(const Augmentation& augmentation) {
   return text.empty() ? "none" : text;
 }
 
-}  // namespace plait
+}  // namespace plait::data

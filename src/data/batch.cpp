@@ -9,13 +9,13 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
-void shape_to(Tensor& tensor, Shape shape) {
-  TensorDesc desc{.shape = std::move(shape)};
-  if (tensor.empty() || !(tensor.desc() == desc)) tensor = Tensor(std::move(desc));
+void shape_to(tensor::Tensor& tensor, tensor::Shape shape) {
+  tensor::TensorDesc desc{.shape = std::move(shape)};
+  if (tensor.empty() || !(tensor.desc() == desc)) tensor = tensor::Tensor(std::move(desc));
 }
 
 }  // namespace
@@ -105,4 +105,4 @@ void BatchStream::load_into(std::uint64_t epoch, std::int64_t index, Batch& batc
   }
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -9,13 +9,13 @@
 #include "data/dataset.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait {
+namespace plait::data {
 
 struct Batch {
   /// N x sample_shape, f32, plain.
-  Tensor images;
+  tensor::Tensor images;
   /// N x target_shape, f32.
-  Tensor targets;
+  tensor::Tensor targets;
   std::uint64_t epoch = 0;
   std::int64_t index = 0;
 
@@ -72,4 +72,4 @@ class BatchStream {
   mutable Order cached_;
 };
 
-}  // namespace plait
+}  // namespace plait::data

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -114,4 +114,4 @@ Bytes read_content(const std::filesystem::path& path, std::size_t limit) {
   return bytes;
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::data {
 
 using Bytes = std::vector<std::uint8_t>;
 using ByteView = std::span<const std::uint8_t>;
@@ -28,4 +28,4 @@ bool looks_like_gzip(ByteView bytes);
 /// `limit` bytes of output. Memory grows with the real output, never with a size from a header.
 Bytes gunzip(ByteView bytes, const std::string& name, std::size_t limit = kContentLimit);
 
-}  // namespace plait
+}  // namespace plait::data

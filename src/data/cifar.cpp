@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -82,4 +82,4 @@ std::shared_ptr<const MemoryDataset> read_cifar(const std::vector<std::filesyste
                                                     .classes = format.classes});
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -9,7 +9,7 @@
 #include "data/bytes.hpp"
 #include "data/memory.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// `labels` bytes precede the pixels of a record; the last of them is the class.
 struct CifarFormat {
@@ -41,4 +41,4 @@ CifarFiles find_cifar100(const std::filesystem::path& dir);
 std::shared_ptr<const MemoryDataset> read_cifar(const std::vector<std::filesystem::path>& files,
                                                 CifarFormat format);
 
-}  // namespace plait
+}  // namespace plait::data

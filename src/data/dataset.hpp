@@ -9,7 +9,7 @@
 
 #include "tensor/shape.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// Where get() writes: exactly sample_shape() and target_shape() elements, owned by the caller.
 struct Sample {
@@ -24,9 +24,9 @@ class Dataset {
 
   virtual std::int64_t size() const = 0;
   /// {C, H, W} or {F}.
-  virtual const Shape& sample_shape() const = 0;
+  virtual const tensor::Shape& sample_shape() const = 0;
   /// {1} for classification (the class index, exact in a float); the target's own shape otherwise.
-  virtual const Shape& target_shape() const = 0;
+  virtual const tensor::Shape& target_shape() const = 0;
   /// 0 means regression.
   virtual int classes() const = 0;
   /// 0 <= index < size(). `epoch` matters to augmenting decorators only.
@@ -41,8 +41,8 @@ class Decorator : public Dataset {
   explicit Decorator(DatasetPtr inner) : inner_(std::move(inner)) {}
 
   std::int64_t size() const override { return inner_->size(); }
-  const Shape& sample_shape() const override { return inner_->sample_shape(); }
-  const Shape& target_shape() const override { return inner_->target_shape(); }
+  const tensor::Shape& sample_shape() const override { return inner_->sample_shape(); }
+  const tensor::Shape& target_shape() const override { return inner_->target_shape(); }
   int classes() const override { return inner_->classes(); }
   void get(std::int64_t index, std::uint64_t epoch, Sample out) const override {
     inner_->get(index, epoch, out);
@@ -55,4 +55,4 @@ class Decorator : public Dataset {
   DatasetPtr inner_;
 };
 
-}  // namespace plait
+}  // namespace plait::data

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -189,4 +189,4 @@ TransferResult download(const std::string& url, const std::filesystem::path& fil
   return {.status = Status::done, .resumed = resumed};
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-namespace plait {
+namespace plait::data {
 
 /// (bytes so far, total); total is 0 while unknown. Called from the thread that downloads.
 using TransferProgress = std::function<void(std::int64_t bytes, std::int64_t total)>;
@@ -37,4 +37,4 @@ struct TransferResult {
 TransferResult download(const std::string& url, const std::filesystem::path& file,
                         const TransferOptions& options);
 
-}  // namespace plait
+}  // namespace plait::data

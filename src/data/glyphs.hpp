@@ -5,7 +5,7 @@
 
 #include "data/memory.hpp"
 
-namespace plait {
+namespace plait::data {
 
 enum class GlyphSplit : std::uint32_t { train = 0, test = 1 };
 
@@ -18,4 +18,4 @@ struct GlyphOptions {
 /// Image i depends on (seed, split, i) only: fewer images are the first of more images.
 std::shared_ptr<const MemoryDataset> draw_glyphs(const GlyphOptions& options);
 
-}  // namespace plait
+}  // namespace plait::data

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -64,7 +64,7 @@ IdxArray parse_idx(ByteView bytes, const std::string& name) {
   if (elements != present) {
     user_error("{}: IDX header declares {} values, the file holds {}", name, elements, present);
   }
-  return {Shape(std::move(dims)),
+  return {tensor::Shape(std::move(dims)),
           Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(header), bytes.end())};
 }
 
@@ -111,4 +111,4 @@ IdxPair find_idx(const std::filesystem::path& dir, const std::string& split,
   return pair;
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -9,10 +9,10 @@
 #include "data/bytes.hpp"
 #include "data/memory.hpp"
 
-namespace plait {
+namespace plait::data {
 
 struct IdxArray {
-  Shape shape;
+  tensor::Shape shape;
   Bytes values;
 };
 
@@ -33,4 +33,4 @@ std::shared_ptr<const MemoryDataset> read_idx(const IdxPair& pair);
 IdxPair find_idx(const std::filesystem::path& dir, const std::string& split,
                  const std::string& how_to_get);
 
-}  // namespace plait
+}  // namespace plait::data

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 MemoryDataset::MemoryDataset(MemoryData data)
     : data_(std::move(data)),
@@ -38,4 +38,4 @@ void MemoryDataset::get(std::int64_t index, std::uint64_t, Sample out) const {
   std::copy_n(data_.targets.data() + at * target_elements_, target_elements_, out.target.data());
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -6,13 +6,13 @@
 
 #include "data/dataset.hpp"
 
-namespace plait {
+namespace plait::data {
 
 struct MemoryData {
-  Shape sample_shape;
+  tensor::Shape sample_shape;
   /// Row-major, sample after sample. Bytes are read as value / 255.
   std::variant<std::vector<std::uint8_t>, std::vector<float>> images;
-  Shape target_shape{1};
+  tensor::Shape target_shape{1};
   std::vector<float> targets;
   int classes = 0;
 };
@@ -24,8 +24,8 @@ class MemoryDataset final : public Dataset {
   explicit MemoryDataset(MemoryData data);
 
   std::int64_t size() const override { return size_; }
-  const Shape& sample_shape() const override { return data_.sample_shape; }
-  const Shape& target_shape() const override { return data_.target_shape; }
+  const tensor::Shape& sample_shape() const override { return data_.sample_shape; }
+  const tensor::Shape& target_shape() const override { return data_.target_shape; }
   int classes() const override { return data_.classes; }
   void get(std::int64_t index, std::uint64_t epoch, Sample out) const override;
 
@@ -38,4 +38,4 @@ class MemoryDataset final : public Dataset {
   std::int64_t size_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::data

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -97,4 +97,4 @@ void Normalise::get(std::int64_t index, std::uint64_t epoch, Sample out) const {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::data

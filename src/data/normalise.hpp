@@ -6,7 +6,7 @@
 
 #include "data/dataset.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// One entry per channel; the channels are equal consecutive parts of a sample.
 struct ChannelStatistics {
@@ -29,4 +29,4 @@ class Normalise final : public Decorator {
   std::vector<float> shift_;
 };
 
-}  // namespace plait
+}  // namespace plait::data

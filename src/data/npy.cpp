@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -123,9 +123,9 @@ MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& sp
     user_error("{} holds {} samples, {} holds {} targets; they do not belong together",
                x_path.string(), x.shape[0], y_path.string(), y.shape[0]);
   }
-  Shape sample = x.shape.without_front();
+  tensor::Shape sample = x.shape.without_front();
   if (sample.rank() == 2) sample = sample.with_front(1);
-  Shape target = y.shape.rank() == 1 ? Shape{1} : y.shape.without_front();
+  tensor::Shape target = y.shape.rank() == 1 ? tensor::Shape{1} : y.shape.without_front();
   float largest = -1;
   if (y.are_labels) {
     for (const float label : y.values) largest = std::max(largest, label);
@@ -137,4 +137,4 @@ MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& sp
           .classes = static_cast<int>(largest) + 1};
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -9,12 +9,12 @@
 #include "data/bytes.hpp"
 #include "data/memory.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// What the header of an NPY file says; `descr` is NumPy's word, for example "<f4" or "|u1".
 struct NpyHeader {
   std::string descr;
-  Shape shape;
+  tensor::Shape shape;
   /// Bytes of the whole header: where the values begin.
   std::size_t size = 0;
 };
@@ -25,7 +25,7 @@ NpyHeader parse_npy_header(ByteView bytes, const std::string& name);
 
 /// Values in C order: bytes for u1, floats for f4 and f8 (rounded; must stay finite).
 struct NpyInputs {
-  Shape shape;
+  tensor::Shape shape;
   std::variant<Bytes, std::vector<float>> values;
 };
 
@@ -33,7 +33,7 @@ NpyInputs parse_npy_inputs(ByteView bytes, const std::string& name);
 
 /// Integers of rank 1 are class labels, floats of rank 1 or 2 are regression targets.
 struct NpyTargets {
-  Shape shape;
+  tensor::Shape shape;
   std::vector<float> values;
   bool are_labels = false;
 };
@@ -44,4 +44,4 @@ NpyTargets parse_npy_targets(ByteView bytes, const std::string& name);
 /// 4 (channels first). classes is the largest label + 1, or 0 for regression.
 MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split);
 
-}  // namespace plait
+}  // namespace plait::data

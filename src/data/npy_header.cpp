@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "data/npy.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -179,7 +179,9 @@ NpyHeader parse_npy_header(ByteView bytes, const std::string& name) {
     user_error("{}: NPY header declares {} bytes of values, the file holds {}", name,
                elements * item, present);
   }
-  return {.descr = std::string(*dict.descr), .shape = Shape(*dict.shape), .size = prefix + length};
+  return {.descr = std::string(*dict.descr),
+          .shape = tensor::Shape(*dict.shape),
+          .size = prefix + length};
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -15,7 +15,7 @@
 #include "data/npy.hpp"
 #include "data/select.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -158,4 +158,4 @@ Splits open_data(const std::string& spec, const DataOptions& options) {
   return splits;
 }
 
-}  // namespace plait
+}  // namespace plait::data

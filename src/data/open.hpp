@@ -8,7 +8,7 @@
 #include "data/dataset.hpp"
 #include "data/normalise.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// What is done to training images anew in every epoch.
 struct Augmentation {
@@ -55,4 +55,4 @@ struct DataKind {
 /// In the order of a table for the user.
 std::vector<DataKind> data_kinds();
 
-}  // namespace plait
+}  // namespace plait::data

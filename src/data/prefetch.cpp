@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 Prefetch::Prefetch(std::shared_ptr<const BatchStream> stream, PrefetchOptions options)
     : stream_(std::move(stream)), options_(options) {
@@ -81,4 +81,4 @@ Batch Prefetch::next() {
   return batch;
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -12,7 +12,7 @@
 
 #include "data/batch.hpp"
 
-namespace plait {
+namespace plait::data {
 
 struct PrefetchOptions {
   std::uint64_t epoch = 0;
@@ -51,4 +51,4 @@ class Prefetch {
   std::thread thread_;
 };
 
-}  // namespace plait
+}  // namespace plait::data

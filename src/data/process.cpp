@@ -17,7 +17,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -93,4 +93,4 @@ void run_command(const OtherProgram& command) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::data {
 
 struct OtherProgram {
   /// Found on PATH; arguments are handed over as they are.
@@ -22,4 +22,4 @@ bool on_path(const std::string& program);
 /// Failure with the last line of the program's output unless it ends with 0 in time.
 void run_command(const OtherProgram& command);
 
-}  // namespace plait
+}  // namespace plait::data

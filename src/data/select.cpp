@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 Shard::Shard(DatasetPtr inner, int rank, int ranks)
     : Decorator(std::move(inner)), rank_(rank), ranks_(ranks) {
@@ -28,4 +28,4 @@ Subset::Subset(DatasetPtr inner, std::int64_t count)
   if (count < 1) user_error("a limit of {} samples leaves no data; use at least 1", count);
 }
 
-}  // namespace plait
+}  // namespace plait::data

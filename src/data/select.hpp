@@ -3,7 +3,7 @@
 
 #include "data/dataset.hpp"
 
-namespace plait {
+namespace plait::data {
 
 /// Worker `rank` of `ranks` takes samples rank, rank + ranks, rank + 2 ranks, ...
 class Shard final : public Decorator {
@@ -29,4 +29,4 @@ class Subset final : public Decorator {
   std::int64_t count_;
 };
 
-}  // namespace plait
+}  // namespace plait::data

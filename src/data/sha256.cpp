@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::data {
 
 std::string sha256_hex(ByteView bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -20,4 +20,4 @@ std::string sha256_hex(ByteView bytes) {
   return hex;
 }
 
-}  // namespace plait
+}  // namespace plait::data

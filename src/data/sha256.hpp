@@ -5,8 +5,8 @@
 
 #include "data/bytes.hpp"
 
-namespace plait {
+namespace plait::data {
 
 std::string sha256_hex(ByteView bytes);
 
-}  // namespace plait
+}  // namespace plait::data

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace plait {
+namespace plait::data {
 
 namespace {
 
@@ -88,4 +88,4 @@ void Canvas::draw(std::span<const Point> line, float radius) {
   for (std::size_t i = 1; i < line.size(); ++i) draw_segment(line[i - 1], line[i], radius);
 }
 
-}  // namespace plait
+}  // namespace plait::data

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace plait {
+namespace plait::data {
 
 struct Point {
   float x = 0;
@@ -34,4 +34,4 @@ class Canvas {
   std::vector<float> ink_;
 };
 
-}  // namespace plait
+}  // namespace plait::data

@@ -9,7 +9,7 @@
 #include "layers/simd/add.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 namespace {
 
@@ -34,14 +34,15 @@ struct Resolve {
 
 }  // namespace
 
-Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& options)
+Block::Block(const model::BlockSpec& spec, const tensor::TensorDesc& src,
+             const BlockOptions& options)
     : name_(spec.name), src_desc_(src), threads_(options.threads), steps_(fuse(spec)) {
-  node_shapes(spec, src.shape.without_front());  // refuses what does not fit, with names
-  std::vector<TensorDesc> descs(spec.nodes.size() + 1);
+  model::node_shapes(spec, src.shape.without_front());  // refuses what does not fit, with names
+  std::vector<tensor::TensorDesc> descs(spec.nodes.size() + 1);
   descs[0] = src;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (!steps_[i].convert_to && options.backend != Backend::reference) match_panels(i, descs);
-    if (std::holds_alternative<AddSpec>(steps_[i].spec) && !steps_[i].convert_to) {
+    if (std::holds_alternative<model::AddSpec>(steps_[i].spec) && !steps_[i].convert_to) {
       match_layouts(i, descs);
     }
     const GraphStep& step = steps_[i];
@@ -60,7 +61,7 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
     const bool last = i + 1 == steps_.size();
     if (last && options.dst_layout && layers_.back()->dst_desc().layout != *options.dst_layout) {
       steps_.push_back({.name = step.name + ".layout",
-                        .spec = AddSpec{},
+                        .spec = model::AddSpec{},
                         .srcs = {step.dst},
                         .dst = static_cast<int>(descs.size()),
                         .convert_to = options.dst_layout});
@@ -99,31 +100,32 @@ Block::Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& o
   scratch_bytes_ += memory_.transient_bytes;
 }
 
-void Block::match_layouts(std::size_t add, std::vector<TensorDesc>& descs) {
-  const Layout first = descs[static_cast<std::size_t>(steps_[add].srcs[0])].layout;
-  const Layout second = descs[static_cast<std::size_t>(steps_[add].srcs[1])].layout;
+void Block::match_layouts(std::size_t add, std::vector<tensor::TensorDesc>& descs) {
+  const tensor::Layout first = descs[static_cast<std::size_t>(steps_[add].srcs[0])].layout;
+  const tensor::Layout second = descs[static_cast<std::size_t>(steps_[add].srcs[1])].layout;
   if (first == second) return;
-  const std::size_t plain = first == Layout::plain ? 0 : 1;
+  const std::size_t plain = first == tensor::Layout::plain ? 0 : 1;
   convert(add, plain, plain == 0 ? second : first, descs);
 }
 
-void Block::match_panels(std::size_t i, std::vector<TensorDesc>& descs) {
-  const LayerSpec& spec = steps_[i].spec;
-  if (std::holds_alternative<ActivationSpec>(spec)) return;  // any layout will do
-  const Layout wanted =
-      std::holds_alternative<SparseLinearSpec>(spec) ? Layout::panels : Layout::plain;
+void Block::match_panels(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
+  const model::LayerSpec& spec = steps_[i].spec;
+  if (std::holds_alternative<model::ActivationSpec>(spec)) return;  // any layout will do
+  const tensor::Layout wanted = std::holds_alternative<model::SparseLinearSpec>(spec)
+                                    ? tensor::Layout::panels
+                                    : tensor::Layout::plain;
   for (std::size_t k = 0; k < steps_[i].srcs.size(); ++k) {
-    const Layout layout = descs[static_cast<std::size_t>(steps_[i].srcs[k])].layout;
-    const bool either = layout == Layout::panels || wanted == Layout::panels;
+    const tensor::Layout layout = descs[static_cast<std::size_t>(steps_[i].srcs[k])].layout;
+    const bool either = layout == tensor::Layout::panels || wanted == tensor::Layout::panels;
     if (either && layout != wanted) return convert(i, k, wanted, descs);
   }
 }
 
-void Block::convert(std::size_t i, std::size_t source, Layout layout,
-                    std::vector<TensorDesc>& descs) {
+void Block::convert(std::size_t i, std::size_t source, tensor::Layout layout,
+                    std::vector<tensor::TensorDesc>& descs) {
   const int converted = static_cast<int>(descs.size());
   GraphStep step{.name = steps_[i].name + ".layout",
-                 .spec = AddSpec{},
+                 .spec = model::AddSpec{},
                  .srcs = {steps_[i].srcs[source]},
                  .dst = converted,
                  .convert_to = layout};
@@ -213,4 +215,4 @@ void Block::unpack_parameter(const BlockParameter& parameter, const float* physi
   layers_[parameter.step]->unpack_parameter(parameter.index, physical, plain);
 }
 
-}  // namespace plait
+}  // namespace plait::layers

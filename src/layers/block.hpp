@@ -10,7 +10,7 @@
 #include "layers/block_graph.hpp"
 #include "layers/layer.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 struct BlockOptions {
   Backend backend = Backend::onednn;
@@ -19,7 +19,7 @@ struct BlockOptions {
   bool wants_diff_src = true;
   /// How dst shall lie: plain for the loss, like another tensor that it is joined with. Empty: as
   /// the last layer leaves it.
-  std::optional<Layout> dst_layout{};
+  std::optional<tensor::Layout> dst_layout{};
   std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 
@@ -48,7 +48,7 @@ struct BlockArgs {
 /// (others).
 struct BlockParameter {
   std::string name;  ///< "node.weight"
-  ParameterSpec spec;
+  model::ParameterSpec spec;
   std::int64_t offset = 0;
   std::int64_t physical_size = 0;
   std::size_t step = 0;   ///< of the block's graph
@@ -57,14 +57,14 @@ struct BlockParameter {
 
 class Block {
  public:
-  Block(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& options);
+  Block(const model::BlockSpec& spec, const tensor::TensorDesc& src, const BlockOptions& options);
   /// Without layers: nothing to compute, nothing to keep.
-  Block(std::string name, const TensorDesc& desc)
+  Block(std::string name, const tensor::TensorDesc& desc)
       : name_(std::move(name)), src_desc_(desc), dst_desc_(desc) {}
 
   const std::string& name() const { return name_; }
-  const TensorDesc& src_desc() const { return src_desc_; }
-  const TensorDesc& dst_desc() const { return dst_desc_; }
+  const tensor::TensorDesc& src_desc() const { return src_desc_; }
+  const tensor::TensorDesc& dst_desc() const { return dst_desc_; }
   const std::vector<BlockParameter>& parameters() const { return parameters_; }
   std::int64_t weights_size() const { return weights_size_; }
   std::int64_t state_size() const { return state_size_; }
@@ -90,16 +90,17 @@ class Block {
  private:
   /// Puts a conversion before add step `add` where its two sources lie differently; the next step
   /// to build is then the conversion.
-  void match_layouts(std::size_t add, std::vector<TensorDesc>& descs);
+  void match_layouts(std::size_t add, std::vector<tensor::TensorDesc>& descs);
   /// Puts a conversion before step `i` where its layer does not take the layout of its src.
-  void match_panels(std::size_t i, std::vector<TensorDesc>& descs);
+  void match_panels(std::size_t i, std::vector<tensor::TensorDesc>& descs);
   /// The same for source `source` of step `i`, whatever it is.
-  void convert(std::size_t i, std::size_t source, Layout layout, std::vector<TensorDesc>& descs);
+  void convert(std::size_t i, std::size_t source, tensor::Layout layout,
+               std::vector<tensor::TensorDesc>& descs);
   LayerArgs layer_args(std::size_t step, const BlockArgs& args) const;
 
   std::string name_;
-  TensorDesc src_desc_;
-  TensorDesc dst_desc_;
+  tensor::TensorDesc src_desc_;
+  tensor::TensorDesc dst_desc_;
   int threads_ = 1;
   std::vector<GraphStep> steps_;
   std::vector<std::shared_ptr<Layer>> layers_;
@@ -121,4 +122,4 @@ class Block {
   bool has_backward_weights_ = false;
 };
 
-}  // namespace plait
+}  // namespace plait::layers

@@ -7,22 +7,22 @@
 
 #include "base/rounding.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 namespace {
 
-bool is_relu(const LayerSpec& layer) {
-  const auto* activation = std::get_if<ActivationSpec>(&layer);
-  return activation != nullptr && activation->kind == ActivationKind::relu;
+bool is_relu(const model::LayerSpec& layer) {
+  const auto* activation = std::get_if<model::ActivationSpec>(&layer);
+  return activation != nullptr && activation->kind == model::ActivationKind::relu;
 }
 
 bool is_plain_add(const GraphStep& step) {
-  return std::holds_alternative<AddSpec>(step.spec) && !step.convert_to;
+  return std::holds_alternative<model::AddSpec>(step.spec) && !step.convert_to;
 }
 
-std::vector<int> reader_counts(const BlockSpec& block) {
+std::vector<int> reader_counts(const model::BlockSpec& block) {
   std::vector<int> counts(block.nodes.size() + 1, 0);
-  for (const Node& node : block.nodes) {
+  for (const model::Node& node : block.nodes) {
     for (int input : node.inputs) ++counts[static_cast<std::size_t>(input + 1)];
   }
   return counts;
@@ -32,7 +32,7 @@ std::vector<int> reader_counts(const BlockSpec& block) {
 class Placement {
  public:
   Placement(const std::vector<GraphStep>& steps, const std::vector<std::shared_ptr<Layer>>& layers,
-            const std::vector<TensorDesc>& descs, bool wants_diff_src)
+            const std::vector<tensor::TensorDesc>& descs, bool wants_diff_src)
       : steps_(steps), layers_(layers), descs_(descs), wants_gradient_(descs.size(), false) {
     memory_.tensors.resize(descs.size());
     memory_.layer_saved.resize(steps.size());
@@ -210,7 +210,7 @@ class Placement {
 
   const std::vector<GraphStep>& steps_;
   const std::vector<std::shared_ptr<Layer>>& layers_;
-  const std::vector<TensorDesc>& descs_;
+  const std::vector<tensor::TensorDesc>& descs_;
   std::vector<bool> wants_gradient_;
   std::vector<Place> gradients_;  ///< by tensor id, as far as the walk has come
   std::set<std::size_t> shared_;  ///< offsets of pending buffers with more than one reader
@@ -221,16 +221,16 @@ class Placement {
 
 namespace {
 
-bool ends_sparse(const LayerSpec& layer) {
-  const auto* activation = std::get_if<ActivationSpec>(&layer);
-  return activation != nullptr &&
-         (activation->kind == ActivationKind::relu || activation->kind == ActivationKind::tanh ||
-          activation->kind == ActivationKind::clip);
+bool ends_sparse(const model::LayerSpec& layer) {
+  const auto* activation = std::get_if<model::ActivationSpec>(&layer);
+  return activation != nullptr && (activation->kind == model::ActivationKind::relu ||
+                                   activation->kind == model::ActivationKind::tanh ||
+                                   activation->kind == model::ActivationKind::clip);
 }
 
 void fuse_activations(std::vector<GraphStep>& steps) {
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    if (!std::holds_alternative<SparseLinearSpec>(steps[i].spec)) continue;
+    if (!std::holds_alternative<model::SparseLinearSpec>(steps[i].spec)) continue;
     const auto reads = [&](const GraphStep& step) {
       return std::ranges::count(step.srcs, steps[i].dst);
     };
@@ -238,33 +238,33 @@ void fuse_activations(std::vector<GraphStep>& steps) {
     std::ptrdiff_t readers = 0;
     for (const GraphStep& step : steps) readers += reads(step);
     if (readers != 1 || reads(next) != 1 || !ends_sparse(next.spec)) continue;
-    steps[i].activation = std::get<ActivationSpec>(next.spec);
+    steps[i].activation = std::get<model::ActivationSpec>(next.spec);
     next.forward_done = true;
   }
 }
 
 }  // namespace
 
-std::vector<GraphStep> fuse(const BlockSpec& block) {
+std::vector<GraphStep> fuse(const model::BlockSpec& block) {
   const std::vector<int> readers = reader_counts(block);
   const int count = static_cast<int>(block.nodes.size());
   std::vector<bool> absorbed(block.nodes.size(), false);
   std::vector<GraphStep> steps;
   for (int i = 0; i < count; ++i) {
     if (absorbed[static_cast<std::size_t>(i)]) continue;
-    const Node& node = block.nodes[static_cast<std::size_t>(i)];
+    const model::Node& node = block.nodes[static_cast<std::size_t>(i)];
     GraphStep step{.name = node.name, .spec = node.layer, .srcs = {}, .dst = i + 1};
     for (int input : node.inputs) step.srcs.push_back(input + 1);
     const bool single = readers[static_cast<std::size_t>(i + 1)] == 1;
     for (int j = i + 1; single && j < count; ++j) {
-      const Node& next = block.nodes[static_cast<std::size_t>(j)];
+      const model::Node& next = block.nodes[static_cast<std::size_t>(j)];
       if (std::ranges::find(next.inputs, i) == next.inputs.end()) continue;
-      if (std::holds_alternative<BatchNormSpec>(node.layer) && is_relu(next.layer)) {
+      if (std::holds_alternative<model::BatchNormSpec>(node.layer) && is_relu(next.layer)) {
         step.relu = true;
         step.dst = j + 1;
         absorbed[static_cast<std::size_t>(j)] = true;
-      } else if (std::holds_alternative<ConvolutionSpec>(node.layer) &&
-                 std::holds_alternative<AddSpec>(next.layer)) {
+      } else if (std::holds_alternative<model::ConvolutionSpec>(node.layer) &&
+                 std::holds_alternative<model::AddSpec>(next.layer)) {
         const int skip = next.inputs[0] == i ? next.inputs[1] : next.inputs[0];
         if (skip < i) {
           step.residual = true;
@@ -283,8 +283,8 @@ std::vector<GraphStep> fuse(const BlockSpec& block) {
 
 GraphMemory place_memory(const std::vector<GraphStep>& steps,
                          const std::vector<std::shared_ptr<Layer>>& layers,
-                         const std::vector<TensorDesc>& descs, bool wants_diff_src) {
+                         const std::vector<tensor::TensorDesc>& descs, bool wants_diff_src) {
   return Placement(steps, layers, descs, wants_diff_src).run();
 }
 
-}  // namespace plait
+}  // namespace plait::layers

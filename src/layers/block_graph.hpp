@@ -9,27 +9,27 @@
 
 #include "layers/layer.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 /// One layer call. Tensor 0 is the block's src; tensor i + 1 is the result of node i; conversions
 /// make further ones.
 struct GraphStep {
   std::string name;
-  LayerSpec spec;
+  model::LayerSpec spec;
   std::vector<int> srcs;
   int dst = 0;
   bool relu = false;      ///< a ReLU node was fused into this BatchNorm
   bool residual = false;  ///< an add node was fused into this convolution; srcs[1] is the skip
   /// Done by a sparse linear as it writes its result. The activation keeps a step of its own, whose
   /// forward has then nothing left to do: both backward tasks of the linear read its gradient.
-  std::optional<ActivationSpec> activation{};
+  std::optional<model::ActivationSpec> activation{};
   bool forward_done = false;
-  std::optional<Layout> convert_to{};  ///< no node at all: brings srcs[0] into this layout
+  std::optional<tensor::Layout> convert_to{};  ///< no node at all: brings srcs[0] into this layout
 };
 
 /// Fuses BatchNorm + ReLU, convolution + add and sparse linear + activation where the first has no
 /// other reader.
-std::vector<GraphStep> fuse(const BlockSpec& block);
+std::vector<GraphStep> fuse(const model::BlockSpec& block);
 
 enum class Where {
   none,
@@ -80,6 +80,6 @@ struct GraphMemory {
 /// `descs` by tensor id (those fused away may be empty); `layers` by step.
 GraphMemory place_memory(const std::vector<GraphStep>& steps,
                          const std::vector<std::shared_ptr<Layer>>& layers,
-                         const std::vector<TensorDesc>& descs, bool wants_diff_src);
+                         const std::vector<tensor::TensorDesc>& descs, bool wants_diff_src);
 
-}  // namespace plait
+}  // namespace plait::layers

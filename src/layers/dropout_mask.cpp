@@ -4,7 +4,7 @@
 #include "base/hash.hpp"
 #include "base/rng.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 std::uint64_t dropout_key(std::string_view layer_name) {
   Hash hash;
@@ -22,4 +22,4 @@ void draw_dropout_mask(const DropoutDraw& draw, std::span<std::uint8_t> keep) {
 
 float dropout_scale(double probability) { return static_cast<float>(1.0 / (1.0 - probability)); }
 
-}  // namespace plait
+}  // namespace plait::layers

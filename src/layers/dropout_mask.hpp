@@ -8,7 +8,7 @@
 
 #include "layers/layer.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 /// What tells one dropout layer's stream from another's.
 std::uint64_t dropout_key(std::string_view layer_name);
@@ -26,4 +26,4 @@ void draw_dropout_mask(const DropoutDraw& draw, std::span<std::uint8_t> keep);
 /// What kept elements are multiplied by: 1 / (1 - p).
 float dropout_scale(double probability);
 
-}  // namespace plait
+}  // namespace plait::layers

@@ -5,7 +5,7 @@
 
 #include "layers/block.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 void clear_gaps(const Block& block, float* weights) {
   std::int64_t end = 0;
@@ -17,4 +17,4 @@ void clear_gaps(const Block& block, float* weights) {
   std::fill(weights + end, weights + std::max(end, block.weights_size()), 0.0F);
 }
 
-}  // namespace plait
+}  // namespace plait::layers

@@ -2,11 +2,11 @@
 // of 16. Norms, sums and messages take whole arrays, so gaps must hold zeros.
 #pragma once
 
-namespace plait {
+namespace plait::layers {
 
 class Block;
 
 /// `weights`: an array of the block's weights_size(), of weights or gradients.
 void clear_gaps(const Block& block, float* weights);
 
-}  // namespace plait
+}  // namespace plait::layers

@@ -6,7 +6,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 void Layer::pack_parameter(std::size_t index, const float* plain, float* physical) const {
   std::copy_n(plain, slots_[index].physical_size, physical);
@@ -16,13 +16,13 @@ void Layer::unpack_parameter(std::size_t index, const float* physical, float* pl
   std::copy_n(physical, slots_[index].physical_size, plain);
 }
 
-void Layer::place_parameters(const std::vector<ParameterSpec>& specs) {
+void Layer::place_parameters(const std::vector<model::ParameterSpec>& specs) {
   std::vector<std::int64_t> sizes;
-  for (const ParameterSpec& spec : specs) sizes.push_back(spec.shape.elements());
+  for (const model::ParameterSpec& spec : specs) sizes.push_back(spec.shape.elements());
   place_parameters(specs, sizes);
 }
 
-void Layer::place_parameters(const std::vector<ParameterSpec>& specs,
+void Layer::place_parameters(const std::vector<model::ParameterSpec>& specs,
                              std::span<const std::int64_t> sizes) {
   constexpr std::int64_t alignment = 16;  // floats: one cache line
   std::int64_t trainable = 0;
@@ -40,8 +40,9 @@ std::unique_ptr<Layer> make_layer(const LayerRequest& request, Backend backend) 
                                        : onednn::make_layer(request);
 }
 
-TensorDesc batch_desc(const Shape& sample, std::int64_t batch, Layout layout) {
+tensor::TensorDesc batch_desc(const tensor::Shape& sample, std::int64_t batch,
+                              tensor::Layout layout) {
   return {.shape = sample.with_front(batch), .layout = layout};
 }
 
-}  // namespace plait
+}  // namespace plait::layers

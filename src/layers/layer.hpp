@@ -16,7 +16,7 @@
 #include "model/spec.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait {
+namespace plait::layers {
 
 namespace sparse {
 class KernelCache;
@@ -60,7 +60,7 @@ struct LayerTraits {
 /// One parameter inside the flat arrays a layer is handed. Offsets count floats, from the layer's
 /// `weights` (trainable) or `state` (others).
 struct ParameterSlot {
-  ParameterSpec spec;
+  model::ParameterSpec spec;
   std::int64_t offset = 0;
   std::int64_t physical_size = 0;
 };
@@ -72,7 +72,7 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  virtual const TensorDesc& dst_desc() const = 0;
+  virtual const tensor::TensorDesc& dst_desc() const = 0;
   virtual LayerTraits traits() const = 0;
   virtual std::size_t saved_bytes() const { return 0; }
   virtual std::size_t scratch_bytes(Pass) const { return 0; }
@@ -95,9 +95,9 @@ class Layer {
 
  protected:
   /// Lays the parameters out one after another, plain, each at a multiple of 16 floats.
-  void place_parameters(const std::vector<ParameterSpec>& specs);
+  void place_parameters(const std::vector<model::ParameterSpec>& specs);
   /// The same with given physical sizes (one per spec).
-  void place_parameters(const std::vector<ParameterSpec>& specs,
+  void place_parameters(const std::vector<model::ParameterSpec>& specs,
                         std::span<const std::int64_t> sizes);
 
   std::vector<ParameterSlot> slots_;
@@ -107,12 +107,12 @@ class Layer {
 /// ReLU; `activation` asks a sparse linear to end in it; `residual` asks a convolution to add
 /// src[1] to its result; `convert_to` asks for nothing but a change of layout, whatever the spec.
 struct LayerRequest {
-  LayerSpec spec;
-  std::vector<TensorDesc> srcs;
+  model::LayerSpec spec;
+  std::vector<tensor::TensorDesc> srcs;
   bool relu = false;
   bool residual = false;
-  std::optional<ActivationSpec> activation{};
-  std::optional<Layout> convert_to{};
+  std::optional<model::ActivationSpec> activation{};
+  std::optional<tensor::Layout> convert_to{};
   int threads = 1;
   std::string name{};
   /// Where sparse layers share what they make of their patterns; null: each for itself.
@@ -132,6 +132,7 @@ std::unique_ptr<Layer> make_layer(const LayerRequest& request);
 }
 
 /// Batch desc of a plain sample shape.
-TensorDesc batch_desc(const Shape& sample, std::int64_t batch, Layout layout = Layout::plain);
+tensor::TensorDesc batch_desc(const tensor::Shape& sample, std::int64_t batch,
+                              tensor::Layout layout = tensor::Layout::plain);
 
-}  // namespace plait
+}  // namespace plait::layers

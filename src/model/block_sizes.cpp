@@ -7,7 +7,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -18,7 +18,7 @@ struct CountedStep {
   std::vector<int> srcs;
   int dst = 0;
   bool residual = false;  ///< an add is fused into this convolution; srcs[1] is the skip
-  std::optional<Layout> convert_to{};
+  std::optional<tensor::Layout> convert_to{};
   LayerSizes sizes{};
 
   bool adds() const { return std::holds_alternative<AddSpec>(spec) && !convert_to; }
@@ -73,7 +73,8 @@ constexpr int kDiffSrc = -1;
 
 class BlockCounter {
  public:
-  BlockCounter(const BlockSpec& block, const TensorDesc& src, const BlockSizeOptions& options)
+  BlockCounter(const BlockSpec& block, const tensor::TensorDesc& src,
+               const BlockSizeOptions& options)
       : options_(options), steps_(fused_steps(block)), descs_(block.nodes.size() + 1) {
     descs_[0] = src;
   }
@@ -97,7 +98,7 @@ class BlockCounter {
   }
 
  private:
-  TensorDesc& desc(int tensor) { return descs_[static_cast<std::size_t>(tensor)]; }
+  tensor::TensorDesc& desc(int tensor) { return descs_[static_cast<std::size_t>(tensor)]; }
   std::int64_t bytes_of(int tensor) const {
     return static_cast<std::int64_t>(descs_[static_cast<std::size_t>(tensor)].bytes());
   }
@@ -106,10 +107,10 @@ class BlockCounter {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (!steps_[i].convert_to) match_layouts(i);
       CountedStep& step = steps_[i];
-      const TensorDesc& src = desc(step.srcs[0]);
+      const tensor::TensorDesc& src = desc(step.srcs[0]);
       step.sizes = step.convert_to ? conversion_sizes(src, *step.convert_to)
                                    : layer_sizes(step.spec, src, options_.kernels);
-      const TensorDesc dst = step.residual ? desc(step.srcs[1]) : step.sizes.dst;
+      const tensor::TensorDesc dst = step.residual ? desc(step.srcs[1]) : step.sizes.dst;
       desc(step.dst) = dst;
       const bool last = i + 1 == steps_.size();
       if (last && options_.dst_layout && dst.layout != *options_.dst_layout) {
@@ -127,19 +128,20 @@ class BlockCounter {
     const bool sparse = std::holds_alternative<SparseLinearSpec>(spec);
     for (std::size_t k = 0; k < srcs.size(); ++k) {
       if (std::holds_alternative<ActivationSpec>(spec)) break;  // any layout will do
-      const bool panels = desc(srcs[k]).layout == Layout::panels;
+      const bool panels = desc(srcs[k]).layout == tensor::Layout::panels;
       if (panels == sparse) continue;
-      const int converted = convert_to(srcs[k], sparse ? Layout::panels : Layout::plain, i);
+      const int converted =
+          convert_to(srcs[k], sparse ? tensor::Layout::panels : tensor::Layout::plain, i);
       steps_[i + 1].srcs[k] = converted;
       return;
     }
     if (!steps_[i].adds() || desc(srcs[0]).layout == desc(srcs[1]).layout) return;
-    const std::size_t plain = desc(srcs[0]).layout == Layout::plain ? 0 : 1;
+    const std::size_t plain = desc(srcs[0]).layout == tensor::Layout::plain ? 0 : 1;
     const int converted = convert_to(srcs[plain], desc(srcs[1 - plain]).layout, i);
     steps_[i + 1].srcs[plain] = converted;
   }
 
-  int convert_to(int tensor, Layout layout, std::size_t before) {
+  int convert_to(int tensor, tensor::Layout layout, std::size_t before) {
     const int converted = static_cast<int>(descs_.size());
     descs_.emplace_back();
     steps_.insert(
@@ -253,7 +255,7 @@ class BlockCounter {
 
   BlockSizeOptions options_;
   std::vector<CountedStep> steps_;
-  std::vector<TensorDesc> descs_;
+  std::vector<tensor::TensorDesc> descs_;
   std::vector<bool> wants_;
   std::vector<int> gradients_;
   std::set<int> shared_;
@@ -264,9 +266,9 @@ class BlockCounter {
 
 }  // namespace
 
-BlockSizes block_sizes(const BlockSpec& block, const TensorDesc& src,
+BlockSizes block_sizes(const BlockSpec& block, const tensor::TensorDesc& src,
                        const BlockSizeOptions& options) {
   return BlockCounter(block, src, options).run();
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -6,10 +6,10 @@
 
 #include "model/layer_sizes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 struct BlockSizes {
-  TensorDesc dst;
+  tensor::TensorDesc dst;
   std::int64_t saved_bytes = 0;    ///< forward .. last backward
   std::int64_t pending_bytes = 0;  ///< backward_data .. backward_weights
   std::int64_t scratch_bytes = 0;  ///< inside one task
@@ -20,12 +20,12 @@ struct BlockSizes {
 };
 
 struct BlockSizeOptions {
-  std::optional<Layout> dst_layout{};  ///< empty: as the last layer leaves it
-  bool wants_diff_src = true;          ///< false for the first block of a chain
+  std::optional<tensor::Layout> dst_layout{};  ///< empty: as the last layer leaves it
+  bool wants_diff_src = true;                  ///< false for the first block of a chain
   SizeOptions kernels{};
 };
 
-BlockSizes block_sizes(const BlockSpec& block, const TensorDesc& src,
+BlockSizes block_sizes(const BlockSpec& block, const tensor::TensorDesc& src,
                        const BlockSizeOptions& options);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -22,7 +22,7 @@ std::int64_t bounded_product(std::span<const std::int64_t> extents, std::int64_t
   return product;
 }
 
-std::int64_t elements_of(const Shape& shape, const std::string& where) {
+std::int64_t elements_of(const tensor::Shape& shape, const std::string& where) {
   for (std::int64_t extent : shape.dims()) {
     if (extent < 1)
       user_error("{}: {} is not a shape; every extent must be at least 1", where, shape);
@@ -75,7 +75,7 @@ struct CheckNumbers {
 
 /// Extents of the weights that are multiplied: out, then what is summed over. Empty for other
 /// layers.
-std::vector<std::int64_t> weight_extents(const LayerSpec& layer, const Shape& src) {
+std::vector<std::int64_t> weight_extents(const LayerSpec& layer, const tensor::Shape& src) {
   if (const auto* conv = std::get_if<ConvolutionSpec>(&layer)) {
     return {conv->out_channels, src[0] / conv->groups, conv->kernel.height, conv->kernel.width};
   }
@@ -97,7 +97,7 @@ class Checker {
  public:
   explicit Checker(const std::string& where) : where_(where) {}
 
-  Shape block(const BlockSpec& block, const Shape& src) {
+  tensor::Shape block(const BlockSpec& block, const tensor::Shape& src) {
     const std::string at = fmt::format("{}: block '{}'", where_, block.name);
     if (block.name.empty() || !good_name(block.name)) {
       user_error("{}: a block name must be 1 to 200 letters, digits, or _ - .", at);
@@ -109,14 +109,14 @@ class Checker {
     return layers(block, src, at);
   }
 
-  Shape layers(const BlockSpec& block, const Shape& src, const std::string& at) {
+  tensor::Shape layers(const BlockSpec& block, const tensor::Shape& src, const std::string& at) {
     if (block.nodes.empty()) user_error("{} has no layers", at);
     uses(block, at);
-    std::vector<Shape> shapes;
+    std::vector<tensor::Shape> shapes;
     for (std::size_t i = 0; i < block.nodes.size(); ++i) {
       const Node& node = block.nodes[i];
       const std::string layer_at = fmt::format("{}, layer '{}'", at, node.name);
-      std::vector<Shape> srcs;
+      std::vector<tensor::Shape> srcs;
       for (int input : node.inputs) {
         if (input < kBlockInput || input >= static_cast<int>(i)) {
           user_error("{}: input {} is not an earlier layer of the block", layer_at, input);
@@ -160,7 +160,8 @@ class Checker {
     }
   }
 
-  void count(const LayerSpec& layer, const Shape& src, const Shape& dst, const std::string& at) {
+  void count(const LayerSpec& layer, const tensor::Shape& src, const tensor::Shape& dst,
+             const std::string& at) {
     if (++layers_ > kMaxLayers)
       user_error("{}: more than {} layers in the model", where_, kMaxLayers);
     const std::int64_t dst_elements = elements_of(dst, at);
@@ -196,12 +197,13 @@ void check_model(const ModelSpec& model, const std::string& where) {
   elements_of(model.input, fmt::format("{}: the input", where));
   if (model.blocks.empty()) user_error("{}: the model has no blocks", where);
   Checker checker(where);
-  Shape at = model.input;
+  tensor::Shape at = model.input;
   for (const BlockSpec& block : model.blocks) at = checker.block(block, at);
 }
 
-Shape check_block(const BlockSpec& block, const Shape& src, const std::string& where) {
+tensor::Shape check_block(const BlockSpec& block, const tensor::Shape& src,
+                          const std::string& where) {
   return Checker(where).layers(block, src, where);
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -6,7 +6,7 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::model {
 
 constexpr std::int64_t kMaxLayers = 100'000;
 constexpr std::int64_t kMaxElements = std::int64_t{1}
@@ -22,6 +22,7 @@ void check_model(const ModelSpec& model, const std::string& where);
 
 /// Of one block on a source of this shape: graph, shapes and sizes, but not names. Returns the
 /// shape of its result.
-Shape check_block(const BlockSpec& block, const Shape& src, const std::string& where);
+tensor::Shape check_block(const BlockSpec& block, const tensor::Shape& src,
+                          const std::string& where);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -6,7 +6,7 @@
 #include "model/layer_sizes.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -15,16 +15,16 @@ constexpr std::int64_t kMiB = 1 << 20;
 
 struct SizedConvolution {
   const ConvolutionSpec& spec;
-  const TensorDesc& src;
-  Shape dst;  ///< of a sample
+  const tensor::TensorDesc& src;
+  tensor::Shape dst;  ///< of a sample
   std::int64_t threads;
-  Layout images;
+  tensor::Layout images;
 
   std::int64_t batch() const { return src.shape[0]; }
   std::int64_t in() const { return src.shape[1]; }
   std::int64_t out() const { return spec.out_channels; }
   std::int64_t taps() const { return spec.kernel.height * spec.kernel.width; }
-  std::int64_t block() const { return channel_block(images); }
+  std::int64_t block() const { return tensor::channel_block(images); }
   std::int64_t whole_blocks(std::int64_t channels) const { return round_up(channels, block()); }
   bool depthwise() const { return spec.groups == in() && spec.groups == out() && in() > 1; }
 };
@@ -33,9 +33,9 @@ struct SizedConvolution {
 /// matrices on plain tensors.
 bool blocked(const SizedConvolution& c) {
   if (c.spec.groups == 1) {
-    return c.src.layout != Layout::plain || c.in() == 1 || c.in() == 3;
+    return c.src.layout != tensor::Layout::plain || c.in() == 1 || c.in() == 3;
   }
-  if (c.src.layout == Layout::plain) return false;
+  if (c.src.layout == tensor::Layout::plain) return false;
   const std::int64_t block = c.block();
   return c.depthwise() ||
          (c.in() / c.spec.groups % block == 0 && c.out() / c.spec.groups % block == 0);
@@ -45,16 +45,17 @@ std::int64_t weight_floats(const SizedConvolution& c, bool blocked) {
   if (!blocked) return c.out() * (c.in() / c.spec.groups) * c.taps();
   if (c.depthwise()) return c.whole_blocks(c.out()) * c.taps();
   if (c.spec.groups > 1) return c.out() * (c.in() / c.spec.groups) * c.taps();
-  const std::int64_t in = c.src.layout == Layout::plain ? c.in() : c.whole_blocks(c.in());
+  const std::int64_t in = c.src.layout == tensor::Layout::plain ? c.in() : c.whole_blocks(c.in());
   return c.whole_blocks(c.out()) * in * c.taps();
 }
 
 bool by_winograd(const SizedConvolution& c) {
   const ConvolutionSpec& s = c.spec;
   const std::int64_t kernel = s.kernel.height;
-  return c.src.layout == Layout::blocked8 && s.groups == 1 && (kernel == 3 || kernel == 5) &&
-         s.kernel.width == kernel && s.stride == Extent2{1, 1} && s.dilation == Extent2{1, 1} &&
-         s.padding.height == s.padding.width && s.padding.height < kernel;
+  return c.src.layout == tensor::Layout::blocked8 && s.groups == 1 &&
+         (kernel == 3 || kernel == 5) && s.kernel.width == kernel && s.stride == Extent2{1, 1} &&
+         s.dilation == Extent2{1, 1} && s.padding.height == s.padding.width &&
+         s.padding.height < kernel;
 }
 
 /// Tiles of the results, and products of a tile.
@@ -110,7 +111,7 @@ std::int64_t scratch(const SizedConvolution& c, std::int64_t weights, bool block
   if (!blocked) {  // columns of the image for every thread
     return kFloat * c.threads * c.in() / c.spec.groups * c.taps() * c.dst[1] * c.dst[2];
   }
-  if (c.src.layout == Layout::plain) {
+  if (c.src.layout == tensor::Layout::plain) {
     // The weights' gradient once per thread; the image's gradient, which is not asked for, blocked.
     const std::int64_t image = c.batch() * c.block() * c.src.shape[2] * c.src.shape[3];
     return kFloat * std::max((1 + c.threads) * weights, image + weights);
@@ -130,9 +131,9 @@ std::int64_t scratch(const SizedConvolution& c, std::int64_t weights, bool block
 
 }  // namespace
 
-LayerSizes convolution_sizes(const ConvolutionSpec& spec, const TensorDesc& src,
+LayerSizes convolution_sizes(const ConvolutionSpec& spec, const tensor::TensorDesc& src,
                              const SizeOptions& options) {
-  const Shape sample = src.shape.without_front();
+  const tensor::Shape sample = src.shape.without_front();
   const SizedConvolution c{.spec = spec,
                            .src = src,
                            .dst = layer_shape(spec, {&sample, 1}, "memory"),
@@ -141,7 +142,7 @@ LayerSizes convolution_sizes(const ConvolutionSpec& spec, const TensorDesc& src,
   const bool in_blocks = blocked(c);
   LayerSizes sizes;
   sizes.dst = {.shape = c.dst.with_front(c.batch()),
-               .layout = in_blocks ? c.images : Layout::plain};
+               .layout = in_blocks ? c.images : tensor::Layout::plain};
   const std::int64_t weights = weight_floats(c, in_blocks);
   sizes.weights_reads_src = true;
   sizes.weights = whole_lines(weights) + (spec.bias ? whole_lines(c.whole_blocks(c.out())) : 0);
@@ -149,4 +150,4 @@ LayerSizes convolution_sizes(const ConvolutionSpec& spec, const TensorDesc& src,
   return sizes;
 }
 
-}  // namespace plait
+}  // namespace plait::model

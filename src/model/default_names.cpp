@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -32,4 +32,4 @@ std::vector<std::string> default_names(const std::vector<LayerSpec>& layers) {
   return names;
 }
 
-}  // namespace plait
+}  // namespace plait::model

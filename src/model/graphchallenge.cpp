@@ -12,7 +12,7 @@
 #include "model/number_lines.hpp"
 #include "model/radixnet.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -88,8 +88,8 @@ std::uint32_t line_of(const NumberLines& lines) { return static_cast<std::uint32
 
 }  // namespace
 
-SparseMatrix parse_graphchallenge_layer(std::string_view text, std::int64_t neurons,
-                                        const std::string& source) {
+tensor::SparseMatrix parse_graphchallenge_layer(std::string_view text, std::int64_t neurons,
+                                                const std::string& source) {
   std::vector<LineEntry> entries;
   entries.reserve(text.size() / kMinLineBytes + 1);
   NumberLines lines(text, source);
@@ -123,7 +123,7 @@ GraphChallenge read_graphchallenge(const std::string& folder) {
   return network;
 }
 
-SparsePattern read_sparse_images(const std::string& file, std::int64_t neurons) {
+tensor::SparsePattern read_sparse_images(const std::string& file, std::int64_t neurons) {
   const std::string text = read_number_file(file);
   std::vector<LineEntry> entries;
   entries.reserve(text.size() / kMinLineBytes + 1);
@@ -158,4 +158,4 @@ std::vector<std::int64_t> read_categories(const std::string& file) {
   return images;
 }
 
-}  // namespace plait
+}  // namespace plait::model

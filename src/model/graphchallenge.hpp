@@ -9,12 +9,12 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::model {
 
 struct GraphChallenge {
   std::int64_t neurons = 0;
   float bias = 0;
-  std::vector<SparseMatrix> layers;  ///< rows are output neurons: z = W y
+  std::vector<tensor::SparseMatrix> layers;  ///< rows are output neurons: z = W y
 };
 
 /// All layers n<NEURONS>-l<K>.tsv of one network in a folder, K = 1, 2, ...; other files are left
@@ -25,13 +25,13 @@ std::int64_t graphchallenge_neurons(const std::string& folder);
 
 /// One layer. The official rule is Y_next = Y W with one image per row of Y, so the first field of
 /// a line is the input neuron, the second the output neuron: the matrix is turned while reading.
-SparseMatrix parse_graphchallenge_layer(std::string_view text, std::int64_t neurons,
-                                        const std::string& source);
+tensor::SparseMatrix parse_graphchallenge_layer(std::string_view text, std::int64_t neurons,
+                                                const std::string& source);
 
 /// Images as lines "image pixel 1". Rows are images, as many as the highest number says.
-SparsePattern read_sparse_images(const std::string& file, std::int64_t neurons);
+tensor::SparsePattern read_sparse_images(const std::string& file, std::int64_t neurons);
 
 /// The images that have an output, by their numbers (from 1), ascending.
 std::vector<std::int64_t> read_categories(const std::string& file);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -8,19 +8,19 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-TensorDesc reshaped(const TensorDesc& src, const LayerSpec& layer) {
-  const Shape sample = src.shape.without_front();
+tensor::TensorDesc reshaped(const tensor::TensorDesc& src, const LayerSpec& layer) {
+  const tensor::Shape sample = src.shape.without_front();
   return {.shape = layer_shape(layer, {&sample, 1}, "memory").with_front(src.shape[0]),
           .layout = src.layout};
 }
 
-LayerSizes plain_sizes(TensorDesc dst) {
+LayerSizes plain_sizes(tensor::TensorDesc dst) {
   LayerSizes sizes;
   sizes.dst = std::move(dst);
   return sizes;
@@ -28,13 +28,13 @@ LayerSizes plain_sizes(TensorDesc dst) {
 
 struct SizesOf {
   const LayerSpec& layer;
-  const TensorDesc& src;
+  const tensor::TensorDesc& src;
   const SizeOptions& options;
 
   /// oneDNN's products for AVX-512 pad the weights to whole blocks.
   std::int64_t linear_weights(std::int64_t out) const {
     const std::int64_t in = src.shape[1];
-    if (options.images != Layout::blocked16) return out * in;
+    if (options.images != tensor::Layout::blocked16) return out * in;
     const std::int64_t block = out >= 64 ? 64 : out > 16 ? 32 : 16;
     return round_up(out, block) * round_up(in, 16);
   }
@@ -47,19 +47,19 @@ struct SizesOf {
     sizes.weights_reads_src = true;
     sizes.weights = whole_lines(linear_weights(spec.out_features)) +
                     (spec.bias ? whole_lines(spec.out_features) : 0);
-    if (options.images == Layout::blocked16) {  // a block of results for every thread
+    if (options.images == tensor::Layout::blocked16) {  // a block of results for every thread
       sizes.scratch_bytes = std::int64_t{64 << 10} * options.threads;
     }
     return sizes;
   }
   LayerSizes operator()(const SparseLinearSpec& spec) const {
-    LayerSizes sizes =
-        plain_sizes({.shape = {src.shape[0], spec.pattern->rows}, .layout = Layout::panels});
+    LayerSizes sizes = plain_sizes(
+        {.shape = {src.shape[0], spec.pattern->rows}, .layout = tensor::Layout::panels});
     sizes.weights_reads_src = true;
     return sizes;
   }
   LayerSizes operator()(const BatchNormSpec&) const {
-    const std::int64_t block = channel_block(src.layout);
+    const std::int64_t block = tensor::channel_block(src.layout);
     const std::int64_t channels = round_up(src.shape[1], block);
     LayerSizes sizes = plain_sizes(src);
     sizes.data_reads_src = sizes.adds_addend = sizes.diff_in_place = true;
@@ -93,7 +93,7 @@ struct SizesOf {
   }
   LayerSizes operator()(const FlattenSpec&) const {
     LayerSizes sizes = plain_sizes({.shape = {src.shape[0], src.shape.elements() / src.shape[0]}});
-    sizes.diff_in_place = src.layout == Layout::plain;
+    sizes.diff_in_place = src.layout == tensor::Layout::plain;
     return sizes;
   }
   LayerSizes operator()(const AddSpec&) const { return plain_sizes(src); }
@@ -115,16 +115,18 @@ bool has_avx512() {
 
 }  // namespace
 
-Layout image_layout() {
-  static const Layout layout = has_avx512() ? Layout::blocked16 : Layout::blocked8;
+tensor::Layout image_layout() {
+  static const tensor::Layout layout =
+      has_avx512() ? tensor::Layout::blocked16 : tensor::Layout::blocked8;
   return layout;
 }
 
-LayerSizes conversion_sizes(const TensorDesc& src, Layout layout) {
+LayerSizes conversion_sizes(const tensor::TensorDesc& src, tensor::Layout layout) {
   return plain_sizes({.shape = src.shape, .layout = layout});
 }
 
-LayerSizes layer_sizes(const LayerSpec& layer, const TensorDesc& src, const SizeOptions& options) {
+LayerSizes layer_sizes(const LayerSpec& layer, const tensor::TensorDesc& src,
+                       const SizeOptions& options) {
   LayerSizes sizes = std::visit(SizesOf{layer, src, options}, layer);
   if (sizes.weights > 0) return sizes;
   for (const ParameterSpec& parameter : layer_parameters(layer, src.shape.without_front())) {
@@ -134,4 +136,4 @@ LayerSizes layer_sizes(const LayerSpec& layer, const TensorDesc& src, const Size
   return sizes;
 }
 
-}  // namespace plait
+}  // namespace plait::model

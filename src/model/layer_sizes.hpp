@@ -9,10 +9,10 @@
 #include "model/spec.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait {
+namespace plait::model {
 
 struct LayerSizes {
-  TensorDesc dst;
+  tensor::TensorDesc dst;
   std::int64_t saved_bytes = 0;    ///< the layer's own, from forward to its last backward
   std::int64_t scratch_bytes = 0;  ///< of the task that needs most
   std::int64_t weights = 0;        ///< floats, padding included
@@ -28,23 +28,24 @@ struct LayerSizes {
 
 /// How oneDNN's kernels want images on this machine: channels in blocks of 16 with AVX-512, of 8
 /// without (or with the environment's ONEDNN_MAX_CPU_ISA below it).
-Layout image_layout();
+tensor::Layout image_layout();
 
 struct SizeOptions {
   int threads = 1;  ///< of a worker
-  Layout images = image_layout();
+  tensor::Layout images = image_layout();
 };
 
 /// Of a layer that reads `src`.
-LayerSizes layer_sizes(const LayerSpec& layer, const TensorDesc& src, const SizeOptions& options);
+LayerSizes layer_sizes(const LayerSpec& layer, const tensor::TensorDesc& src,
+                       const SizeOptions& options);
 
 /// Of a change of layout.
-LayerSizes conversion_sizes(const TensorDesc& src, Layout layout);
+LayerSizes conversion_sizes(const tensor::TensorDesc& src, tensor::Layout layout);
 
-LayerSizes convolution_sizes(const ConvolutionSpec& spec, const TensorDesc& src,
+LayerSizes convolution_sizes(const ConvolutionSpec& spec, const tensor::TensorDesc& src,
                              const SizeOptions& options);
 
 /// Floats as parameters lie one after another.
 constexpr std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -4,13 +4,13 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
 struct Macs {
-  const Shape& src;
-  const Shape& dst;
+  const tensor::Shape& src;
+  const tensor::Shape& dst;
 
   // every dst element is a dot product over (C / groups) x kh x kw
   std::int64_t operator()(const ConvolutionSpec& conv) const {
@@ -26,16 +26,18 @@ struct Macs {
 
 }  // namespace
 
-std::int64_t layer_macs(const LayerSpec& layer, const Shape& src, const Shape& dst) {
+std::int64_t layer_macs(const LayerSpec& layer, const tensor::Shape& src,
+                        const tensor::Shape& dst) {
   return std::visit(Macs{src, dst}, layer);
 }
 
-BlockCost block_cost(const BlockSpec& block, const Shape& src) {
-  const std::vector<Shape> shapes = node_shapes(block, src);
+BlockCost block_cost(const BlockSpec& block, const tensor::Shape& src) {
+  const std::vector<tensor::Shape> shapes = node_shapes(block, src);
   BlockCost cost{.src_elements = src.elements(), .dst_elements = shapes.back().elements()};
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     const int input = block.nodes[i].inputs[0];
-    const Shape& node_src = input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
+    const tensor::Shape& node_src =
+        input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
     cost.macs += layer_macs(block.nodes[i].layer, node_src, shapes[i]);
     cost.activation_elements += shapes[i].elements();
     for (const ParameterSpec& parameter : layer_parameters(block.nodes[i].layer, node_src)) {
@@ -46,7 +48,7 @@ BlockCost block_cost(const BlockSpec& block, const Shape& src) {
 }
 
 std::vector<BlockCost> block_costs(const ModelSpec& model) {
-  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<tensor::Shape> borders = border_shapes(model);
   std::vector<BlockCost> costs;
   costs.reserve(model.blocks.size());
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
@@ -66,4 +68,4 @@ BlockCost model_cost(const ModelSpec& model) {
   return total;
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -6,7 +6,7 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// All numbers are for the forward pass of one sample. Only convolutions and linear layers have
 /// MACs; a bias is free.
@@ -19,9 +19,9 @@ struct BlockCost {
   bool operator==(const BlockCost&) const = default;
 };
 
-std::int64_t layer_macs(const LayerSpec& layer, const Shape& src, const Shape& dst);
+std::int64_t layer_macs(const LayerSpec& layer, const tensor::Shape& src, const tensor::Shape& dst);
 
-BlockCost block_cost(const BlockSpec& block, const Shape& src);
+BlockCost block_cost(const BlockSpec& block, const tensor::Shape& src);
 
 /// One per block, in order.
 std::vector<BlockCost> block_costs(const ModelSpec& model);
@@ -29,4 +29,4 @@ std::vector<BlockCost> block_costs(const ModelSpec& model);
 /// The whole chain as if it were one block.
 BlockCost model_cost(const ModelSpec& model);
 
-}  // namespace plait
+}  // namespace plait::model

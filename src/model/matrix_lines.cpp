@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -30,18 +30,18 @@ void refuse_twice(const std::vector<LineEntry>& sorted, const std::string& sourc
 
 }  // namespace
 
-SparseMatrix matrix_of_lines(std::int64_t rows, std::int64_t columns,
-                             std::vector<LineEntry> entries, const std::string& source) {
+tensor::SparseMatrix matrix_of_lines(std::int64_t rows, std::int64_t columns,
+                                     std::vector<LineEntry> entries, const std::string& source) {
   const auto place = [](const LineEntry& entry) {
     return std::tuple(entry.row, entry.column, entry.line);
   };
   if (!std::ranges::is_sorted(entries, {}, place)) std::ranges::sort(entries, {}, place);
   refuse_twice(entries, source);
-  std::vector<MatrixEntry> placed(entries.size());
+  std::vector<tensor::MatrixEntry> placed(entries.size());
   std::ranges::transform(entries, placed.begin(), [](const LineEntry& entry) {
-    return MatrixEntry{entry.row, entry.column, entry.value};
+    return tensor::MatrixEntry{entry.row, entry.column, entry.value};
   });
-  return make_sparse_matrix(rows, columns, std::move(placed), source);
+  return tensor::make_sparse_matrix(rows, columns, std::move(placed), source);
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -7,7 +7,7 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// Most rows or columns of a matrix from a file; a row costs memory even when it is empty.
 constexpr std::int64_t kMaxMatrixSide = std::int64_t{1} << 24;
@@ -21,7 +21,7 @@ struct LineEntry {
 };
 
 /// UserError with file and line where an element is there twice.
-SparseMatrix matrix_of_lines(std::int64_t rows, std::int64_t columns,
-                             std::vector<LineEntry> entries, const std::string& source);
+tensor::SparseMatrix matrix_of_lines(std::int64_t rows, std::int64_t columns,
+                                     std::vector<LineEntry> entries, const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -13,7 +13,7 @@
 #include "model/matrix_lines.hpp"
 #include "model/number_lines.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -112,7 +112,7 @@ void add_entry(const NumberLines& lines, const Header& header, LineEntry entry,
 
 }  // namespace
 
-SparseMatrix parse_matrix_market(std::string_view text, const std::string& source) {
+tensor::SparseMatrix parse_matrix_market(std::string_view text, const std::string& source) {
   NumberLines lines(text, source);
   Header header;
   read_banner(lines, header);
@@ -131,13 +131,14 @@ SparseMatrix parse_matrix_market(std::string_view text, const std::string& sourc
     user_error("{}:{}: declares {} elements but the file ends after {}", source, header.line,
                header.entries, seen);
   }
-  SparseMatrix matrix = matrix_of_lines(header.rows, header.columns, std::move(entries), source);
+  tensor::SparseMatrix matrix =
+      matrix_of_lines(header.rows, header.columns, std::move(entries), source);
   if (header.field == Field::pattern) matrix.values = nullptr;
   return matrix;
 }
 
-std::string write_matrix_market(const SparseMatrix& matrix) {
-  const SparsePattern& pattern = *matrix.pattern;
+std::string write_matrix_market(const tensor::SparseMatrix& matrix) {
+  const tensor::SparsePattern& pattern = *matrix.pattern;
   std::string text = fmt::format("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n",
                                  matrix.values == nullptr ? "pattern" : "real", pattern.rows,
                                  pattern.columns, pattern.size());
@@ -154,8 +155,8 @@ std::string write_matrix_market(const SparseMatrix& matrix) {
   return text;
 }
 
-SparseMatrix read_matrix_market(const std::string& file) {
+tensor::SparseMatrix read_matrix_market(const std::string& file) {
   return parse_matrix_market(read_number_file(file), file);
 }
 
-}  // namespace plait
+}  // namespace plait::model

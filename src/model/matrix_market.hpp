@@ -6,15 +6,15 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// coordinate; real, integer or pattern (without values); general, symmetric or skew-symmetric
 /// (made whole). UserError with file and line for anything else. Memory follows the size of the
 /// file, not what its header promises.
-SparseMatrix read_matrix_market(const std::string& file);
-SparseMatrix parse_matrix_market(std::string_view text, const std::string& source);
+tensor::SparseMatrix read_matrix_market(const std::string& file);
+tensor::SparseMatrix parse_matrix_market(std::string_view text, const std::string& source);
 
 /// The inverse, values in as many digits as bring back their bits.
-std::string write_matrix_market(const SparseMatrix& matrix);
+std::string write_matrix_market(const tensor::SparseMatrix& matrix);
 
-}  // namespace plait
+}  // namespace plait::model

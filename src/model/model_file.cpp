@@ -18,7 +18,7 @@
 #include "model/toml_value.hpp"
 #include "model/zoo.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -120,7 +120,7 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name,
   return builder.take();
 }
 
-Shape read_input(const TomlReader& reader, const Shape& data) {
+tensor::Shape read_input(const TomlReader& reader, const tensor::Shape& data) {
   const TomlValue* value = reader.find("input");
   if (value == nullptr) {
     if (data.rank() == 0) {
@@ -139,7 +139,7 @@ Shape read_input(const TomlReader& reader, const Shape& data) {
     user_error("{}input must have 1 to 4 extents but has {}", reader.place(value->line),
                dims.size());
   }
-  Shape input(std::move(dims));
+  tensor::Shape input(std::move(dims));
   if (data.rank() != 0 && !(input == data)) {
     user_error("{}the model's input is {} but the data has shape {}; change or remove 'input'",
                reader.place(value->line), input, data);
@@ -154,7 +154,7 @@ std::string block_name(const TomlValue& value, const std::string& file, std::siz
 
 }  // namespace
 
-ModelSpec parse_model(std::string_view text, const std::string& file, const Shape& input,
+ModelSpec parse_model(std::string_view text, const std::string& file, const tensor::Shape& input,
                       int classes) {
   if (classes < 1) user_error("{}: a model needs at least 1 class but was given {}", file, classes);
   const TomlValue document = parse_toml(text, file);
@@ -186,8 +186,8 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const Shap
   }
   if (model.blocks.empty()) user_error("{}: the model has no blocks; add [[block]]", file);
   check_model(model, file);
-  const Shape output = border_shapes(model).back();
-  if (!(output == Shape{classes})) {
+  const tensor::Shape output = border_shapes(model).back();
+  if (!(output == tensor::Shape{classes})) {
     user_error(
         "{}: the last block '{}' returns {} but the data has {} classes; end with out = "
         "\"classes\"",
@@ -196,7 +196,7 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const Shap
   return model;
 }
 
-ModelSpec read_model_file(const std::string& path, const Shape& input, int classes) {
+ModelSpec read_model_file(const std::string& path, const tensor::Shape& input, int classes) {
   check_input_file(path);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
@@ -209,9 +209,9 @@ ModelSpec read_model_file(const std::string& path, const Shape& input, int class
   return parse_model(text.str(), path, input, classes);
 }
 
-ModelSpec load_model(const std::string& name_or_file, const Shape& input, int classes) {
+ModelSpec load_model(const std::string& name_or_file, const tensor::Shape& input, int classes) {
   return name_or_file.ends_with(".toml") ? read_model_file(name_or_file, input, classes)
                                          : make_model(name_or_file, input, classes);
 }
 
-}  // namespace plait
+}  // namespace plait::model

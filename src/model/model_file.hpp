@@ -28,14 +28,14 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// `input` is the data's shape; rank 0 where there is no data, then the file must have one.
 /// UserError with file name and line for whatever is wrong; also where input or classes contradict
 /// the data.
-ModelSpec parse_model(std::string_view text, const std::string& file, const Shape& input,
+ModelSpec parse_model(std::string_view text, const std::string& file, const tensor::Shape& input,
                       int classes);
-ModelSpec read_model_file(const std::string& path, const Shape& input, int classes);
+ModelSpec read_model_file(const std::string& path, const tensor::Shape& input, int classes);
 
 /// TOML text with parse_model(write_model(m), ...) == m for every model that passes check_model,
 /// where its matrix_files lie beside it.
@@ -49,6 +49,6 @@ struct MatrixFile {
 std::vector<MatrixFile> matrix_files(const ModelSpec& model);
 
 /// A file where the name ends in ".toml", otherwise a network of the zoo.
-ModelSpec load_model(const std::string& name_or_file, const Shape& input, int classes);
+ModelSpec load_model(const std::string& name_or_file, const tensor::Shape& input, int classes);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -12,7 +12,7 @@
 #include "model/check.hpp"
 #include "model/matrix_market.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -93,7 +93,7 @@ SparseLinearSpec read_sparse_linear(const TomlReader& reader, const std::string&
                reader.place(reader.line()));
   }
   const std::filesystem::path path = std::filesystem::path(file).parent_path() / name;
-  const SparseMatrix matrix = read_matrix_market(path.string());
+  const tensor::SparseMatrix matrix = read_matrix_market(path.string());
   return {.pattern = matrix.pattern,
           .bias = reader.boolean("bias", true),
           .values = matrix.values,
@@ -253,7 +253,7 @@ FileLayer read_layer(const TomlValue& value, const std::string& file, const std:
 
 std::string matrix_file_name(const SparseLinearSpec& sparse) {
   Hash hash;
-  hash.add(pattern_hash(*sparse.pattern));
+  hash.add(tensor::pattern_hash(*sparse.pattern));
   if (sparse.values != nullptr) {
     hash.add(sparse.values->data(), sparse.values->size() * sizeof(float));
   }
@@ -264,4 +264,4 @@ std::string write_layer(const LayerSpec& layer) {
   return fmt::format("type = \"{}\"", kind_name(layer)) + std::visit(WriteLayer{}, layer);
 }
 
-}  // namespace plait
+}  // namespace plait::model

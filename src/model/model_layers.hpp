@@ -8,7 +8,7 @@
 #include "model/spec.hpp"
 #include "model/toml_value.hpp"
 
-namespace plait {
+namespace plait::model {
 
 struct FileLayer {
   LayerSpec layer;
@@ -27,4 +27,4 @@ std::string matrix_file_name(const SparseLinearSpec& sparse);
 /// The inverse without name and from: `type = "convolution", out = 16`.
 std::string write_layer(const LayerSpec& layer);
 
-}  // namespace plait
+}  // namespace plait::model

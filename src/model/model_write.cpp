@@ -9,7 +9,7 @@
 #include "model/model_file.hpp"
 #include "model/model_layers.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -80,4 +80,4 @@ std::vector<MatrixFile> matrix_files(const ModelSpec& model) {
   return files;
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/in_file.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -127,4 +127,4 @@ void NumberLines::refuse(std::string_view message) const {
   user_error("{}:{}: {}", source_, line_, message);
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace plait {
+namespace plait::model {
 
 /// A whole regular file of at most 4 GiB; UserError where that is not possible.
 std::string read_number_file(const std::string& path);
@@ -47,4 +47,4 @@ class NumberLines {
   std::int64_t line_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::model

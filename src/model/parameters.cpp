@@ -8,12 +8,12 @@
 #include "base/hash.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
 struct Parameters {
-  const Shape& src;
+  const tensor::Shape& src;
 
   std::vector<ParameterSpec> operator()(const ConvolutionSpec& conv) const {
     const std::int64_t fan_in = src[0] / conv.groups * conv.kernel.height * conv.kernel.width;
@@ -41,7 +41,7 @@ struct Parameters {
     return list;
   }
   std::vector<ParameterSpec> operator()(const SparseLinearSpec& sparse) const {
-    const SparsePattern& pattern = *sparse.pattern;
+    const tensor::SparsePattern& pattern = *sparse.pattern;
     if (sparse.piece != nullptr) return of_piece(sparse);
     std::vector<ParameterSpec> list{
         {.name = "weight",
@@ -66,7 +66,7 @@ struct Parameters {
     return list;
   }
   std::vector<ParameterSpec> operator()(const BatchNormSpec& norm) const {
-    const Shape channels{src[0]};
+    const tensor::Shape channels{src[0]};
     if (!norm.centered) {
       return {{.name = "weight", .shape = channels, .value = 1},
               {.name = "running_var", .shape = channels, .trainable = false, .value = 1}};
@@ -84,16 +84,17 @@ struct Parameters {
 
 }  // namespace
 
-std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const Shape& src) {
+std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const tensor::Shape& src) {
   return std::visit(Parameters{src}, layer);
 }
 
-std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const Shape& src) {
-  const std::vector<Shape> shapes = node_shapes(block, src);
+std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const tensor::Shape& src) {
+  const std::vector<tensor::Shape> shapes = node_shapes(block, src);
   std::vector<ParameterSpec> all;
   for (const Node& node : block.nodes) {
     const int input = node.inputs[0];
-    const Shape& node_src = input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
+    const tensor::Shape& node_src =
+        input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
     for (ParameterSpec& parameter : layer_parameters(node.layer, node_src)) {
       if (!node.name.empty()) parameter.name = node.name + "." + parameter.name;
       all.push_back(std::move(parameter));
@@ -103,7 +104,7 @@ std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const Shape&
 }
 
 std::int64_t parameter_count(const ModelSpec& model) {
-  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<tensor::Shape> borders = border_shapes(model);
   std::int64_t count = 0;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
@@ -113,9 +114,9 @@ std::int64_t parameter_count(const ModelSpec& model) {
   return count;
 }
 
-Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
-                     const std::string& full_name) {
-  Tensor value(parameter.shape);
+tensor::Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
+                             const std::string& full_name) {
+  tensor::Tensor value(parameter.shape);
   const std::span<float> floats = value.floats();
   Hash name_hash;
   name_hash.add(full_name);
@@ -138,4 +139,4 @@ Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
   return value;
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -8,7 +8,7 @@
 #include "model/spec.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait {
+namespace plait::model {
 
 enum class Init {
   he_normal,       ///< normal, std = sqrt(2 / fan_in)
@@ -23,7 +23,7 @@ struct ParameterPart;
 /// gradient.
 struct ParameterSpec {
   std::string name;
-  Shape shape;
+  tensor::Shape shape;
   Init init = Init::constant;
   std::int64_t fan_in = 1;
   double scale = 1;  ///< of random values
@@ -31,7 +31,7 @@ struct ParameterSpec {
   float value = 0;
   std::shared_ptr<const std::vector<float>> values{};
   /// Of a sparse weight: where its elements belong.
-  std::shared_ptr<const SparsePattern> pattern{};
+  std::shared_ptr<const tensor::SparsePattern> pattern{};
   /// Where only some elements of a parameter of the model are here; null: all.
   std::shared_ptr<const ParameterPart> part{};
   bool operator==(const ParameterSpec& other) const;  ///< of what is shared, the values
@@ -53,17 +53,17 @@ struct LinearPiece {
 
 /// In fixed order: weight, bias; BatchNorm: weight, bias, running_mean, running_var (of one
 /// that is not centered only the first and the last).
-std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const Shape& src);
+std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const tensor::Shape& src);
 
 /// Of all nodes, named "node.weight" (or "weight" where the node has no name).
-std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const Shape& src);
+std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const tensor::Shape& src);
 
 /// Trainable elements of the whole network.
 std::int64_t parameter_count(const ModelSpec& model);
 
 /// The begin of a parameter, plain layout. Depends on (seed, full name) only, so that the same
 /// weights come out whichever worker makes them.
-Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
-                     const std::string& full_name);
+tensor::Tensor initial_value(const ParameterSpec& parameter, std::uint64_t seed,
+                             const std::string& full_name);
 
-}  // namespace plait
+}  // namespace plait::model

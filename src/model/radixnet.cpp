@@ -14,7 +14,7 @@
 #include "base/rng.hpp"
 #include "base/text.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -94,9 +94,9 @@ Neurons inputs_of_nodes(const Neurons& inputs, std::size_t distance) {
   return all;
 }
 
-SparsePattern make_layer(const Neurons& inputs, std::size_t distance) {
+tensor::SparsePattern make_layer(const Neurons& inputs, std::size_t distance) {
   const auto neurons = static_cast<std::int64_t>(inputs.size());
-  SparsePattern layer{.rows = neurons, .columns = neurons, .row_begin = {}, .column = {}};
+  tensor::SparsePattern layer{.rows = neurons, .columns = neurons, .row_begin = {}, .column = {}};
   layer.row_begin.resize(inputs.size() + 1);
   for (std::size_t i = 0; i <= inputs.size(); ++i) {
     layer.row_begin[i] = static_cast<std::int64_t>(i) * kConnections;
@@ -133,22 +133,22 @@ RadixNetSize parse_radixnet(const std::string& text) {
   return size;
 }
 
-std::vector<std::shared_ptr<const SparsePattern>> make_radixnet(const RadixNetSize& size,
-                                                                std::uint64_t seed) {
+std::vector<std::shared_ptr<const tensor::SparsePattern>> make_radixnet(const RadixNetSize& size,
+                                                                        std::uint64_t seed) {
   check_neurons(size.neurons);
   check_layers(size);
   check_memory_of(size);
   const auto nodes = static_cast<std::uint64_t>(size.neurons / kRadixNetBlock);
   const std::int64_t stages = std::countr_zero(nodes);
-  std::vector<std::shared_ptr<const SparsePattern>> layers;
+  std::vector<std::shared_ptr<const tensor::SparsePattern>> layers;
   Neurons inputs;
   for (std::int64_t layer = 0; layer < size.layers; ++layer) {
     const std::int64_t stage = layer % stages;
     if (stage == 0) inputs = inputs_of_group(size.neurons, seed, layer / stages);
     layers.push_back(
-        std::make_shared<const SparsePattern>(make_layer(inputs, std::size_t{1} << stage)));
+        std::make_shared<const tensor::SparsePattern>(make_layer(inputs, std::size_t{1} << stage)));
   }
   return layers;
 }
 
-}  // namespace plait
+}  // namespace plait::model

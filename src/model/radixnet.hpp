@@ -9,7 +9,7 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::model {
 
 // The GraphChallenge's rule of a layer: z = W y, `radixnet_bias` added where z is not 0, clipped to
 // 0 .. kRadixNetClip.
@@ -35,7 +35,7 @@ RadixNetSize parse_radixnet(const std::string& text);
 /// neurons j, j + m, j + 2 m, ... The log2(m) layers of a group share one permutation of their
 /// input neurons: none in the first group, a random one in all others. This is how the official
 /// networks are made; equal seeds give equal networks.
-std::vector<std::shared_ptr<const SparsePattern>> make_radixnet(const RadixNetSize& size,
-                                                                std::uint64_t seed);
+std::vector<std::shared_ptr<const tensor::SparsePattern>> make_radixnet(const RadixNetSize& size,
+                                                                        std::uint64_t seed);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::int64_t window_count_ceil(std::int64_t extent, std::int64_t kernel, std::in
   return (count - 1) * stride >= extent + padding ? count - 1 : count;
 }
 
-void require_image(const Shape& src, std::string_view kind, const std::string& where) {
+void require_image(const tensor::Shape& src, std::string_view kind, const std::string& where) {
   if (src.rank() != 3) {
     user_error("{}: {} needs an image CxHxW but its input is {}; put it before flatten", where,
                kind, src);
@@ -29,11 +29,11 @@ void require_image(const Shape& src, std::string_view kind, const std::string& w
 }
 
 struct Infer {
-  std::span<const Shape> srcs;
+  std::span<const tensor::Shape> srcs;
   const std::string& where;
 
-  Shape operator()(const ConvolutionSpec& conv) const {
-    const Shape& src = srcs[0];
+  tensor::Shape operator()(const ConvolutionSpec& conv) const {
+    const tensor::Shape& src = srcs[0];
     require_image(src, "convolution", where);
     const auto at_least_one = [](Extent2 e) { return e.height >= 1 && e.width >= 1; };
     if (conv.out_channels < 1 || !at_least_one(conv.kernel) || !at_least_one(conv.stride) ||
@@ -54,7 +54,7 @@ struct Infer {
             window_count(src[1], reach_h, conv.stride.height, conv.padding.height),
             window_count(src[2], reach_w, conv.stride.width, conv.padding.width)};
   }
-  Shape operator()(const LinearSpec& linear) const {
+  tensor::Shape operator()(const LinearSpec& linear) const {
     if (srcs[0].rank() != 1) {
       user_error("{}: linear needs flat features but its input is {}; put a flatten in front",
                  where, srcs[0]);
@@ -62,7 +62,7 @@ struct Infer {
     if (linear.out_features < 1) user_error("{}: linear needs positive out_features", where);
     return {linear.out_features};
   }
-  Shape operator()(const SparseLinearSpec& sparse) const {
+  tensor::Shape operator()(const SparseLinearSpec& sparse) const {
     if (srcs[0].rank() != 1) {
       user_error(
           "{}: sparse_linear needs flat features but its input is {}; put a flatten in front",
@@ -74,8 +74,8 @@ struct Infer {
     }
     return {sparse.pattern->rows};
   }
-  Shape operator()(const BatchNormSpec&) const { return srcs[0]; }
-  Shape operator()(const ActivationSpec& activation) const {
+  tensor::Shape operator()(const BatchNormSpec&) const { return srcs[0]; }
+  tensor::Shape operator()(const ActivationSpec& activation) const {
     if (!(activation.ceiling > 0 && activation.ceiling <= 1e30)) {
       user_error("{}: the ceiling {} of clip is not above 0", where, activation.ceiling);
     }
@@ -84,8 +84,8 @@ struct Infer {
     }
     return srcs[0];
   }
-  Shape operator()(const PoolSpec& pool) const {
-    const Shape& src = srcs[0];
+  tensor::Shape operator()(const PoolSpec& pool) const {
+    const tensor::Shape& src = srcs[0];
     require_image(src, "pooling", where);
     if (pool.kernel.height < 1 || pool.kernel.width < 1 || pool.stride.height < 1 ||
         pool.stride.width < 1 || pool.padding.height < 0 || pool.padding.width < 0 ||
@@ -104,18 +104,18 @@ struct Infer {
     return {src[0], windows(src[1], pool.kernel.height, pool.stride.height, pool.padding.height),
             windows(src[2], pool.kernel.width, pool.stride.width, pool.padding.width)};
   }
-  Shape operator()(const GlobalAveragePoolSpec&) const {
+  tensor::Shape operator()(const GlobalAveragePoolSpec&) const {
     require_image(srcs[0], "global_average_pool", where);
     return {srcs[0][0], 1, 1};
   }
-  Shape operator()(const DropoutSpec& dropout) const {
+  tensor::Shape operator()(const DropoutSpec& dropout) const {
     if (!(dropout.probability >= 0 && dropout.probability < 1)) {
       user_error("{}: dropout probability {} is not in [0, 1)", where, dropout.probability);
     }
     return srcs[0];
   }
-  Shape operator()(const FlattenSpec&) const { return {srcs[0].elements()}; }
-  Shape operator()(const AddSpec&) const {
+  tensor::Shape operator()(const FlattenSpec&) const { return {srcs[0].elements()}; }
+  tensor::Shape operator()(const AddSpec&) const {
     if (!(srcs[0] == srcs[1])) {
       user_error("{}: add needs two inputs of equal shape but has {} and {}", where, srcs[0],
                  srcs[1]);
@@ -126,7 +126,8 @@ struct Infer {
 
 }  // namespace
 
-Shape layer_shape(const LayerSpec& layer, std::span<const Shape> srcs, const std::string& where) {
+tensor::Shape layer_shape(const LayerSpec& layer, std::span<const tensor::Shape> srcs,
+                          const std::string& where) {
   const std::size_t wanted = std::holds_alternative<AddSpec>(layer) ? 2 : 1;
   if (srcs.size() != wanted) {
     user_error("{}: {} takes {} input(s) but has {}", where, kind_name(layer), wanted, srcs.size());
@@ -134,13 +135,13 @@ Shape layer_shape(const LayerSpec& layer, std::span<const Shape> srcs, const std
   return std::visit(Infer{srcs, where}, layer);
 }
 
-std::vector<Shape> node_shapes(const BlockSpec& block, const Shape& src) {
+std::vector<tensor::Shape> node_shapes(const BlockSpec& block, const tensor::Shape& src) {
   if (block.nodes.empty()) user_error("block '{}' has no layers", block.name);
-  std::vector<Shape> shapes;
+  std::vector<tensor::Shape> shapes;
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     const Node& node = block.nodes[i];
     const std::string where = fmt::format("block '{}', layer '{}'", block.name, node.name);
-    std::vector<Shape> srcs;
+    std::vector<tensor::Shape> srcs;
     for (int input : node.inputs) {
       if (input < kBlockInput || input >= static_cast<int>(i)) {
         user_error("{}: input {} is not an earlier layer of the block", where, input);
@@ -152,11 +153,11 @@ std::vector<Shape> node_shapes(const BlockSpec& block, const Shape& src) {
   return shapes;
 }
 
-std::vector<Shape> border_shapes(const ModelSpec& model) {
-  std::vector<Shape> borders{model.input};
+std::vector<tensor::Shape> border_shapes(const ModelSpec& model) {
+  std::vector<tensor::Shape> borders{model.input};
   for (const BlockSpec& block : model.blocks)
     borders.push_back(node_shapes(block, borders.back()).back());
   return borders;
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -6,16 +6,17 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// dst shape of every node, in order. UserError with block, node and both shapes where it does not
 /// fit.
-std::vector<Shape> node_shapes(const BlockSpec& block, const Shape& src);
+std::vector<tensor::Shape> node_shapes(const BlockSpec& block, const tensor::Shape& src);
 
 /// Shapes at the borders of the chain: [0] is the input, [i + 1] the dst of block i.
-std::vector<Shape> border_shapes(const ModelSpec& model);
+std::vector<tensor::Shape> border_shapes(const ModelSpec& model);
 
 /// dst shape of one layer; `where` ("block 'conv1', node 'relu'") opens the message of a UserError.
-Shape layer_shape(const LayerSpec& layer, std::span<const Shape> srcs, const std::string& where);
+tensor::Shape layer_shape(const LayerSpec& layer, std::span<const tensor::Shape> srcs,
+                          const std::string& where);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -4,7 +4,7 @@
 
 #include "model/parameters.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -75,4 +75,4 @@ int BlockSpec::join(std::string node_name, LayerSpec layer, std::vector<int> inp
   return static_cast<int>(nodes.size()) - 1;
 }
 
-}  // namespace plait
+}  // namespace plait::model

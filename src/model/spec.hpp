@@ -13,7 +13,7 @@
 #include "tensor/shape.hpp"
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// Height and width.
 struct Extent2 {
@@ -68,7 +68,7 @@ struct LinearPiece;
 /// Linear with the elements of `pattern` (out_features x in_features) only, in training too. The
 /// weight is a flat array in the pattern's order.
 struct SparseLinearSpec {
-  std::shared_ptr<const SparsePattern> pattern;
+  std::shared_ptr<const tensor::SparsePattern> pattern;
   bool bias = true;
   /// How the weight begins; null: random.
   std::shared_ptr<const std::vector<float>> values{};
@@ -150,9 +150,9 @@ struct BlockSpec {
 /// `input` and every other shape of this room is that of one sample, without the batch.
 struct ModelSpec {
   std::string name;
-  Shape input;
+  tensor::Shape input;
   std::vector<BlockSpec> blocks;
   bool operator==(const ModelSpec&) const = default;
 };
 
-}  // namespace plait
+}  // namespace plait::model

@@ -10,7 +10,7 @@
 #include "model/macs.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -67,7 +67,7 @@ std::string layers_text(const BlockSpec& block) {
 }  // namespace
 
 std::string summary(const ModelSpec& model) {
-  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<tensor::Shape> borders = border_shapes(model);
   const std::vector<BlockCost> costs = block_costs(model);
   std::vector<Row> rows{{"block", "layers", "output", "parameters", "MACs"},
                         {"input", "", model.input.to_string(), "", ""}};
@@ -93,4 +93,4 @@ std::string summary(const ModelSpec& model) {
   return table(rows, 3, kLineColumns);
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -5,9 +5,9 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// Ends with a newline. Three or more equal blocks in a row share a line, with their sums.
 std::string summary(const ModelSpec& model);
 
-}  // namespace plait
+}  // namespace plait::model

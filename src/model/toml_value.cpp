@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -221,4 +221,4 @@ std::string_view type_name(const TomlValue& value) {
   return names[value.data.index()];
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-namespace plait {
+namespace plait::model {
 
 struct TomlEntry;
 
@@ -77,4 +77,4 @@ class TomlReader {
 /// "a number", "a table", ... for messages.
 std::string_view type_name(const TomlValue& value);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -9,7 +9,7 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -77,7 +77,7 @@ std::map<std::string, std::string> layers_of(const ModelSpec& model) {
 std::map<std::string, std::string> torch_names(const ModelSpec& model) {
   const std::map<std::string, std::string> layers = layers_of(model);
   if (layers.empty()) return {};
-  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<tensor::Shape> borders = border_shapes(model);
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
@@ -91,4 +91,4 @@ std::map<std::string, std::string> torch_names(const ModelSpec& model) {
   return names;
 }
 
-}  // namespace plait
+}  // namespace plait::model

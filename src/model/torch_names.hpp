@@ -7,10 +7,10 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::model {
 
 /// By plait's full names ("conv1_1.conv.weight" -> "features.0.weight"), for every parameter.
 /// Recognised by the names of blocks and layers; empty for any other network.
 std::map<std::string, std::string> torch_names(const ModelSpec& model);
 
-}  // namespace plait
+}  // namespace plait::model

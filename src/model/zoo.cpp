@@ -12,7 +12,7 @@
 #include "model/check.hpp"
 #include "model/zoo_families.hpp"
 
-namespace plait {
+namespace plait::model {
 
 namespace {
 
@@ -119,11 +119,11 @@ std::vector<ZooEntry> zoo_names() {
   };
 }
 
-ModelSpec make_model(const std::string& name, const Shape& input, int classes) {
+ModelSpec make_model(const std::string& name, const tensor::Shape& input, int classes) {
   if (classes < 1) user_error("model '{}' needs at least 1 class but was given {}", name, classes);
   ModelSpec model = build({.name = name, .input = input, .classes = classes});
   check_model(model, fmt::format("model '{}'", name));
   return model;
 }
 
-}  // namespace plait
+}  // namespace plait::model

@@ -7,7 +7,7 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::model {
 
 struct ZooEntry {
   std::string name;
@@ -20,6 +20,6 @@ std::vector<ZooEntry> zoo_names();
 
 /// UserError for an unknown name (with the closest one and the list), for an input the network
 /// cannot take and for classes below 1.
-ModelSpec make_model(const std::string& name, const Shape& input, int classes);
+ModelSpec make_model(const std::string& name, const tensor::Shape& input, int classes);
 
-}  // namespace plait
+}  // namespace plait::model

@@ -6,12 +6,12 @@
 
 #include "model/spec.hpp"
 
-namespace plait::zoo {
+namespace plait::model::zoo {
 
 /// What every family needs to know.
 struct Task {
   std::string name;
-  Shape input;
+  tensor::Shape input;
   std::int64_t classes = 0;
 };
 
@@ -34,7 +34,7 @@ ModelSpec preact_resnet(const Task& task, int depth);
 /// UserError unless the input is CxHxW with both sides of at least `side` pixels.
 void require_image(const Task& task, std::int64_t side);
 /// The shorter side.
-std::int64_t side_of(const Shape& image);
+std::int64_t side_of(const tensor::Shape& image);
 
 /// A square convolution with padding kernel / 2.
 ConvolutionSpec convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias);
@@ -42,4 +42,4 @@ LayerSpec relu();
 /// Global average pool, flatten, linear: the end of every ResNet, appended to `head`.
 void append_classifier(BlockSpec& head, std::int64_t classes);
 
-}  // namespace plait::zoo
+}  // namespace plait::model::zoo

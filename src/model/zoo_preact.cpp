@@ -4,7 +4,7 @@
 
 #include "model/zoo_families.hpp"
 
-namespace plait::zoo {
+namespace plait::model::zoo {
 
 namespace {
 
@@ -58,4 +58,4 @@ ModelSpec preact_resnet(const Task& task, int depth) {
   return model;
 }
 
-}  // namespace plait::zoo
+}  // namespace plait::model::zoo

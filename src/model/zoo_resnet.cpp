@@ -7,7 +7,7 @@
 
 #include "model/zoo_families.hpp"
 
-namespace plait::zoo {
+namespace plait::model::zoo {
 
 namespace {
 
@@ -111,4 +111,4 @@ ModelSpec imagenet_resnet(const Task& task, int depth) {
   return model;
 }
 
-}  // namespace plait::zoo
+}  // namespace plait::model::zoo

@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "model/zoo_families.hpp"
 
-namespace plait::zoo {
+namespace plait::model::zoo {
 
 void require_image(const Task& task, std::int64_t side) {
   if (task.input.rank() != 3) {
@@ -17,7 +17,7 @@ void require_image(const Task& task, std::int64_t side) {
   }
 }
 
-std::int64_t side_of(const Shape& image) { return std::min(image[1], image[2]); }
+std::int64_t side_of(const tensor::Shape& image) { return std::min(image[1], image[2]); }
 
 ConvolutionSpec convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias) {
   return {.out_channels = out,
@@ -66,4 +66,4 @@ ModelSpec lenet(const Task& task) {
   return model;
 }
 
-}  // namespace plait::zoo
+}  // namespace plait::model::zoo

@@ -4,7 +4,7 @@
 #include "model/radixnet.hpp"
 #include "model/zoo_families.hpp"
 
-namespace plait::zoo {
+namespace plait::model::zoo {
 
 namespace {
 
@@ -12,10 +12,11 @@ constexpr std::uint64_t kSeed = 1;
 
 /// For `features` inputs: feature i is read where neuron i modulo the neurons was, so that fewer of
 /// them leave gaps and more of them share places.
-std::shared_ptr<const SparsePattern> fed_with(const std::shared_ptr<const SparsePattern>& pattern,
-                                              std::int64_t features) {
+std::shared_ptr<const tensor::SparsePattern> fed_with(
+    const std::shared_ptr<const tensor::SparsePattern>& pattern, std::int64_t features) {
   if (pattern->columns == features) return pattern;
-  SparsePattern fed{.rows = pattern->rows, .columns = features, .row_begin = {0}, .column = {}};
+  tensor::SparsePattern fed{
+      .rows = pattern->rows, .columns = features, .row_begin = {0}, .column = {}};
   for (std::int64_t row = 0; row < pattern->rows; ++row) {
     for (std::int64_t base = 0; base < features; base += pattern->columns) {
       for (const std::int32_t column : pattern->row(row)) {
@@ -26,7 +27,7 @@ std::shared_ptr<const SparsePattern> fed_with(const std::shared_ptr<const Sparse
     }
     fed.row_begin.push_back(fed.size());
   }
-  return std::make_shared<const SparsePattern>(std::move(fed));
+  return std::make_shared<const tensor::SparsePattern>(std::move(fed));
 }
 
 ModelSpec clipped_chain(const Task& task, std::vector<SparseLinearSpec> layers) {
@@ -62,11 +63,11 @@ ModelSpec graphchallenge(const Task& task, const std::string& folder) {
                task.input, task.input.elements());
   }
   std::vector<SparseLinearSpec> layers;
-  for (const SparseMatrix& matrix : network.layers) {
+  for (const tensor::SparseMatrix& matrix : network.layers) {
     layers.push_back(
         {.pattern = matrix.pattern, .values = matrix.values, .initial_bias = network.bias});
   }
   return clipped_chain(task, std::move(layers));
 }
 
-}  // namespace plait::zoo
+}  // namespace plait::model::zoo

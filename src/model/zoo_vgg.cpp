@@ -6,7 +6,7 @@
 
 #include "model/zoo_families.hpp"
 
-namespace plait::zoo {
+namespace plait::model::zoo {
 
 namespace {
 
@@ -67,4 +67,4 @@ ModelSpec vgg(const Task& task, int depth) {
   return model;
 }
 
-}  // namespace plait::zoo
+}  // namespace plait::model::zoo

@@ -9,7 +9,7 @@
 
 #include "onnx/graph.hpp"
 
-namespace plait::onnx_graph {
+namespace plait::onnx::onnx_graph {
 
 bool has_onnx();
 
@@ -24,4 +24,4 @@ std::string print_onnx(const Graph& graph);
 /// Atomically: the file is there whole, or as it was before.
 void write_onnx(const std::filesystem::path& path, const Graph& graph);
 
-}  // namespace plait::onnx_graph
+}  // namespace plait::onnx::onnx_graph

@@ -9,10 +9,10 @@
 
 #include "checkpoint/safetensors.hpp"
 
-namespace plait::onnx_graph {
+namespace plait::onnx::onnx_graph {
 
 using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
-                                    std::vector<float>, Tensor>;
+                                    std::vector<float>, tensor::Tensor>;
 
 struct Attribute {
   std::string name;
@@ -40,10 +40,10 @@ struct Graph {
   std::string name = {};
   std::int64_t opset = 0;
   std::vector<GraphNode> nodes = {};
-  std::vector<NamedTensor> initializers = {};
+  std::vector<checkpoint::NamedTensor> initializers = {};
   std::vector<GraphValue> inputs = {};  ///< without those that are initializers
   std::vector<GraphValue> outputs = {};
-  Metadata metadata = {};  ///< of the file
+  checkpoint::Metadata metadata = {};  ///< of the file
 };
 
-}  // namespace plait::onnx_graph
+}  // namespace plait::onnx::onnx_graph

@@ -14,7 +14,7 @@
 #include "model/check.hpp"
 #include "onnx/read_layer.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 namespace {
 
@@ -26,9 +26,9 @@ enum class Gelu { none, scaled, erf, raised, product, half };
 
 /// A value of the graph: what a layer leaves, that with zeros around it, or a part of its GELU.
 struct Value {
-  int layer = kBlockInput;
+  int layer = model::kBlockInput;
   Gelu gelu = Gelu::none;
-  Extent2 padding{0, 0};  ///< zeros around it, which only average_pool can take
+  model::Extent2 padding{0, 0};  ///< zeros around it, which only average_pool can take
 };
 
 bool near(float value, float wanted) { return std::abs(value - wanted) < 1e-4F; }
@@ -36,7 +36,7 @@ bool near(float value, float wanted) { return std::abs(value - wanted) < 1e-4F; 
 class Importer {
  public:
   Importer(const Graph& graph, const std::string& source) : graph_(graph), source_(source) {
-    for (const NamedTensor& one : graph.initializers) constants_[one.name] = one.tensor;
+    for (const checkpoint::NamedTensor& one : graph.initializers) constants_[one.name] = one.tensor;
     if (graph.inputs.size() != 1 || graph.outputs.size() != 1) {
       user_error("{}: has {} inputs and {} outputs, but a network of plait has one of each", source,
                  graph.inputs.size(), graph.outputs.size());
@@ -46,8 +46,8 @@ class Importer {
 
   ImportedNetwork run() {
     for (const GraphNode& one : graph_.nodes) {
-      if (network_.layers.size() > static_cast<std::size_t>(kMaxLayers)) {
-        user_error("{}: has more than {} layers", source_, kMaxLayers);
+      if (network_.layers.size() > static_cast<std::size_t>(model::kMaxLayers)) {
+        user_error("{}: has more than {} layers", source_, model::kMaxLayers);
       }
       if (one.op == "Constant") {
         constant(one);
@@ -59,14 +59,14 @@ class Importer {
         unread_[one.outputs[i]] = node.name();
       }
       if (values_.contains(node.output()) || constants_.contains(node.output())) {
-        node.refuse("{} is written twice", shown(node.output()));
+        node.refuse("{} is written twice", checkpoint::shown(node.output()));
       }
       values_[node.output()] = value;
     }
     const std::string& output = graph_.outputs[0].name;
     const auto found = values_.find(output);
     if (found == values_.end() || !is_whole(found->second)) {
-      user_error("{}: no node writes the output {}", source_, shown(output));
+      user_error("{}: no node writes the output {}", source_, checkpoint::shown(output));
     }
     network_.output = found->second.layer;
     network_.input_dims = graph_.inputs[0].dims;
@@ -77,7 +77,7 @@ class Importer {
   void constant(const GraphNode& one) {
     const NodeReader node(one, constants_, source_);
     for (const onnx_graph::Attribute& attribute : one.attributes) {
-      if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) {
+      if (const auto* tensor = std::get_if<tensor::Tensor>(&attribute.value)) {
         constants_[node.output()] = *tensor;
         return;
       }
@@ -90,15 +90,15 @@ class Importer {
     const auto found = values_.find(name);
     if (found == values_.end()) {
       if (unread_.contains(name)) {
-        node.refuse("{} is a second output of {}, which is not supported", shown(name),
+        node.refuse("{} is a second output of {}, which is not supported", checkpoint::shown(name),
                     unread_.at(name));
       }
-      node.refuse("no earlier node writes {}", shown(name));
+      node.refuse("no earlier node writes {}", checkpoint::shown(name));
     }
     return found->second;
   }
   static bool is_whole(const Value& one) {
-    return one.gelu == Gelu::none && one.padding == Extent2{0, 0};
+    return one.gelu == Gelu::none && one.padding == model::Extent2{0, 0};
   }
   /// A value that a layer has left.
   int whole(const NodeReader& node, std::size_t i) const {
@@ -107,22 +107,22 @@ class Importer {
     return one.layer;
   }
 
-  Value add(const NodeReader& node, LayerSpec layer, std::vector<int> inputs,
-            std::vector<Tensor> parameters = {}) {
+  Value add(const NodeReader& node, model::LayerSpec layer, std::vector<int> inputs,
+            std::vector<tensor::Tensor> parameters = {}) {
     network_.layers.push_back(
         {node.name(), std::move(layer), std::move(inputs), std::move(parameters)});
     return {.layer = static_cast<int>(network_.layers.size()) - 1};
   }
   Value add(const NodeReader& node, ReadLayer read) {
     const Value src = value(node, 0);
-    auto* pool = std::get_if<PoolSpec>(&read.layer);
-    const bool average = pool != nullptr && pool->kind == PoolKind::average;
-    if (average && src.gelu == Gelu::none && pool->padding == Extent2{0, 0}) {
+    auto* pool = std::get_if<model::PoolSpec>(&read.layer);
+    const bool average = pool != nullptr && pool->kind == model::PoolKind::average;
+    if (average && src.gelu == Gelu::none && pool->padding == model::Extent2{0, 0}) {
       pool->padding = src.padding;
     } else {
       whole(node, 0);
     }
-    const PoolSpec nothing{PoolKind::average, {1, 1}, {1, 1}, {0, 0}};
+    const model::PoolSpec nothing{model::PoolKind::average, {1, 1}, {1, 1}, {0, 0}};
     if (average && *pool == nothing) return src;  // PyTorch's adaptive pooling, once in a while
     return add(node, std::move(read.layer), {src.layer}, std::move(read.parameters));
   }
@@ -143,15 +143,15 @@ class Importer {
 
   /// PyTorch pads before it averages.
   Value pad(const NodeReader& node) {
-    const Tensor* pads = node.constant(1);
-    const bool stored =
-        pads != nullptr && pads->desc().dtype == DType::i64 && pads->shape() == Shape{8};
+    const tensor::Tensor* pads = node.constant(1);
+    const bool stored = pads != nullptr && pads->desc().dtype == tensor::DType::i64 &&
+                        pads->shape() == tensor::Shape{8};
     const bool zeros = !node.has_input(2) || (node.scalar(2) != nullptr && *node.scalar(2) == 0);
     if (!stored || !zeros || node.text("mode", "constant") != "constant") {
       node.refuse("only zeros around images, with stored sizes, are supported");
     }
     const auto n = pads->as<std::int64_t>();
-    const auto fits = [](std::int64_t pad) { return pad >= 0 && pad <= kMaxWindow; };
+    const auto fits = [](std::int64_t pad) { return pad >= 0 && pad <= model::kMaxWindow; };
     if (n[0] != 0 || n[1] != 0 || n[4] != 0 || n[5] != 0 || n[2] != n[6] || n[3] != n[7] ||
         !fits(n[2]) || !fits(n[3])) {
       node.refuse("pads [{}] are not equal at both ends of images", fmt::join(n, ", "));
@@ -161,7 +161,7 @@ class Importer {
 
   Value sum(const NodeReader& node) {
     for (std::size_t i = 0; i < 2; ++i) {
-      const Tensor* stored = node.constant(i);
+      const tensor::Tensor* stored = node.constant(i);
       if (stored == nullptr) continue;
       const Value other = value(node, 1 - i);
       if (other.gelu == Gelu::erf && node.scalar(i) != nullptr && near(*node.scalar(i), 1)) {
@@ -169,13 +169,13 @@ class Importer {
       }
       return with_bias(node, other, i);
     }
-    return add(node, AddSpec{}, {whole(node, 0), whole(node, 1)});
+    return add(node, model::AddSpec{}, {whole(node, 0), whole(node, 1)});
   }
   Value with_bias(const NodeReader& node, const Value& linear, std::size_t bias) {
     auto* layer = is_whole(linear) && linear.layer >= 0
                       ? &network_.layers[static_cast<std::size_t>(linear.layer)]
                       : nullptr;
-    auto* spec = layer == nullptr ? nullptr : std::get_if<LinearSpec>(&layer->layer);
+    auto* spec = layer == nullptr ? nullptr : std::get_if<model::LinearSpec>(&layer->layer);
     const bool last = linear.layer + 1 == static_cast<int>(network_.layers.size());
     if (spec == nullptr || spec->bias || !last) {
       node.refuse("adds a stored tensor to something other than a linear layer without a bias");
@@ -224,7 +224,7 @@ class Importer {
   bool is_gate_of(const Value& gate, const Value& x) const {
     if (!is_whole(gate) || !is_whole(x) || gate.layer < 0) return false;
     const ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate.layer)];
-    return layer.layer == LayerSpec{ActivationSpec{ActivationKind::sigmoid}} &&
+    return layer.layer == model::LayerSpec{model::ActivationSpec{model::ActivationKind::sigmoid}} &&
            layer.inputs[0] == x.layer;
   }
   /// The sigmoid becomes the SiLU; no other node may read the sigmoid, before or after.
@@ -238,11 +238,11 @@ class Importer {
     std::erase_if(values_, [&](const auto& one) { return one.second.layer == gate; });
     ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate)];
     layer.node = node.name();
-    layer.layer = ActivationSpec{ActivationKind::silu};
+    layer.layer = model::ActivationSpec{model::ActivationKind::silu};
     return {.layer = gate};
   }
   Value gelu_of(const NodeReader& node, int x) {
-    return add(node, ActivationSpec{ActivationKind::gelu}, {x});
+    return add(node, model::ActivationSpec{model::ActivationKind::gelu}, {x});
   }
 
   const Graph& graph_;
@@ -259,4 +259,4 @@ ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& sou
   return Importer(graph, source).run();
 }
 
-}  // namespace plait
+}  // namespace plait::onnx

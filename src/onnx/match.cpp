@@ -10,56 +10,57 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 namespace {
 
 /// Equal but for what a file does not say or does not need to: names, how weights begin, biases.
-bool alike(const LayerSpec& ours, const LayerSpec& theirs) {
-  if (const auto* sparse = std::get_if<SparseLinearSpec>(&ours)) {
-    const auto* linear = std::get_if<LinearSpec>(&theirs);
+bool alike(const model::LayerSpec& ours, const model::LayerSpec& theirs) {
+  if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&ours)) {
+    const auto* linear = std::get_if<model::LinearSpec>(&theirs);
     return linear != nullptr && linear->out_features == sparse->pattern->rows;
   }
   if (ours.index() != theirs.index()) return false;
-  if (const auto* conv = std::get_if<ConvolutionSpec>(&ours)) {
-    ConvolutionSpec other = std::get<ConvolutionSpec>(theirs);
+  if (const auto* conv = std::get_if<model::ConvolutionSpec>(&ours)) {
+    model::ConvolutionSpec other = std::get<model::ConvolutionSpec>(theirs);
     other.bias = conv->bias;
     other.initial_scale = conv->initial_scale;
     return other == *conv;
   }
-  if (const auto* linear = std::get_if<LinearSpec>(&ours)) {
-    return linear->out_features == std::get<LinearSpec>(theirs).out_features;
+  if (const auto* linear = std::get_if<model::LinearSpec>(&ours)) {
+    return linear->out_features == std::get<model::LinearSpec>(theirs).out_features;
   }
-  if (const auto* bn = std::get_if<BatchNormSpec>(&ours)) {
-    const double other = std::get<BatchNormSpec>(theirs).epsilon;
+  if (const auto* bn = std::get_if<model::BatchNormSpec>(&ours)) {
+    const double other = std::get<model::BatchNormSpec>(theirs).epsilon;
     return bn->centered && static_cast<float>(bn->epsilon) == static_cast<float>(other);
   }
-  if (const auto* activation = std::get_if<ActivationSpec>(&ours)) {
-    const auto& other = std::get<ActivationSpec>(theirs);
-    if (activation->kind == ActivationKind::leaky_relu) {
+  if (const auto* activation = std::get_if<model::ActivationSpec>(&ours)) {
+    const auto& other = std::get<model::ActivationSpec>(theirs);
+    if (activation->kind == model::ActivationKind::leaky_relu) {
       return activation->kind == other.kind &&
              static_cast<float>(activation->slope) == static_cast<float>(other.slope);
     }
     return activation->kind == other.kind &&
-           (activation->kind != ActivationKind::clip ||
+           (activation->kind != model::ActivationKind::clip ||
             static_cast<float>(activation->ceiling) == static_cast<float>(other.ceiling));
   }
-  if (const auto* pool = std::get_if<PoolSpec>(&ours); pool != nullptr) {
-    PoolSpec other = std::get<PoolSpec>(theirs);
-    const bool counts = pool->kind == PoolKind::average && pool->padding != Extent2{0, 0};
+  if (const auto* pool = std::get_if<model::PoolSpec>(&ours); pool != nullptr) {
+    model::PoolSpec other = std::get<model::PoolSpec>(theirs);
+    const bool counts =
+        pool->kind == model::PoolKind::average && pool->padding != model::Extent2{0, 0};
     if (!counts) other.count_include_pad = pool->count_include_pad;
     return other == *pool;
   }
   return ours == theirs;
 }
 
-Tensor filled(std::int64_t size, float value) {
-  Tensor tensor(Shape{size});
+tensor::Tensor filled(std::int64_t size, float value) {
+  tensor::Tensor tensor(tensor::Shape{size});
   std::ranges::fill(tensor.floats(), value);
   return tensor;
 }
 
-bool all_zero(const Tensor& tensor) {
+bool all_zero(const tensor::Tensor& tensor) {
   return std::ranges::all_of(tensor.floats(), [](float x) { return x == 0; });
 }
 
@@ -75,9 +76,9 @@ class Matcher {
 
   /// The file's layer that the model's layer `name`, fed by the file's layers `srcs`, is; its
   /// parameters go to the result.
-  int layer(const Node& node, const std::string& name, const std::vector<int>& srcs,
-            const std::vector<ParameterSpec>& parameters) {
-    if (std::holds_alternative<DropoutSpec>(node.layer)) return srcs[0];
+  int layer(const model::Node& node, const std::string& name, const std::vector<int>& srcs,
+            const std::vector<model::ParameterSpec>& parameters) {
+    if (std::holds_alternative<model::DropoutSpec>(node.layer)) return srcs[0];
     for (const std::size_t i : readers_[srcs[0]]) {
       const ImportedLayer& candidate = network_.layers[i];
       if (taken_[i] || !same_inputs(candidate.inputs, srcs) || !alike(node.layer, candidate.layer))
@@ -86,7 +87,7 @@ class Matcher {
       take(candidate, node.layer, name, parameters);
       return static_cast<int>(i);
     }
-    const auto* bn = std::get_if<BatchNormSpec>(&node.layer);
+    const auto* bn = std::get_if<model::BatchNormSpec>(&node.layer);
     if (bn != nullptr && unfold(*bn, name, srcs[0], parameters)) return srcs[0];
     user_error("{}: after {} the model has '{}' ({}), but the file has {}", source_, place(srcs[0]),
                name, layer_text(node.layer), what_follows(srcs[0]));
@@ -111,7 +112,7 @@ class Matcher {
     return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
   }
   std::string place(int layer) const {
-    return layer == kBlockInput
+    return layer == model::kBlockInput
                ? std::string("the input")
                : fmt::format("node {}", network_.layers[static_cast<std::size_t>(layer)].node);
   }
@@ -127,7 +128,7 @@ class Matcher {
     user_error("{}: {} has a bias, but the model's '{}' has none", source_, place(layer), name);
   }
 
-  void put(const std::string& name, const ParameterSpec& spec, const Tensor& tensor,
+  void put(const std::string& name, const model::ParameterSpec& spec, const tensor::Tensor& tensor,
            const ImportedLayer& from) {
     if (tensor.shape() != spec.shape) {
       user_error("{}: node {}: its {} is {}, but the model's '{}.{}' needs {}", source_, from.node,
@@ -136,11 +137,12 @@ class Matcher {
     result_.tensors.push_back({name + "." + spec.name, tensor});
   }
 
-  void take(const ImportedLayer& from, const LayerSpec& ours, const std::string& name,
-            const std::vector<ParameterSpec>& parameters) {
+  void take(const ImportedLayer& from, const model::LayerSpec& ours, const std::string& name,
+            const std::vector<model::ParameterSpec>& parameters) {
     const int index = static_cast<int>(&from - network_.layers.data());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (const auto* sparse = std::get_if<SparseLinearSpec>(&ours); sparse != nullptr && i == 0) {
+      if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&ours);
+          sparse != nullptr && i == 0) {
         put(name, parameters[0], elements(*sparse->pattern, from, name), from);
       } else if (i < from.parameters.size()) {
         put(name, parameters[i], from.parameters[i], from);
@@ -150,19 +152,19 @@ class Matcher {
     }
     const bool surplus = !parameters.empty() && from.parameters.size() > parameters.size();
     if (!surplus || all_zero(from.parameters[1])) return;
-    if (!std::holds_alternative<ConvolutionSpec>(ours)) refuse_bias(index, name);
+    if (!std::holds_alternative<model::ConvolutionSpec>(ours)) refuse_bias(index, name);
     waiting_bias_[index] = {name, from.parameters[1]};  // for a BatchNorm that was folded
   }
 
   /// Of a dense matrix that is zero elsewhere.
-  Tensor elements(const SparsePattern& pattern, const ImportedLayer& from,
-                  const std::string& name) const {
-    const Tensor& matrix = from.parameters[0];
-    if (matrix.shape() != Shape{pattern.rows, pattern.columns}) {
+  tensor::Tensor elements(const tensor::SparsePattern& pattern, const ImportedLayer& from,
+                          const std::string& name) const {
+    const tensor::Tensor& matrix = from.parameters[0];
+    if (matrix.shape() != tensor::Shape{pattern.rows, pattern.columns}) {
       user_error("{}: node {}: its weight is {}, but the model's '{}' is {} x {}", source_,
                  from.node, matrix.shape(), name, pattern.rows, pattern.columns);
     }
-    Tensor values(Shape{pattern.size()});
+    tensor::Tensor values(tensor::Shape{pattern.size()});
     std::size_t next = 0;
     for (std::int64_t row = 0; row < pattern.rows; ++row) {
       const auto line = matrix.floats().subspan(static_cast<std::size_t>(row * pattern.columns),
@@ -183,17 +185,17 @@ class Matcher {
 
   /// A BatchNorm that the file has folded into the convolution `conv`: with mean 0, variance 1 and
   /// weight sqrt(1 + epsilon) it is the identity, plus the bias.
-  bool unfold(const BatchNormSpec& bn, const std::string& name, int conv,
-              const std::vector<ParameterSpec>& parameters) {
+  bool unfold(const model::BatchNormSpec& bn, const std::string& name, int conv,
+              const std::vector<model::ParameterSpec>& parameters) {
     const auto epsilon = static_cast<float>(bn.epsilon);
-    if (conv == kBlockInput || !bn.centered) return false;
+    if (conv == model::kBlockInput || !bn.centered) return false;
     const ImportedLayer& from = network_.layers[static_cast<std::size_t>(conv)];
-    if (!std::holds_alternative<ConvolutionSpec>(from.layer) || unfolded_.contains(conv)) {
+    if (!std::holds_alternative<model::ConvolutionSpec>(from.layer) || unfolded_.contains(conv)) {
       return false;
     }
     unfolded_[conv] = true;
     const std::int64_t channels = parameters[0].shape[0];
-    Tensor bias = filled(channels, 0);
+    tensor::Tensor bias = filled(channels, 0);
     if (const auto waiting = waiting_bias_.find(conv); waiting != waiting_bias_.end()) {
       bias = waiting->second.second;
       waiting_bias_.erase(waiting);
@@ -210,37 +212,38 @@ class Matcher {
   const std::string& source_;
   std::vector<bool> taken_;
   std::map<int, std::vector<std::size_t>> readers_;
-  std::map<int, std::pair<std::string, Tensor>> waiting_bias_;  ///< by the file's layer
+  std::map<int, std::pair<std::string, tensor::Tensor>> waiting_bias_;  ///< by the file's layer
   std::map<int, bool> unfolded_;
   MatchedWeights result_;
 };
 
 }  // namespace
 
-MatchedWeights match_weights(const ModelSpec& model, const ImportedNetwork& network,
+MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwork& network,
                              const std::string& source) {
   Matcher matcher(network, source);
-  const std::vector<Shape> borders = border_shapes(model);
-  int border = kBlockInput;
+  const std::vector<tensor::Shape> borders = model::border_shapes(model);
+  int border = model::kBlockInput;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    const BlockSpec& block = model.blocks[i];
-    const std::vector<Shape> shapes = node_shapes(block, borders[i]);
+    const model::BlockSpec& block = model.blocks[i];
+    const std::vector<tensor::Shape> shapes = model::node_shapes(block, borders[i]);
     std::vector<int> layers;
-    for (const Node& node : block.nodes) {
+    for (const model::Node& node : block.nodes) {
       std::vector<int> srcs;
       for (const int input : node.inputs) {
-        srcs.push_back(input == kBlockInput ? border : layers[static_cast<std::size_t>(input)]);
+        srcs.push_back(input == model::kBlockInput ? border
+                                                   : layers[static_cast<std::size_t>(input)]);
       }
       const int first = node.inputs[0];
-      const Shape& src =
-          first == kBlockInput ? borders[i] : shapes[static_cast<std::size_t>(first)];
+      const tensor::Shape& src =
+          first == model::kBlockInput ? borders[i] : shapes[static_cast<std::size_t>(first)];
       layers.push_back(matcher.layer(node,
                                      node.name.empty() ? block.name : block.name + "." + node.name,
-                                     srcs, layer_parameters(node.layer, src)));
+                                     srcs, model::layer_parameters(node.layer, src)));
     }
     border = layers.back();
   }
   return matcher.finish(border);
 }
 
-}  // namespace plait
+}  // namespace plait::onnx

@@ -3,10 +3,10 @@
 
 #include "onnx/layers.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 struct MatchedWeights {
-  std::vector<NamedTensor> tensors;  ///< "block.layer.weight", as the model needs them
+  std::vector<checkpoint::NamedTensor> tensors;  ///< "block.layer.weight", as the model needs them
   /// BatchNorms that the file has folded into the convolutions before them: they come out as ones
   /// that only add the bias.
   std::int64_t folded = 0;
@@ -14,10 +14,10 @@ struct MatchedWeights {
 
 /// Layers are found by what they are and what they read, not by names. UserError with `source` (the
 /// file's name), the node and the model's layer where the two differ.
-MatchedWeights match_weights(const ModelSpec& model, const ImportedNetwork& network,
+MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwork& network,
                              const std::string& source);
 
 /// "convolution 3x3, 64 channels, stride 2x2": a layer with the numbers that tell it from others.
-std::string layer_text(const LayerSpec& layer);
+std::string layer_text(const model::LayerSpec& layer);
 
-}  // namespace plait
+}  // namespace plait::onnx

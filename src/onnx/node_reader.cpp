@@ -10,10 +10,10 @@
 #include "checkpoint/shown.hpp"
 #include "model/check.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 std::string NodeReader::name() const {
-  return fmt::format("{} ({})", shown(node_.name), node_.op.substr(0, 80));
+  return fmt::format("{} ({})", checkpoint::shown(node_.name), node_.op.substr(0, 80));
 }
 
 void NodeReader::refuse_text(const std::string& text) const {
@@ -30,29 +30,29 @@ const std::string& NodeReader::output() const {
   return node_.outputs[0];
 }
 
-const Tensor* NodeReader::constant(std::size_t i) const {
+const tensor::Tensor* NodeReader::constant(std::size_t i) const {
   if (!has_input(i)) return nullptr;
   const auto found = constants_.find(node_.inputs[i]);
   return found == constants_.end() ? nullptr : &found->second;
 }
 
-const Tensor& NodeReader::floats(std::size_t i, std::size_t rank) const {
+const tensor::Tensor& NodeReader::floats(std::size_t i, std::size_t rank) const {
   const std::string& value = input(i);
-  const Tensor* tensor = constant(i);
+  const tensor::Tensor* tensor = constant(i);
   if (tensor == nullptr) {
-    refuse("{} is computed in the graph, but must be a stored tensor", shown(value));
+    refuse("{} is computed in the graph, but must be a stored tensor", checkpoint::shown(value));
   }
-  if (tensor->desc().dtype != DType::f32 || tensor->shape().rank() != rank) {
-    refuse("{} is {} {}, but must be f32 of rank {}", shown(value), name_of(tensor->desc().dtype),
-           tensor->shape(), rank);
+  if (tensor->desc().dtype != tensor::DType::f32 || tensor->shape().rank() != rank) {
+    refuse("{} is {} {}, but must be f32 of rank {}", checkpoint::shown(value),
+           tensor::name_of(tensor->desc().dtype), tensor->shape(), rank);
   }
   return *tensor;
 }
 
 const float* NodeReader::scalar(std::size_t i) const {
-  const Tensor* tensor = constant(i);
-  const bool one =
-      tensor != nullptr && tensor->desc().dtype == DType::f32 && tensor->shape().elements() == 1;
+  const tensor::Tensor* tensor = constant(i);
+  const bool one = tensor != nullptr && tensor->desc().dtype == tensor::DType::f32 &&
+                   tensor->shape().elements() == 1;
   return one ? tensor->floats().data() : nullptr;
 }
 
@@ -86,25 +86,26 @@ std::vector<std::int64_t> NodeReader::integers(const char* name,
   return values == nullptr ? std::move(otherwise) : *values;
 }
 
-Extent2 NodeReader::extent(const char* name, std::int64_t least,
-                           const std::vector<std::int64_t>& otherwise) const {
+model::Extent2 NodeReader::extent(const char* name, std::int64_t least,
+                                  const std::vector<std::int64_t>& otherwise) const {
   const std::vector<std::int64_t> values = integers(name, otherwise);
   const bool fits = values.size() == 2 && std::ranges::all_of(values, [&](std::int64_t value) {
-                      return value >= least && value <= kMaxWindow;
+                      return value >= least && value <= model::kMaxWindow;
                     });
   if (!fits) refuse("{} is [{}], but must be height and width", name, fmt::join(values, ", "));
   return {values[0], values[1]};
 }
 
-Extent2 NodeReader::padding() const {
+model::Extent2 NodeReader::padding() const {
   const std::string automatic = text("auto_pad", "NOTSET");
   if (automatic != "NOTSET" && automatic != "VALID") {
-    refuse("auto_pad {} is not supported; give pads as numbers", shown(automatic));
+    refuse("auto_pad {} is not supported; give pads as numbers", checkpoint::shown(automatic));
   }
   const std::vector<std::int64_t> pads = integers("pads", {0, 0, 0, 0});
-  const bool fits =
-      pads.size() == 4 && pads[0] == pads[2] && pads[1] == pads[3] &&
-      std::ranges::all_of(pads, [](std::int64_t pad) { return pad >= 0 && pad <= kMaxWindow; });
+  const bool fits = pads.size() == 4 && pads[0] == pads[2] && pads[1] == pads[3] &&
+                    std::ranges::all_of(pads, [](std::int64_t pad) {
+                      return pad >= 0 && pad <= model::kMaxWindow;
+                    });
   if (!fits) refuse("pads [{}] are not equal at both ends", fmt::join(pads, ", "));
   return {pads[0], pads[1]};
 }
@@ -115,4 +116,4 @@ void NodeReader::expect(const char* name, std::int64_t value) const {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::onnx

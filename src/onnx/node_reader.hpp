@@ -8,11 +8,11 @@
 #include "model/spec.hpp"
 #include "onnx/graph.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 class NodeReader {
  public:
-  using Constants = std::map<std::string, Tensor>;
+  using Constants = std::map<std::string, tensor::Tensor>;
 
   NodeReader(const onnx_graph::GraphNode& node, const Constants& constants,
              const std::string& source)
@@ -35,9 +35,9 @@ class NodeReader {
   const std::string& output() const;
 
   /// Null where the input is left away, or computed.
-  const Tensor* constant(std::size_t i) const;
+  const tensor::Tensor* constant(std::size_t i) const;
   /// Refused where it is not one of this type and rank.
-  const Tensor& floats(std::size_t i, std::size_t rank) const;
+  const tensor::Tensor& floats(std::size_t i, std::size_t rank) const;
   /// The value of a constant with one element.
   const float* scalar(std::size_t i) const;
 
@@ -46,10 +46,10 @@ class NodeReader {
   std::string text(const char* name, const std::string& otherwise) const;
   std::vector<std::int64_t> integers(const char* name, std::vector<std::int64_t> otherwise) const;
   /// Two numbers, height and width, from `least` on.
-  Extent2 extent(const char* name, std::int64_t least,
-                 const std::vector<std::int64_t>& otherwise = {}) const;
+  model::Extent2 extent(const char* name, std::int64_t least,
+                        const std::vector<std::int64_t>& otherwise = {}) const;
   /// Of "pads", equal at both ends; refuses auto_pad.
-  Extent2 padding() const;
+  model::Extent2 padding() const;
   /// Refused unless the attribute has this value or is left away.
   void expect(const char* name, std::int64_t value) const;
 
@@ -63,4 +63,4 @@ class NodeReader {
   const std::string& source_;
 };
 
-}  // namespace plait
+}  // namespace plait::onnx

@@ -6,13 +6,13 @@
 
 #include "checkpoint/shown.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
-Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t size) {
-  const Tensor& tensor = node.floats(input, 1);
+tensor::Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t size) {
+  const tensor::Tensor& tensor = node.floats(input, 1);
   if (tensor.shape()[0] != size) {
-    node.refuse("{} has {} values instead of {}", shown(node.input(input)), tensor.shape()[0],
-                size);
+    node.refuse("{} has {} values instead of {}", checkpoint::shown(node.input(input)),
+                tensor.shape()[0], size);
   }
   return tensor;
 }
@@ -22,10 +22,10 @@ namespace {
 /// The double with the shortest digits that give this float: 1e-05, not 9.99999974e-06.
 double decimal(float value) { return std::strtod(fmt::format("{}", value).c_str(), nullptr); }
 
-Tensor turned(const Tensor& matrix) {
+tensor::Tensor turned(const tensor::Tensor& matrix) {
   const std::int64_t rows = matrix.shape()[0];
   const std::int64_t columns = matrix.shape()[1];
-  Tensor result(Shape{columns, rows});
+  tensor::Tensor result(tensor::Shape{columns, rows});
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       result.floats()[static_cast<std::size_t>(j * rows + i)] =
@@ -36,21 +36,21 @@ Tensor turned(const Tensor& matrix) {
 }
 
 ReadLayer convolution(const NodeReader& node) {
-  const Tensor& weight = node.floats(1, 4);
-  const Shape& shape = weight.shape();
+  const tensor::Tensor& weight = node.floats(1, 4);
+  const tensor::Shape& shape = weight.shape();
   const bool bias = node.has_input(2);
-  ConvolutionSpec conv{.out_channels = shape[0],
-                       .kernel = node.extent("kernel_shape", 1, {shape[2], shape[3]}),
-                       .stride = node.extent("strides", 1, {1, 1}),
-                       .padding = node.padding(),
-                       .dilation = node.extent("dilations", 1, {1, 1}),
-                       .groups = node.integer("group", 1),
-                       .bias = bias};
-  if (conv.kernel != Extent2{shape[2], shape[3]} || conv.groups < 1) {
+  model::ConvolutionSpec conv{.out_channels = shape[0],
+                              .kernel = node.extent("kernel_shape", 1, {shape[2], shape[3]}),
+                              .stride = node.extent("strides", 1, {1, 1}),
+                              .padding = node.padding(),
+                              .dilation = node.extent("dilations", 1, {1, 1}),
+                              .groups = node.integer("group", 1),
+                              .bias = bias};
+  if (conv.kernel != model::Extent2{shape[2], shape[3]} || conv.groups < 1) {
     node.refuse("kernel {}x{} and {} groups do not fit its weight {}", conv.kernel.height,
                 conv.kernel.width, conv.groups, shape);
   }
-  std::vector<Tensor> parameters{weight};
+  std::vector<tensor::Tensor> parameters{weight};
   if (bias) parameters.push_back(vector_of(node, 2, shape[0]));
   return {conv, std::move(parameters)};
 }
@@ -60,30 +60,30 @@ ReadLayer gemm(const NodeReader& node) {
   if (node.real("alpha", 1) != 1 || node.real("beta", 1) != 1) {
     node.refuse("alpha and beta other than 1 are not supported");
   }
-  const Tensor& matrix = node.floats(1, 2);
-  Tensor weight = node.integer("transB", 0) != 0 ? matrix : turned(matrix);
+  const tensor::Tensor& matrix = node.floats(1, 2);
+  tensor::Tensor weight = node.integer("transB", 0) != 0 ? matrix : turned(matrix);
   const std::int64_t out = weight.shape()[0];
   const bool bias = node.has_input(2);
-  std::vector<Tensor> parameters{std::move(weight)};
+  std::vector<tensor::Tensor> parameters{std::move(weight)};
   if (bias) parameters.push_back(vector_of(node, 2, out));
-  return {LinearSpec{.out_features = out, .bias = bias}, std::move(parameters)};
+  return {model::LinearSpec{.out_features = out, .bias = bias}, std::move(parameters)};
 }
 
 /// Linear without a bias; an Add of a vector behind it brings one.
 ReadLayer matrix_product(const NodeReader& node) {
-  Tensor weight = turned(node.floats(1, 2));
+  tensor::Tensor weight = turned(node.floats(1, 2));
   const std::int64_t out = weight.shape()[0];
-  return {LinearSpec{.out_features = out, .bias = false}, {std::move(weight)}};
+  return {model::LinearSpec{.out_features = out, .bias = false}, {std::move(weight)}};
 }
 
 ReadLayer batch_norm(const NodeReader& node) {
   node.expect("training_mode", 0);
   const std::int64_t channels = node.floats(1, 1).shape()[0];
-  std::vector<Tensor> parameters;
+  std::vector<tensor::Tensor> parameters;
   for (std::size_t i = 1; i <= 4; ++i) parameters.push_back(vector_of(node, i, channels));
   const double kept = decimal(node.real("momentum", 0.9F));  // of the old value
-  const BatchNormSpec bn{.epsilon = decimal(node.real("epsilon", 1e-5F)),
-                         .momentum = std::round((1 - kept) * 1e6) / 1e6};
+  const model::BatchNormSpec bn{.epsilon = decimal(node.real("epsilon", 1e-5F)),
+                                .momentum = std::round((1 - kept) * 1e6) / 1e6};
   return {bn, std::move(parameters)};
 }
 
@@ -95,41 +95,41 @@ ReadLayer clip(const NodeReader& node) {
   if (!(least == 0 && most > 0 && most < 1e30F)) {
     node.refuse("clips to {} .. {}, but plait's clip is from 0 to a number", least, most);
   }
-  return {ActivationSpec{ActivationKind::clip, decimal(most)}};
+  return {model::ActivationSpec{model::ActivationKind::clip, decimal(most)}};
 }
 
 ReadLayer pool(const NodeReader& node) {
   const bool max = node.op() == "MaxPool";
-  PoolSpec pool{.kind = max ? PoolKind::max : PoolKind::average,
-                .kernel = node.extent("kernel_shape", 1),
-                .stride = node.extent("strides", 1, {1, 1}),
-                .padding = node.padding(),
-                .ceil_mode = node.integer("ceil_mode", 0) != 0};
+  model::PoolSpec pool{.kind = max ? model::PoolKind::max : model::PoolKind::average,
+                       .kernel = node.extent("kernel_shape", 1),
+                       .stride = node.extent("strides", 1, {1, 1}),
+                       .padding = node.padding(),
+                       .ceil_mode = node.integer("ceil_mode", 0) != 0};
   node.expect("storage_order", 0);
-  if (node.extent("dilations", 1, {1, 1}) != Extent2{1, 1}) {
+  if (node.extent("dilations", 1, {1, 1}) != model::Extent2{1, 1}) {
     node.refuse("pools with dilation are not supported");
   }
   // Without padding there is nothing to count or not.
-  if (!max && pool.padding != Extent2{0, 0}) {
+  if (!max && pool.padding != model::Extent2{0, 0}) {
     pool.count_include_pad = node.integer("count_include_pad", 0) != 0;
   }
   return {pool};
 }
 
 ReadLayer reshape(const NodeReader& node) {
-  const Tensor* shape = node.constant(1);
-  const bool flat = shape != nullptr && shape->desc().dtype == DType::i64 &&
-                    shape->shape() == Shape{2} &&
+  const tensor::Tensor* shape = node.constant(1);
+  const bool flat = shape != nullptr && shape->desc().dtype == tensor::DType::i64 &&
+                    shape->shape() == tensor::Shape{2} &&
                     (shape->as<std::int64_t>()[1] == -1 || shape->as<std::int64_t>()[0] < 1);
   if (!flat) node.refuse("only a Reshape to (batch, features) with a stored shape is supported");
-  return {FlattenSpec{}};
+  return {model::FlattenSpec{}};
 }
 
 ReadLayer gelu(const NodeReader& node) {
   if (node.text("approximate", "none") != "none") {
     node.refuse("approximates GELU, but plait's is the exact one");
   }
-  return {ActivationSpec{ActivationKind::gelu}};
+  return {model::ActivationSpec{model::ActivationKind::gelu}};
 }
 }  // namespace
 
@@ -139,23 +139,23 @@ std::optional<ReadLayer> read_layer(const NodeReader& node) {
   if (op == "Gemm") return gemm(node);
   if (op == "MatMul") return matrix_product(node);
   if (op == "BatchNormalization") return batch_norm(node);
-  if (op == "Relu") return ReadLayer{ActivationSpec{ActivationKind::relu}};
-  if (op == "Tanh") return ReadLayer{ActivationSpec{ActivationKind::tanh}};
-  if (op == "Sigmoid") return ReadLayer{ActivationSpec{ActivationKind::sigmoid}};
+  if (op == "Relu") return ReadLayer{model::ActivationSpec{model::ActivationKind::relu}};
+  if (op == "Tanh") return ReadLayer{model::ActivationSpec{model::ActivationKind::tanh}};
+  if (op == "Sigmoid") return ReadLayer{model::ActivationSpec{model::ActivationKind::sigmoid}};
   if (op == "LeakyRelu") {
-    return ReadLayer{ActivationSpec{.kind = ActivationKind::leaky_relu,
-                                    .slope = decimal(node.real("alpha", 0.01F))}};
+    return ReadLayer{model::ActivationSpec{.kind = model::ActivationKind::leaky_relu,
+                                           .slope = decimal(node.real("alpha", 0.01F))}};
   }
   if (op == "Clip") return clip(node);
   if (op == "Gelu") return gelu(node);
   if (op == "MaxPool" || op == "AveragePool") return pool(node);
-  if (op == "GlobalAveragePool") return ReadLayer{GlobalAveragePoolSpec{}};
+  if (op == "GlobalAveragePool") return ReadLayer{model::GlobalAveragePoolSpec{}};
   if (op == "Flatten") {
     node.expect("axis", 1);
-    return ReadLayer{FlattenSpec{}};
+    return ReadLayer{model::FlattenSpec{}};
   }
   if (op == "Reshape") return reshape(node);
   return std::nullopt;
 }
 
-}  // namespace plait
+}  // namespace plait::onnx

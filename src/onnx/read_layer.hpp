@@ -5,17 +5,17 @@
 
 #include "onnx/node_reader.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 struct ReadLayer {
-  LayerSpec layer;
-  std::vector<Tensor> parameters = {};  ///< as in ImportedLayer
+  model::LayerSpec layer;
+  std::vector<tensor::Tensor> parameters = {};  ///< as in ImportedLayer
 };
 
 /// None where the operator is no layer by itself; refused where its numbers are none of plait's.
 std::optional<ReadLayer> read_layer(const NodeReader& node);
 
 /// A constant of rank 1 and this size.
-Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t size);
+tensor::Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t size);
 
-}  // namespace plait
+}  // namespace plait::onnx

@@ -11,7 +11,7 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 namespace {
 
@@ -20,23 +20,24 @@ using namespace onnx_graph;
 constexpr std::int64_t kOpset = 13;
 constexpr std::int64_t kMostDenseElements = std::int64_t{1} << 29;  // 2 GiB of floats
 
-std::vector<std::int64_t> pair_of(Extent2 extent) { return {extent.height, extent.width}; }
+std::vector<std::int64_t> pair_of(model::Extent2 extent) { return {extent.height, extent.width}; }
 /// The begins of both axes, then their ends.
-std::vector<std::int64_t> pads_of(Extent2 padding) {
+std::vector<std::int64_t> pads_of(model::Extent2 padding) {
   return {padding.height, padding.width, padding.height, padding.width};
 }
 
-std::vector<std::int64_t> with_batch(const Shape& sample) {
-  const Shape batch = sample.with_front(kSymbolic);
+std::vector<std::int64_t> with_batch(const tensor::Shape& sample) {
+  const tensor::Shape batch = sample.with_front(kSymbolic);
   return {batch.dims().begin(), batch.dims().end()};
 }
 
-Tensor dense(const SparsePattern& pattern, const Tensor& values, const std::string& name) {
+tensor::Tensor dense(const tensor::SparsePattern& pattern, const tensor::Tensor& values,
+                     const std::string& name) {
   if (pattern.rows > kMostDenseElements / pattern.columns) {
     user_error("'{}' is sparse, {} x {}: too large for ONNX, where it would be dense", name,
                pattern.rows, pattern.columns);
   }
-  Tensor matrix(Shape{pattern.rows, pattern.columns});
+  tensor::Tensor matrix(tensor::Shape{pattern.rows, pattern.columns});
   std::size_t next = 0;
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
     for (const std::int32_t column : pattern.row(row)) {
@@ -49,21 +50,22 @@ Tensor dense(const SparsePattern& pattern, const Tensor& values, const std::stri
 
 class Writer {
  public:
-  Writer(const std::vector<NamedTensor>& weights, const std::string& source) : source_(source) {
-    for (const NamedTensor& one : weights) weights_[one.name] = &one.tensor;
+  Writer(const std::vector<checkpoint::NamedTensor>& weights, const std::string& source)
+      : source_(source) {
+    for (const checkpoint::NamedTensor& one : weights) weights_[one.name] = &one.tensor;
   }
 
   /// The layer under way: its full name, the values it reads, the shape of the first of them.
   struct Place {
     std::string name;
     std::vector<std::string> srcs;
-    Shape shape;
+    tensor::Shape shape;
   };
   /// The value that the layer leaves.
-  std::string layer(const LayerSpec& spec, Place place) {
+  std::string layer(const model::LayerSpec& spec, Place place) {
     place_ = std::move(place);
     parameters_.clear();
-    for (const ParameterSpec& parameter : layer_parameters(spec, place_.shape)) {
+    for (const model::ParameterSpec& parameter : model::layer_parameters(spec, place_.shape)) {
       const std::string name = place_.name + "." + parameter.name;
       graph_.initializers.push_back({name, weight(name, parameter)});
       parameters_.push_back(name);
@@ -71,18 +73,20 @@ class Writer {
     return std::visit(*this, spec);
   }
 
-  std::string operator()(const ConvolutionSpec& conv) {
+  std::string operator()(const model::ConvolutionSpec& conv) {
     return emit("Conv", {{"kernel_shape", pair_of(conv.kernel)},
                          {"strides", pair_of(conv.stride)},
                          {"pads", pads_of(conv.padding)},
                          {"dilations", pair_of(conv.dilation)},
                          {"group", conv.groups}});
   }
-  std::string operator()(const LinearSpec&) { return emit("Gemm", {{"transB", std::int64_t{1}}}); }
-  std::string operator()(const SparseLinearSpec&) {
+  std::string operator()(const model::LinearSpec&) {
     return emit("Gemm", {{"transB", std::int64_t{1}}});
   }
-  std::string operator()(const BatchNormSpec& bn) {
+  std::string operator()(const model::SparseLinearSpec&) {
+    return emit("Gemm", {{"transB", std::int64_t{1}}});
+  }
+  std::string operator()(const model::BatchNormSpec& bn) {
     if (!bn.centered) {
       user_error(
           "'{}' is a batch_norm with centered = false, which ONNX does not support; use "
@@ -93,61 +97,61 @@ class Writer {
     return emit("BatchNormalization", {{"epsilon", static_cast<float>(bn.epsilon)},
                                        {"momentum", static_cast<float>(1 - bn.momentum)}});
   }
-  std::string operator()(const ActivationSpec& activation) {
+  std::string operator()(const model::ActivationSpec& activation) {
     switch (activation.kind) {
-      case ActivationKind::relu: return emit("Relu");
-      case ActivationKind::tanh: return emit("Tanh");
-      case ActivationKind::sigmoid: return emit("Sigmoid");
-      case ActivationKind::gelu: return gelu();
-      case ActivationKind::leaky_relu:
+      case model::ActivationKind::relu: return emit("Relu");
+      case model::ActivationKind::tanh: return emit("Tanh");
+      case model::ActivationKind::sigmoid: return emit("Sigmoid");
+      case model::ActivationKind::gelu: return gelu();
+      case model::ActivationKind::leaky_relu:
         return emit("LeakyRelu", {{"alpha", static_cast<float>(activation.slope)}});
-      case ActivationKind::silu: return silu();
-      case ActivationKind::clip: break;
+      case model::ActivationKind::silu: return silu();
+      case model::ActivationKind::clip: break;
     }
     return step("Clip", "",
                 {place_.srcs[0], scalar(0), scalar(static_cast<float>(activation.ceiling))});
   }
-  std::string operator()(const PoolSpec& pool) {
+  std::string operator()(const model::PoolSpec& pool) {
     std::vector<Attribute> attributes{{"kernel_shape", pair_of(pool.kernel)},
                                       {"strides", pair_of(pool.stride)},
                                       {"pads", pads_of(pool.padding)}};
     if (pool.ceil_mode) attributes.push_back({"ceil_mode", std::int64_t{1}});
-    if (pool.kind == PoolKind::max) return emit("MaxPool", std::move(attributes));
+    if (pool.kind == model::PoolKind::max) return emit("MaxPool", std::move(attributes));
     // Without padding nothing is counted; 0 keeps others from counting what ceil_mode reaches.
     const bool counts =
-        pool.count_include_pad && !(pool.ceil_mode && pool.padding == Extent2{0, 0});
+        pool.count_include_pad && !(pool.ceil_mode && pool.padding == model::Extent2{0, 0});
     attributes.push_back({"count_include_pad", std::int64_t{counts ? 1 : 0}});
     return emit("AveragePool", std::move(attributes));
   }
-  std::string operator()(const GlobalAveragePoolSpec&) { return emit("GlobalAveragePool"); }
-  std::string operator()(const DropoutSpec&) { return place_.srcs[0]; }
-  std::string operator()(const FlattenSpec&) {
+  std::string operator()(const model::GlobalAveragePoolSpec&) { return emit("GlobalAveragePool"); }
+  std::string operator()(const model::DropoutSpec&) { return place_.srcs[0]; }
+  std::string operator()(const model::FlattenSpec&) {
     return emit("Flatten", {{"axis", std::int64_t{1}}});
   }
-  std::string operator()(const AddSpec&) { return emit("Add"); }
+  std::string operator()(const model::AddSpec&) { return emit("Add"); }
 
   /// With `value` as the result.
-  Graph finish(const ModelSpec& model, const std::string& value) {
+  Graph finish(const model::ModelSpec& model, const std::string& value) {
     graph_.name = model.name;
     graph_.opset = kOpset;
     graph_.inputs = {{"images", with_batch(model.input)}};
-    graph_.outputs = {{"logits", with_batch(border_shapes(model).back())}};
+    graph_.outputs = {{"logits", with_batch(model::border_shapes(model).back())}};
     graph_.nodes.push_back(
         {.name = "logits", .op = "Identity", .inputs = {value}, .outputs = {"logits"}});
     return std::move(graph_);
   }
 
  private:
-  Tensor weight(const std::string& name, const ParameterSpec& spec) const {
+  tensor::Tensor weight(const std::string& name, const model::ParameterSpec& spec) const {
     const auto found = weights_.find(name);
     if (found == weights_.end()) {
       user_error("{}: tensor '{}' is missing; does the file belong to another model?", source_,
                  name);
     }
-    const Tensor& tensor = *found->second;
-    if (tensor.shape() != spec.shape || tensor.desc().dtype != DType::f32) {
+    const tensor::Tensor& tensor = *found->second;
+    if (tensor.shape() != spec.shape || tensor.desc().dtype != tensor::DType::f32) {
       user_error("{}: tensor '{}' is {} {}, but the model needs f32 {}", source_, name,
-                 name_of(tensor.desc().dtype), tensor.shape(), spec.shape);
+                 tensor::name_of(tensor.desc().dtype), tensor.shape(), spec.shape);
     }
     return spec.pattern == nullptr ? tensor : dense(*spec.pattern, tensor, name);
   }
@@ -186,7 +190,7 @@ class Writer {
   std::string scalar(float value) {
     const std::string name = fmt::format("/{}", value);
     if (scalars_.insert(name).second) {
-      Tensor tensor{Shape{}};
+      tensor::Tensor tensor{tensor::Shape{}};
       tensor.floats()[0] = value;
       graph_.initializers.push_back({name, std::move(tensor)});
     }
@@ -194,7 +198,7 @@ class Writer {
   }
 
   const std::string& source_;
-  std::map<std::string_view, const Tensor*> weights_;
+  std::map<std::string_view, const tensor::Tensor*> weights_;
   std::set<std::string> scalars_;
   Place place_;
   std::vector<std::string> parameters_;
@@ -203,24 +207,26 @@ class Writer {
 
 }  // namespace
 
-onnx_graph::Graph to_onnx(const ModelSpec& model, const std::vector<NamedTensor>& weights,
+onnx_graph::Graph to_onnx(const model::ModelSpec& model,
+                          const std::vector<checkpoint::NamedTensor>& weights,
                           const std::string& source) {
   Writer writer(weights, source);
-  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<tensor::Shape> borders = model::border_shapes(model);
   std::string border = "images";
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    const BlockSpec& block = model.blocks[i];
-    const std::vector<Shape> shapes = node_shapes(block, borders[i]);
+    const model::BlockSpec& block = model.blocks[i];
+    const std::vector<tensor::Shape> shapes = model::node_shapes(block, borders[i]);
     std::vector<std::string> values;
-    for (const Node& node : block.nodes) {
+    for (const model::Node& node : block.nodes) {
       const int first = node.inputs[0];
-      Writer::Place place{
-          .name = node.name.empty() ? block.name : block.name + "." + node.name,
-          .srcs = {},
-          .shape = first == kBlockInput ? borders[i] : shapes[static_cast<std::size_t>(first)]};
+      Writer::Place place{.name = node.name.empty() ? block.name : block.name + "." + node.name,
+                          .srcs = {},
+                          .shape = first == model::kBlockInput
+                                       ? borders[i]
+                                       : shapes[static_cast<std::size_t>(first)]};
       for (const int input : node.inputs) {
-        place.srcs.push_back(input == kBlockInput ? border
-                                                  : values[static_cast<std::size_t>(input)]);
+        place.srcs.push_back(input == model::kBlockInput ? border
+                                                         : values[static_cast<std::size_t>(input)]);
       }
       values.push_back(writer.layer(node.layer, std::move(place)));
     }
@@ -229,4 +235,4 @@ onnx_graph::Graph to_onnx(const ModelSpec& model, const std::vector<NamedTensor>
   return writer.finish(model, border);
 }
 
-}  // namespace plait
+}  // namespace plait::onnx

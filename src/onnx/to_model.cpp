@@ -10,11 +10,11 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 namespace {
 
-Shape input_of(const ImportedNetwork& network, const std::string& source) {
+tensor::Shape input_of(const ImportedNetwork& network, const std::string& source) {
   const std::vector<std::int64_t>& dims = network.input_dims;
   const bool said = dims.size() >= 2 && std::ranges::all_of(dims.begin() + 1, dims.end(),
                                                             [](auto dim) { return dim > 0; });
@@ -24,7 +24,7 @@ Shape input_of(const ImportedNetwork& network, const std::string& source) {
         "batch)",
         source);
   }
-  return Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()));
+  return tensor::Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()));
 }
 
 /// Per layer: whether everything behind it reads what it leaves, and nothing older.
@@ -46,15 +46,16 @@ std::vector<bool> cuts(const ImportedNetwork& network) {
 }
 
 template <class... Kinds>
-bool is_one_of(const LayerSpec& layer) {
+bool is_one_of(const model::LayerSpec& layer) {
   return (std::holds_alternative<Kinds>(layer) || ...);
 }
 
 /// A flatten joins a global pool, and a linear layer a flatten: the usual head is one block.
-bool begins_block(const LayerSpec& layer, const LayerSpec& before) {
-  if (is_one_of<ConvolutionSpec, PoolSpec, GlobalAveragePoolSpec>(layer)) return true;
-  if (is_one_of<FlattenSpec>(layer)) return !is_one_of<GlobalAveragePoolSpec>(before);
-  return is_one_of<LinearSpec>(layer) && !is_one_of<FlattenSpec>(before);
+bool begins_block(const model::LayerSpec& layer, const model::LayerSpec& before) {
+  if (is_one_of<model::ConvolutionSpec, model::PoolSpec, model::GlobalAveragePoolSpec>(layer))
+    return true;
+  if (is_one_of<model::FlattenSpec>(layer)) return !is_one_of<model::GlobalAveragePoolSpec>(before);
+  return is_one_of<model::LinearSpec>(layer) && !is_one_of<model::FlattenSpec>(before);
 }
 
 /// First layers of the blocks, and the end.
@@ -72,14 +73,14 @@ std::vector<std::size_t> block_begins(const ImportedNetwork& network) {
   return begins;
 }
 
-BlockSpec block_of(const ImportedNetwork& network, std::size_t first, std::size_t last) {
-  BlockSpec block;
-  std::vector<LayerSpec> layers;
+model::BlockSpec block_of(const ImportedNetwork& network, std::size_t first, std::size_t last) {
+  model::BlockSpec block;
+  std::vector<model::LayerSpec> layers;
   for (std::size_t i = first; i < last; ++i) layers.push_back(network.layers[i].layer);
-  const std::vector<std::string> names = default_names(layers);
+  const std::vector<std::string> names = model::default_names(layers);
   for (std::size_t i = first; i < last; ++i) {
     std::vector<int> inputs = network.layers[i].inputs;
-    for (int& input : inputs) input = std::max(kBlockInput, input - static_cast<int>(first));
+    for (int& input : inputs) input = std::max(model::kBlockInput, input - static_cast<int>(first));
     block.nodes.push_back({names[i - first], layers[i - first], std::move(inputs)});
   }
   return block;
@@ -100,15 +101,15 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
     imported.model.blocks.push_back(block_of(network, begins[b], begins[b + 1]));
     imported.model.blocks.back().name = fmt::format("block{}", b + 1);
   }
-  check_model(imported.model, source);
-  const std::vector<Shape> borders = border_shapes(imported.model);
+  model::check_model(imported.model, source);
+  const std::vector<tensor::Shape> borders = model::border_shapes(imported.model);
   for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
-    const BlockSpec& block = imported.model.blocks[b];
+    const model::BlockSpec& block = imported.model.blocks[b];
     std::size_t next = 0;
-    const std::vector<ParameterSpec> wanted = block_parameters(block, borders[b]);
+    const std::vector<model::ParameterSpec> wanted = model::block_parameters(block, borders[b]);
     for (std::size_t i = begins[b]; i < begins[b + 1]; ++i) {
-      for (const Tensor& tensor : network.layers[i].parameters) {
-        const ParameterSpec& spec = wanted[next++];
+      for (const tensor::Tensor& tensor : network.layers[i].parameters) {
+        const model::ParameterSpec& spec = wanted[next++];
         if (tensor.shape() != spec.shape) {
           user_error("{}: node {}: its tensor is {}, but the network needs {}", source,
                      network.layers[i].node, tensor.shape(), spec.shape);
@@ -120,4 +121,4 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
   return imported;
 }
 
-}  // namespace plait
+}  // namespace plait::onnx

@@ -3,11 +3,11 @@
 
 #include "onnx/layers.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
 struct ImportedModel {
-  ModelSpec model;
-  std::vector<NamedTensor> weights;
+  model::ModelSpec model;
+  std::vector<checkpoint::NamedTensor> weights;
 };
 
 /// The chain is cut wherever only one tensor goes on; a convolution, a pool and a linear layer
@@ -16,4 +16,4 @@ struct ImportedModel {
 ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
                        const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::onnx

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace plait {
+namespace plait::optim {
 
 namespace {
 
@@ -51,4 +51,4 @@ double clip_factor(double norm, double max_norm) {
   return factor > 1 ? 1 : factor;
 }
 
-}  // namespace plait
+}  // namespace plait::optim

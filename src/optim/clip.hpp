@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-namespace plait {
+namespace plait::optim {
 
 /// Over all spans, in double. The bits do not depend on `threads`.
 double sum_of_squares(std::span<const std::span<const float>> gradients, int threads = 1);
@@ -18,4 +18,4 @@ inline double gradient_norm(std::span<const std::span<const float>> gradients, i
 /// sum taken over all workers that hold a part.
 double clip_factor(double norm, double max_norm);
 
-}  // namespace plait
+}  // namespace plait::optim

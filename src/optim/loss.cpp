@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 
-namespace plait {
+namespace plait::optim {
 
 namespace {
 
@@ -211,4 +211,4 @@ LossResult compute_loss(const LossSpec& spec, const LossBatch& batch,
   return cross_entropy(weighted, spec.label_smoothing, diff_logits);
 }
 
-}  // namespace plait
+}  // namespace plait::optim

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::optim {
 
 struct LossSpec {
   std::string kind = "cross_entropy";  // cross_entropy, mse
@@ -52,4 +52,4 @@ void check_loss(const LossSpec& spec);
 LossResult compute_loss(const LossSpec& spec, const LossBatch& batch,
                         std::span<float> diff_logits = {});
 
-}  // namespace plait
+}  // namespace plait::optim

@@ -12,7 +12,7 @@
 #include "base/nearest.hpp"
 #include "base/rounding.hpp"
 
-namespace plait {
+namespace plait::optim {
 
 namespace {
 
@@ -199,4 +199,4 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec) {
              did_you_mean(spec.kind, {"sgd", "adam", "adamw"}));
 }
 
-}  // namespace plait
+}  // namespace plait::optim

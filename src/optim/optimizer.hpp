@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace plait {
+namespace plait::optim {
 
 struct OptimizerSpec {
   std::string kind = "sgd";  // sgd, adam, adamw
@@ -47,4 +47,4 @@ class Optimizer {
 /// UserError on an unknown kind or a constant out of range.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec);
 
-}  // namespace plait
+}  // namespace plait::optim

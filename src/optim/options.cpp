@@ -1,7 +1,7 @@
 // The tables of the settings of optimizers, losses and schedules.
 #include "optim/options.hpp"
 
-namespace plait {
+namespace plait::optim {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::span<const Setting<ScheduleOptions>> schedule_settings() {
   return rows;
 }
 
-}  // namespace plait
+}  // namespace plait::optim

@@ -11,7 +11,7 @@
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
 
-namespace plait {
+namespace plait::optim {
 
 struct OptimizerOptions {
   std::string optimizer = "sgd";
@@ -71,4 +71,4 @@ struct RunLength {
 };
 ScheduleSpec schedule_spec(const ScheduleOptions& options, const RunLength& run);
 
-}  // namespace plait
+}  // namespace plait::optim

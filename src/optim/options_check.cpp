@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "optim/options.hpp"
 
-namespace plait {
+namespace plait::optim {
 
 void check_optimizer_options(const OptimizerOptions& options) {
   check_settings(options, optimizer_settings());
@@ -74,4 +74,4 @@ ScheduleSpec schedule_spec(const ScheduleOptions& options, const RunLength& run)
           .total_steps = run.total_steps};
 }
 
-}  // namespace plait
+}  // namespace plait::optim

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 
-namespace plait {
+namespace plait::optim {
 
 void check_schedule(const ScheduleSpec& spec) {
   if (!(spec.base >= 0 && std::isfinite(spec.base))) {
@@ -61,4 +61,4 @@ double learning_rate(const ScheduleSpec& spec, std::int64_t step) {
   return spec.base;
 }
 
-}  // namespace plait
+}  // namespace plait::optim

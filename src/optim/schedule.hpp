@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace plait {
+namespace plait::optim {
 
 struct ScheduleSpec {
   std::string kind = "constant";  // constant, step, cosine
@@ -28,4 +28,4 @@ void check_schedule(const ScheduleSpec& spec);
 ///                        end on
 double learning_rate(const ScheduleSpec& spec, std::int64_t step);
 
-}  // namespace plait
+}  // namespace plait::optim

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 class Annealer {
@@ -108,4 +108,4 @@ void anneal(StageCost& cost, double tolerance, const AnnealStep& step, Rng& rng)
   for (std::int64_t i = 0; i < step.tries; ++i) annealer.try_once();
 }
 
-}  // namespace plait
+}  // namespace plait::partition

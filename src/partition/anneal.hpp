@@ -6,7 +6,7 @@
 #include "base/rng.hpp"
 #include "partition/chain.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 struct AnnealStep {
   double temperature = 0;  ///< in words; 0 takes improvements only
@@ -19,4 +19,4 @@ struct AnnealStep {
 
 void anneal(StageCost& cost, double tolerance, const AnnealStep& step, Rng& rng);
 
-}  // namespace plait
+}  // namespace plait::partition

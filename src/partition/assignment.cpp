@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -88,4 +88,4 @@ std::vector<std::int32_t> cheapest_assignment(std::span<const std::int64_t> cost
   return assignment.result();
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -6,7 +6,7 @@
 
 #include "partition/shift.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 class Balance {
@@ -72,4 +72,4 @@ void balance_stage(LayerChain& chain, std::size_t stage) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -6,7 +6,7 @@
 
 #include "partition/assignment.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 StageCost::StageCost(const LayerChain& chain, std::size_t stage)
     : stage_(&chain.stages[stage]), parts_(chain.parts), part_(chain.part[stage]) {
@@ -139,4 +139,4 @@ std::int32_t StageCost::row_benefit(std::size_t row, std::int32_t part) const {
   return read_after_[at(static_cast<std::size_t>(after_->net_of_column[row]), part)];
 }
 
-}  // namespace plait
+}  // namespace plait::partition

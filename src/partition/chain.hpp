@@ -7,7 +7,7 @@
 
 #include "partition/stage.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 using Parts = std::vector<std::int32_t>;  ///< per vertex
 
@@ -64,4 +64,4 @@ class StageCost {
   double mean_weight_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -3,7 +3,7 @@
 
 #include "partition/readers.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 ExchangeLists exchange_lists(SparseLayers layers, const Partition& partition, std::size_t layer) {
   const auto parts = static_cast<std::size_t>(partition.parts);
@@ -29,4 +29,4 @@ ExchangeLists exchange_lists(SparseLayers layers, const Partition& partition, st
   return {partition.parts, std::move(begin), std::move(rows)};
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -7,7 +7,7 @@
 
 #include "partition/partition.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 /// The lists of one layer, for all pairs of workers.
 class ExchangeLists {
@@ -35,4 +35,4 @@ class ExchangeLists {
 /// layer reads.
 ExchangeLists exchange_lists(SparseLayers layers, const Partition& partition, std::size_t layer);
 
-}  // namespace plait
+}  // namespace plait::partition

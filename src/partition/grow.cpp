@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <queue>
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 /// A net is looked at as often as it has pins. Larger nets than this are left out: they say little,
@@ -109,4 +109,4 @@ Parts grown_parts(const Stage& stage, int parts) {
 
 Parts ordered_parts(const Stage& stage, int parts) { return filled(stage, parts, 0); }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -8,7 +8,7 @@
 #include "partition/grow.hpp"
 #include "partition/owners.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 Hypergraph stage_hypergraph(const LayerChain& chain, std::size_t stage) {
   const Stage& here = chain.stages[stage];
@@ -47,4 +47,4 @@ Partition zoltan_partition(SparseLayers layers, const PartitionOptions& options)
   return to_partition(chain, options.own_input);
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -5,10 +5,10 @@
 
 #include "partition/readers.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
-double layer_imbalance(const SparsePattern& pattern, std::span<const std::int32_t> owners,
+double layer_imbalance(const tensor::SparsePattern& pattern, std::span<const std::int32_t> owners,
                        int parts) {
   if (pattern.size() == 0) return 0;
   std::vector<std::int64_t> weight(static_cast<std::size_t>(parts), 0);
@@ -21,8 +21,8 @@ double layer_imbalance(const SparsePattern& pattern, std::span<const std::int32_
 }
 
 /// Per sender and receiver, of one layer.
-std::vector<std::int64_t> words_between(const SparsePattern& pattern, const Partition& partition,
-                                        std::size_t layer) {
+std::vector<std::int64_t> words_between(const tensor::SparsePattern& pattern,
+                                        const Partition& partition, std::size_t layer) {
   const auto parts = static_cast<std::size_t>(partition.parts);
   std::vector<std::int64_t> words(parts * parts, 0);
   const auto sources = partition.sources(layer);
@@ -63,4 +63,4 @@ PartitionMeasure measure_partition(SparseLayers layers, const Partition& partiti
   return measure;
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -6,7 +6,7 @@
 
 #include "partition/partition.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 /// Words are numbers per sample and training step. Backward sends one partial sum back for every
 /// word of forward.
@@ -20,4 +20,4 @@ struct PartitionMeasure {
 
 PartitionMeasure measure_partition(SparseLayers layers, const Partition& partition);
 
-}  // namespace plait
+}  // namespace plait::partition

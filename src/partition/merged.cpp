@@ -13,7 +13,7 @@
 #include "partition/owners.hpp"
 #include "partition/simple.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 /// How long to anneal, by the size of the network: never by the clock, so that two runs agree.
@@ -160,4 +160,4 @@ Partition merged_partition(SparseLayers layers, const PartitionOptions& options)
   return best;
 }
 
-}  // namespace plait
+}  // namespace plait::partition

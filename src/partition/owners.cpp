@@ -1,7 +1,7 @@
 // Expands the parts of vertices to owners of rows.
 #include "partition/owners.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 Partition to_partition(const LayerChain& chain, bool own_input) {
   Partition partition;
@@ -21,4 +21,4 @@ Partition to_partition(const LayerChain& chain, bool own_input) {
   return partition;
 }
 
-}  // namespace plait
+}  // namespace plait::partition

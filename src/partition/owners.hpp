@@ -5,7 +5,7 @@
 
 #include "partition/chain.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 /// Our random streams are Purpose::shuffle with this number or a little more.
 inline constexpr std::uint64_t kPartitionStream = std::uint64_t{1} << 40;
@@ -26,4 +26,4 @@ class StepCounter {
   int all_;
 };
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -12,7 +12,7 @@
 #include "partition/merged.hpp"
 #include "partition/simple.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 constexpr std::array<std::pair<PartitionMethod, std::string_view>, 4> kMethods{
@@ -76,7 +76,8 @@ namespace {
 
 /// A part without rows gets the lightest row of one that has several: rows without elements weigh
 /// nothing, so balance alone may leave a part out.
-void leave_nobody_out(const SparsePattern& layer, int parts, std::vector<std::int32_t>& owners) {
+void leave_nobody_out(const tensor::SparsePattern& layer, int parts,
+                      std::vector<std::int32_t>& owners) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(parts), 0);
   for (const std::int32_t owner : owners) ++rows[static_cast<std::size_t>(owner)];
   for (int part = 0; part < parts; ++part) {
@@ -118,7 +119,7 @@ Partition make_partition(SparseLayers layers, const PartitionOptions& options) {
 
 std::string layers_hash(SparseLayers layers) {
   Hash hash;
-  for (const auto& layer : layers) hash.add(pattern_hash(*layer));
+  for (const auto& layer : layers) hash.add(tensor::pattern_hash(*layer));
   return hash.hex();
 }
 
@@ -139,4 +140,4 @@ void check_record(const PartitionRecord& record, SparseLayers layers, const std:
   check_owners(partition.input_owners, layers[0]->columns, partition.parts, source);
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -13,10 +13,10 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 /// Layer k's columns are the rows of layer k - 1.
-using SparseLayers = std::span<const std::shared_ptr<const SparsePattern>>;
+using SparseLayers = std::span<const std::shared_ptr<const tensor::SparsePattern>>;
 
 struct Partition {
   int parts = 1;
@@ -69,4 +69,4 @@ std::string layers_hash(SparseLayers layers);
 /// are not there.
 void check_record(const PartitionRecord& record, SparseLayers layers, const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -1,10 +1,11 @@
 // Builds the list of reading parts of every column.
 #include "partition/readers.hpp"
 
-namespace plait {
+namespace plait::partition {
 
-Readers::Readers(const SparsePattern& pattern, std::span<const std::int32_t> owners, int parts) {
-  const SparsePattern columns = transposed(pattern).pattern;
+Readers::Readers(const tensor::SparsePattern& pattern, std::span<const std::int32_t> owners,
+                 int parts) {
+  const tensor::SparsePattern columns = tensor::transposed(pattern).pattern;
   std::vector<std::int64_t> seen(static_cast<std::size_t>(parts), -1);
   begin_.reserve(static_cast<std::size_t>(columns.rows) + 1);
   begin_.push_back(0);
@@ -20,4 +21,4 @@ Readers::Readers(const SparsePattern& pattern, std::span<const std::int32_t> own
   }
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -7,11 +7,11 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 class Readers {
  public:
-  Readers(const SparsePattern& pattern, std::span<const std::int32_t> owners, int parts);
+  Readers(const tensor::SparsePattern& pattern, std::span<const std::int32_t> owners, int parts);
 
   /// Every part once, in no particular order.
   std::span<const std::int32_t> of(std::size_t column) const {
@@ -23,4 +23,4 @@ class Readers {
   std::vector<std::int32_t> part_;
 };
 
-}  // namespace plait
+}  // namespace plait::partition

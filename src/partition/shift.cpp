@@ -8,7 +8,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 std::vector<std::int32_t> rows_for(const StageCost& cost, const Shift& shift) {
@@ -161,4 +161,4 @@ void spill_over(LayerChain& chain, std::size_t stage, StageCost& cost, double ca
   }
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -6,7 +6,7 @@
 
 #include "partition/chain.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 struct Shift {
   std::size_t vertex = 0;
@@ -26,4 +26,4 @@ void apply_shift(LayerChain& chain, std::size_t stage, StageCost& cost, const Sh
 /// vertices.
 void spill_over(LayerChain& chain, std::size_t stage, StageCost& cost, double cap);
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -9,7 +9,7 @@
 #include "base/rng.hpp"
 #include "partition/owners.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 using Owners = std::vector<std::int32_t>;
@@ -57,7 +57,7 @@ Owners dealt(const Weights& weights, int parts, Rng rng) {
   return owners;
 }
 
-Weights weights_of(const SparsePattern& pattern) {
+Weights weights_of(const tensor::SparsePattern& pattern) {
   Weights weights;
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
     weights.push_back(static_cast<std::int64_t>(pattern.row(row).size()));
@@ -96,4 +96,4 @@ Partition random_partition(SparseLayers layers, const PartitionOptions& options)
   });
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 std::string_view bytes_of(std::span<const std::int32_t> list) {
@@ -14,7 +14,8 @@ std::string_view bytes_of(std::span<const std::int32_t> list) {
 }
 
 /// The patterns of the first row of every vertex.
-Lists first_rows(const SparsePattern& pattern, const std::vector<std::int32_t>& vertex_of_row) {
+Lists first_rows(const tensor::SparsePattern& pattern,
+                 const std::vector<std::int32_t>& vertex_of_row) {
   Lists lists;
   for (std::size_t row = 0; row < vertex_of_row.size(); ++row) {
     if (static_cast<std::size_t>(vertex_of_row[row]) < lists.size()) continue;
@@ -23,7 +24,7 @@ Lists first_rows(const SparsePattern& pattern, const std::vector<std::int32_t>& 
   return lists;
 }
 
-void make_nets(Stage& stage, const SparsePattern& pattern, bool merge) {
+void make_nets(Stage& stage, const tensor::SparsePattern& pattern, bool merge) {
   const Lists readers =
       turned(first_rows(pattern, stage.vertex_of_row), static_cast<std::size_t>(pattern.columns));
   std::vector<std::int32_t> number(readers.size());
@@ -66,7 +67,7 @@ void set_vertices(Stage& stage, std::vector<std::int32_t> vertex_of_row,
   }
 }
 
-std::vector<std::int32_t> row_weights(const SparsePattern& pattern) {
+std::vector<std::int32_t> row_weights(const tensor::SparsePattern& pattern) {
   std::vector<std::int32_t> weights;
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
     weights.push_back(static_cast<std::int32_t>(pattern.row(row).size()));
@@ -88,7 +89,7 @@ Stage first_stage(const std::vector<std::int32_t>& weights, const Stage* next, b
 }
 
 /// A row that reads nothing is equal to those that are read alike, others to those that read alike.
-Stage later_stage(const SparsePattern& pattern, const Stage* next, bool merge) {
+Stage later_stage(const tensor::SparsePattern& pattern, const Stage* next, bool merge) {
   Lists what;
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
     const std::int32_t net =
@@ -161,7 +162,7 @@ std::vector<Stage> make_stages(SparseLayers layers, bool own_input, bool merge) 
   const Stage* next = nullptr;
   stages.reserve(layers.size() + 1);
   for (std::size_t k = layers.size(); k-- > 0;) {
-    const SparsePattern& pattern = *layers[k];
+    const tensor::SparsePattern& pattern = *layers[k];
     stages.push_back(k == 0 && !own_input ? first_stage(row_weights(pattern), next, merge)
                                           : later_stage(pattern, next, merge));
     next = &stages.back();
@@ -174,4 +175,4 @@ std::vector<Stage> make_stages(SparseLayers layers, bool own_input, bool merge) 
   return stages;
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -13,7 +13,7 @@
 
 #include "partition/partition.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 /// Lists of numbers, one after the other.
 struct Lists {
@@ -56,4 +56,4 @@ struct Stage {
 /// `merge` every row is a vertex.
 std::vector<Stage> make_stages(SparseLayers layers, bool own_input, bool merge);
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -6,7 +6,7 @@
 
 #include "partition/chain.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 /// Every net is cut at cost * (parts that it touches - 1). A pin of vertices + p stands for part p
 /// itself.
@@ -24,4 +24,4 @@ bool has_zoltan();
 /// its MpiWorld first.
 Parts zoltan_parts(const Hypergraph& graph, int parts, double tolerance, std::uint64_t seed);
 
-}  // namespace plait
+}  // namespace plait::partition

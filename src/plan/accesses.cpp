@@ -1,7 +1,7 @@
 // The accesses of every kind of task. A new kind of task is described here and nowhere else.
 #include "plan/accesses.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::vector<Access> accesses(const Plan& plan, const Task& task,
   return out;
 }
 
-}  // namespace plait
+}  // namespace plait::plan

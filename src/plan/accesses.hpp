@@ -5,7 +5,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 struct Access {
   Value value;
@@ -26,4 +26,4 @@ std::vector<Access> accesses(const Plan& plan, const Task& task,
 void accesses_into(const Plan& plan, const Task& task, const std::vector<BackwardReads>& reads,
                    std::vector<Access>& out);
 
-}  // namespace plait
+}  // namespace plait::plan

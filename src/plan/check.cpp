@@ -7,26 +7,23 @@
 #include "plan/check_parts.hpp"
 #include "plan/worker_memory.hpp"
 
-namespace plait {
-
-using planning::FaultList;
-using planning::Talk;
+namespace plait::plan {
 
 namespace {
 
 std::vector<std::string> wrong_tasks(const Plan& plan) {
   FaultList faults(plan);
-  planning::check_indices(plan, faults);
+  check_indices(plan, faults);
   if (!faults.empty()) return faults.take();
   for (int mode = 0; mode < plan.ways() && faults.empty(); ++mode) {
     faults.in_mode(mode);
-    planning::check_values(plan, mode, faults);
-    planning::check_updates(plan, mode, faults);
-    planning::check_versions(plan, mode, faults);
+    check_values(plan, mode, faults);
+    check_updates(plan, mode, faults);
+    check_versions(plan, mode, faults);
   }
   FaultList messages(plan);
-  const Talk talk = planning::check_messages(plan, messages);
-  if (messages.empty()) planning::check_order(plan, talk, messages);
+  const Talk talk = check_messages(plan, messages);
+  if (messages.empty()) check_order(plan, talk, messages);
   for (std::string& line : messages.take()) faults.add(std::move(line));
   return faults.take();
 }
@@ -38,7 +35,8 @@ std::string too_big(const Plan& plan) {
   int worst = 0;
   int count = 0;
   // As if for one kind of machine: processes that plan together must refuse alike.
-  const std::vector<std::int64_t> memories = estimate_memories(plan, {.images = Layout::blocked16});
+  const std::vector<std::int64_t> memories =
+      estimate_memories(plan, {.images = tensor::Layout::blocked16});
   for (int worker = 0; worker < plan.workers(); ++worker) {
     const std::int64_t bytes = memories[static_cast<std::size_t>(worker)];
     if (bytes > plan.machine.memory_per_worker) ++count;
@@ -74,4 +72,4 @@ void check_plan(const Plan& plan) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::plan

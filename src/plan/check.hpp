@@ -6,7 +6,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 /// All faults found, each one line that names worker and task; empty: the plan is sound.
 ///   - indices in range; tasks of a worker are of blocks, tensors, groups, peers that exist
@@ -21,4 +21,4 @@ std::vector<std::string> faults(const Plan& plan);
 /// Failure with the first fault: a strategy made a wrong plan. UserError where memory does not fit.
 void check_plan(const Plan& plan);
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -5,7 +5,7 @@
 
 #include "plan/check_parts.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -218,4 +218,4 @@ void check_indices(const Plan& plan, FaultList& faults) {
   }
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -9,7 +9,7 @@
 #include "plan/check_parts.hpp"
 #include "plan/message_name.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -145,4 +145,4 @@ Talk check_messages(const Plan& plan, FaultList& faults) {
   return MessageCheck(plan, faults).run();
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

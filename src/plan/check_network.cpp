@@ -3,7 +3,7 @@
 
 #include "plan/check_parts.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -71,4 +71,4 @@ void check_network(const Network& network, FaultList& faults) {
   if (!network.diffs.empty()) check_diffs(network, faults);
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -6,7 +6,7 @@
 
 #include "plan/check_parts.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -198,4 +198,4 @@ void check_order(const Plan& plan, const Talk& talk, FaultList& faults) {
   }
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

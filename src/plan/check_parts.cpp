@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::vector<std::string> FaultList::take() {
   return std::move(lines_);
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -8,7 +8,7 @@
 #include "plan/moment.hpp"
 #include "plan/plan.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 /// Faults as lines. Keeps the first hundred and counts the others: a wrong strategy is wrong on
 /// every worker.
@@ -79,4 +79,4 @@ Talk check_messages(const Plan& plan, FaultList& faults);
 /// member's start, a finish for every member's sum.
 void check_order(const Plan& plan, const Talk& talk, FaultList& faults);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -8,7 +8,7 @@
 #include "base/overloaded.hpp"
 #include "plan/check_parts.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -199,4 +199,4 @@ void check_updates(const Plan& plan, int mode, FaultList& faults) {
   check_nobody_unseen(plan, mode, faults);
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -7,7 +7,7 @@
 #include "plan/check_parts.hpp"
 #include "plan/values.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -142,4 +142,4 @@ void check_values(const Plan& plan, int mode, FaultList& faults) {
   for (int worker = 0; worker < plan.workers(); ++worker) check.run(worker);
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

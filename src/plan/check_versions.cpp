@@ -6,7 +6,7 @@
 #include "plan/version_tasks.hpp"
 #include "plan/versions.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -61,4 +61,4 @@ void check_versions(const Plan& plan, int mode, FaultList& faults) {
   }
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -5,7 +5,7 @@
 
 #include "plan/worker_memory.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -42,7 +42,7 @@ std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes) 
   std::int64_t tensor = 0;
   std::int64_t saved = 0;
   std::int64_t scratch = 0;
-  for (const BlockSizes& block : sizes.blocks) {
+  for (const model::BlockSizes& block : sizes.blocks) {
     tensor = std::max(tensor, static_cast<std::int64_t>(block.dst.bytes()));
     saved = std::max(saved, block.saved_bytes);
     scratch = std::max(scratch, block.scratch_bytes);
@@ -51,31 +51,31 @@ std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes) 
          static_cast<std::int64_t>(sizes.tensors.front().bytes());
 }
 
-std::int64_t kernel_bytes(const BlockSpec& block) {
+std::int64_t kernel_bytes(const model::BlockSpec& block) {
   std::int64_t bytes = 0;
-  for (const Node& node : block.nodes) {
+  for (const model::Node& node : block.nodes) {
     bytes += kKernelBytes;
-    const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer);
+    const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer);
     if (sparse != nullptr) bytes += kIndexBytes * sparse->pattern->size();
   }
   return bytes;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan
 
-namespace plait {
+namespace plait::plan {
 
 std::int64_t evaluation_memory(const Network& network, std::int64_t samples, int threads) {
   const NetworkSizes sizes = network_sizes(network, samples, {.threads = threads});
-  std::int64_t bytes = planning::kProgramBytes + planning::workspace_bytes(network, sizes);
+  std::int64_t bytes = kProgramBytes + workspace_bytes(network, sizes);
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
     if (network.blocks[i].repeats >= 0) continue;
     // As they lie, and as they are read.
     bytes += static_cast<std::int64_t>(sizeof(float)) *
              (2 * sizes.blocks[i].weights + sizes.blocks[i].state);
-    bytes += planning::kernel_bytes(network.blocks[i].spec);
+    bytes += kernel_bytes(network.blocks[i].spec);
   }
   return bytes;
 }
 
-}  // namespace plait
+}  // namespace plait::plan

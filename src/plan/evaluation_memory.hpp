@@ -4,7 +4,7 @@
 
 #include "plan/network_sizes.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 /// Measured: the program with its libraries before the first step.
 constexpr std::int64_t kProgramBytes = 30 << 20;
@@ -13,6 +13,6 @@ constexpr std::int64_t kProgramBytes = 30 << 20;
 std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes);
 
 /// Machine code of a block's layers, and the indices of sparse ones.
-std::int64_t kernel_bytes(const BlockSpec& block);
+std::int64_t kernel_bytes(const model::BlockSpec& block);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

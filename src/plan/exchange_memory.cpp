@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -96,4 +96,4 @@ std::int64_t copied_bytes(const Plan& plan, int worker) {
   return bytes;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

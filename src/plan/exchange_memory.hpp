@@ -3,7 +3,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 /// Exchanges of weights and optimizer arrays. What stays: where all were last equal, and what
 /// roundings left out. Under way: the values at the start and what travels.
@@ -15,4 +15,4 @@ std::int64_t reduced_bytes(const Plan& plan, int worker);
 /// Where steps overlap, what is sent is copied: about one copy of each message is under way.
 std::int64_t copied_bytes(const Plan& plan, int worker);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -6,9 +6,7 @@
 #include "plan/json_task.hpp"
 #include "plan/memory.hpp"
 
-namespace plait {
-
-using planning::Json;
+namespace plait::plan {
 
 namespace {
 
@@ -42,10 +40,10 @@ Json bucket_json(const Plan& plan, const Bucket& bucket) {
 Json worker_json(const Plan& plan, int worker) {
   const Program& program = plan.programs[static_cast<std::size_t>(worker)];
   Json tasks = Json::array();
-  for (const Task& task : program.tasks) tasks.push_back(planning::task_json(task));
+  for (const Task& task : program.tasks) tasks.push_back(task_json(task));
   Json json{{"node", plan.machine.node_of(worker)},
             {"memory_bytes", estimate_memory(plan, worker)}};
-  if (program.averages != Samples{}) json["averages"] = planning::samples_json(program.averages);
+  if (program.averages != Samples{}) json["averages"] = samples_json(program.averages);
   json["tasks"] = std::move(tasks);
   return json;
 }
@@ -59,10 +57,10 @@ std::string to_json(const Plan& plan, int indent) {
   for (int worker = 0; worker < plan.workers(); ++worker) {
     workers.push_back(worker_json(plan, worker));
   }
-  const Json json{{"plait_plan", planning::kPlanVersion},
+  const Json json{{"plait_plan", kPlanVersion},
                   {"strategy", plan.strategy},
                   {"machine", machine_json(plan.machine)},
-                  {"network", planning::network_json(plan.network, staleness(plan))},
+                  {"network", network_json(plan.network, staleness(plan))},
                   {"batch", plan.batch},
                   {"microbatches", plan.microbatches},
                   {"optimizer_states", plan.optimizer_states},
@@ -77,4 +75,4 @@ std::string to_json(const Plan& plan, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace plait
+}  // namespace plait::plan

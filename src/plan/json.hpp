@@ -13,7 +13,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 /// Task fields with their usual value are left out.
 std::string to_json(const Plan& plan, int indent = -1);
@@ -23,6 +23,6 @@ std::string to_json(const Plan& plan, int indent = -1);
 /// damaged, or a plan that does not pass the check (plan/check.hpp); where it is not of `model`;
 /// and where it has sparse layers and there is no model.
 Plan plan_from_json(std::string_view text, const std::string& place);
-Plan plan_from_json(std::string_view text, const std::string& place, const ModelSpec& model);
+Plan plan_from_json(std::string_view text, const std::string& place, const model::ModelSpec& model);
 
-}  // namespace plait
+}  // namespace plait::plan

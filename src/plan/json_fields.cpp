@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -111,4 +111,4 @@ std::string JsonField::text() const {
   return text;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

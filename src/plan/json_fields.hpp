@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plait::planning {
+namespace plait::plan {
 
 using Json = nlohmann::ordered_json;
 
@@ -77,4 +77,4 @@ class JsonField {
   std::string path_{};
 };
 
-}  // namespace plait::planning
+}  // namespace plait::plan

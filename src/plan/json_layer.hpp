@@ -5,13 +5,13 @@
 #include "model/spec.hpp"
 #include "plan/json_fields.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
-Json activation_json(const ActivationSpec& activation);
-ActivationSpec read_activation(const JsonField& field);
+Json activation_json(const model::ActivationSpec& activation);
+model::ActivationSpec read_activation(const JsonField& field);
 
 /// Of every kind but sparse layers.
-Json layer_json(const LayerSpec& layer);
-LayerSpec read_layer(const JsonField& field);
+Json layer_json(const model::LayerSpec& layer);
+model::LayerSpec read_layer(const JsonField& field);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

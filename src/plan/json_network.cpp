@@ -5,18 +5,18 @@
 #include "plan/json_layer.hpp"
 #include "plan/json_sparse.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
-constexpr Limits kElements{0, kMaxElements};
-constexpr std::size_t kMostBlocks = kMaxLayers;
+constexpr Limits kElements{0, model::kMaxElements};
+constexpr std::size_t kMostBlocks = model::kMaxLayers;
 constexpr std::size_t kMostTensors = 4 * kMostBlocks;
 constexpr std::size_t kMostInputs = 64;  ///< of one layer
 constexpr std::size_t kMostExtents = 8;
 
-Json node_json(const Node& node, int dst, SparseWriter& sparse) {
-  const auto* matrix = std::get_if<SparseLinearSpec>(&node.layer);
+Json node_json(const model::Node& node, int dst, SparseWriter& sparse) {
+  const auto* matrix = std::get_if<model::SparseLinearSpec>(&node.layer);
   Json json = matrix != nullptr ? sparse.layer(*matrix, dst) : layer_json(node.layer);
   json["name"] = node.name;
   json["inputs"] = node.inputs;
@@ -48,27 +48,27 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
   if (block.repeats != usual.repeats) json["repeats"] = block.repeats;
   if (block.state_sets != usual.state_sets) json["state_sets"] = block.state_sets;
   if (block.state_set != usual.state_set) json["state_set"] = block.state_set;
-  if (block.spec == BlockSpec{}) return json;
+  if (block.spec == model::BlockSpec{}) return json;
   json["layers_name"] = block.spec.name;
   json["layers"] = Json::array();
-  for (const Node& node : block.spec.nodes) {
+  for (const model::Node& node : block.spec.nodes) {
     json["layers"].push_back(node_json(node, block.dst, sparse));
   }
   return json;
 }
 
-Node read_node(const JsonField& field, std::size_t before, SparseReader& sparse) {
+model::Node read_node(const JsonField& field, std::size_t before, SparseReader& sparse) {
   const bool matrix = field.at("type").text() == "sparse_linear";
-  Node node{.name = field.at("name").text(),
-            .layer = matrix ? LayerSpec(sparse.layer(field)) : read_layer(field),
-            .inputs = field.at("inputs").numbers_as<int>(
-                kMostInputs, {kBlockInput, static_cast<std::int64_t>(before) - 1})};
+  model::Node node{.name = field.at("name").text(),
+                   .layer = matrix ? model::LayerSpec(sparse.layer(field)) : read_layer(field),
+                   .inputs = field.at("inputs").numbers_as<int>(
+                       kMostInputs, {model::kBlockInput, static_cast<std::int64_t>(before) - 1})};
   if (node.inputs.empty()) field.at("inputs").refuse("is empty: a layer reads something");
   return node;
 }
 
-BlockSpec read_spec(const JsonField& field, SparseReader& sparse) {
-  BlockSpec spec;
+model::BlockSpec read_spec(const JsonField& field, SparseReader& sparse) {
+  model::BlockSpec spec;
   if (!field.has("layers")) return spec;
   spec.name = field.at("layers_name").text();
   for (const JsonField& node : field.at("layers").list(kMostBlocks)) {
@@ -83,25 +83,26 @@ NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseRea
   const auto index = [&](const char* key, std::int64_t most) {
     return field.small_or(key, -1, {-1, most});
   };
-  NetworkBlock block{.name = field.at("name").text(),
-                     .src = field.at("src").small(tensors),
-                     .dst = field.at("dst").small(tensors),
-                     .parameters = field.at("parameters").number(kElements),
-                     .state = field.at("state").number(kElements),
-                     .macs = field.at("macs").number({0, kMaxMacs}),
-                     .inner_elements = field.at("inner_elements").number(kElements),
-                     .spec = read_spec(field, sparse),
-                     .adds = field.flag_or("adds", false),
-                     .whole = index("whole", kMaxLayers),
-                     .whole_name = field.has("whole") ? field.at("whole_name").text() : "",
-                     .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
-                     .added = field.flag_or("added", false),
-                     .piece = index("piece", kMaxLayers),
-                     .other = index("other", tensors.most),
-                     .subtracts = field.flag_or("subtracts", false),
-                     .repeats = index("repeats", so_far.size() - 1),
-                     .state_sets = field.small_or("state_sets", usual.state_sets, {1, kMaxLayers}),
-                     .state_set = field.small_or("state_set", usual.state_set, {0, kMaxLayers})};
+  NetworkBlock block{
+      .name = field.at("name").text(),
+      .src = field.at("src").small(tensors),
+      .dst = field.at("dst").small(tensors),
+      .parameters = field.at("parameters").number(kElements),
+      .state = field.at("state").number(kElements),
+      .macs = field.at("macs").number({0, model::kMaxMacs}),
+      .inner_elements = field.at("inner_elements").number(kElements),
+      .spec = read_spec(field, sparse),
+      .adds = field.flag_or("adds", false),
+      .whole = index("whole", model::kMaxLayers),
+      .whole_name = field.has("whole") ? field.at("whole_name").text() : "",
+      .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
+      .added = field.flag_or("added", false),
+      .piece = index("piece", model::kMaxLayers),
+      .other = index("other", tensors.most),
+      .subtracts = field.flag_or("subtracts", false),
+      .repeats = index("repeats", so_far.size() - 1),
+      .state_sets = field.small_or("state_sets", usual.state_sets, {1, model::kMaxLayers}),
+      .state_set = field.small_or("state_set", usual.state_set, {0, model::kMaxLayers})};
   return block;
 }
 
@@ -123,13 +124,14 @@ Json network_json(const Network& network, const std::vector<int>& late) {
           {"blocks", std::move(blocks)}};
 }
 
-Network read_network(const JsonField& field, const ModelSpec* model) {
+Network read_network(const JsonField& field, const model::ModelSpec* model) {
   const JsonField tensors = field.at("tensor_elements");
-  Network network{.name = field.at("name").text(),
-                  .blocks = {},
-                  .tensors = tensors.numbers(kMostTensors, {1, kMaxElements}),
-                  .input = Shape(field.at("input").numbers(kMostExtents, {1, kMaxElements})),
-                  .cut = field.at("cut").flag()};
+  Network network{
+      .name = field.at("name").text(),
+      .blocks = {},
+      .tensors = tensors.numbers(kMostTensors, {1, model::kMaxElements}),
+      .input = tensor::Shape(field.at("input").numbers(kMostExtents, {1, model::kMaxElements})),
+      .cut = field.at("cut").flag()};
   if (network.tensors.empty()) tensors.refuse("is empty");
   network.diffs =
       field.at("diffs").numbers_as<int>(kMostTensors, {0, std::ssize(network.tensors) - 1});
@@ -146,4 +148,4 @@ Network read_network(const JsonField& field, const ModelSpec* model) {
   return network;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

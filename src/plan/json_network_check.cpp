@@ -8,7 +8,7 @@
 #include "model/parameters.hpp"
 #include "plan/json_network.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -40,10 +40,10 @@ class LayerCheck {
 
  private:
   /// Shapes with more elements are not products that fit.
-  static std::int64_t elements_of(const Shape& shape) {
+  static std::int64_t elements_of(const tensor::Shape& shape) {
     std::int64_t elements = 1;
     for (const std::int64_t extent : shape.dims()) {
-      if (extent > kMaxElements / elements) return -1;
+      if (extent > model::kMaxElements / elements) return -1;
       elements *= extent;
     }
     return elements;
@@ -53,12 +53,12 @@ class LayerCheck {
   void count(const NetworkBlock& block, const JsonField& field) {
     parameters_ += block.parameters + block.state;
     macs_ += block.macs;
-    if (parameters_ > kMaxElements || macs_ > kMaxMacs) {
+    if (parameters_ > model::kMaxElements || macs_ > model::kMaxMacs) {
       field.refuse("is one too many: the network has too many parameters or multiply-adds");
     }
   }
 
-  void put(int tensor, const Shape& shape, const JsonField& field) {
+  void put(int tensor, const tensor::Shape& shape, const JsonField& field) {
     if (shape.elements() != network_.tensors[static_cast<std::size_t>(tensor)]) {
       field.refuse(fmt::format("gives {}, but tensor {} has {} elements", shape, tensor,
                                network_.tensors[static_cast<std::size_t>(tensor)]));
@@ -66,14 +66,14 @@ class LayerCheck {
     shapes_[static_cast<std::size_t>(tensor)] = shape;
   }
 
-  const Shape& at(int tensor, const JsonField& field) {
-    Shape& shape = shapes_[static_cast<std::size_t>(tensor)];
+  const tensor::Shape& at(int tensor, const JsonField& field) {
+    tensor::Shape& shape = shapes_[static_cast<std::size_t>(tensor)];
     if (shape.rank() != 0) return shape;
     if (!network_.cut) {
       field.refuse(fmt::format("reads tensor {}, which no block before it writes", tensor));
     }
     // Rows of others, which only messages write.
-    shape = Shape{network_.tensors[static_cast<std::size_t>(tensor)]};
+    shape = tensor::Shape{network_.tensors[static_cast<std::size_t>(tensor)]};
     return shape;
   }
 
@@ -85,15 +85,15 @@ class LayerCheck {
   }
 
   void layers(const NetworkBlock& block, const JsonField& field) {
-    const Shape src = at(block.src, field);
+    const tensor::Shape src = at(block.src, field);
     try {
-      put(block.dst, check_block(block.spec, src, "layers"), field);
+      put(block.dst, model::check_block(block.spec, src, "layers"), field);
     } catch (const UserError& error) {
       field.refuse(error.what());
     }
     std::int64_t trained = 0;
     std::int64_t moved = 0;
-    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+    for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
       (parameter.trainable ? trained : moved) += parameter.shape.elements();
     }
     const std::int64_t sets = block.repeats < 0 ? block.state_sets : 1;
@@ -110,12 +110,12 @@ class LayerCheck {
 
   const Network& network_;
   const JsonField& field_;
-  std::vector<Shape> shapes_;  ///< rank 0: not known
+  std::vector<tensor::Shape> shapes_;  ///< rank 0: not known
   std::int64_t parameters_ = 0;
   std::int64_t macs_ = 0;
 };
 
-[[noreturn]] void refuse_model(const JsonField& field, const ModelSpec& model,
+[[noreturn]] void refuse_model(const JsonField& field, const model::ModelSpec& model,
                                const std::string& what) {
   field.refuse(fmt::format("is not of model '{}': {}", model.name, what));
 }
@@ -126,7 +126,8 @@ void check_layers(const Network& network, const JsonField& field) {
   LayerCheck(network, field).run();
 }
 
-void check_is_of_model(const Network& network, const ModelSpec& model, const JsonField& field) {
+void check_is_of_model(const Network& network, const model::ModelSpec& model,
+                       const JsonField& field) {
   if (network.input != model.input) {
     refuse_model(field, model,
                  fmt::format("its input is {}, the model's {}", network.input, model.input));
@@ -141,7 +142,7 @@ void check_is_of_model(const Network& network, const ModelSpec& model, const Jso
       continue;
     }
     if (block.added || block.repeats >= 0) continue;
-    const auto same = std::ranges::find(model.blocks, block.name, &BlockSpec::name);
+    const auto same = std::ranges::find(model.blocks, block.name, &model::BlockSpec::name);
     if (same == model.blocks.end() || *same != block.spec) {
       refuse_model(field, model, fmt::format("it has no such block '{}'", block.name));
     }
@@ -155,4 +156,4 @@ void check_is_of_model(const Network& network, const ModelSpec& model, const Jso
       fmt::format("its block '{}' is not among those of the plan", model.blocks[index].name));
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -7,11 +7,7 @@
 #include "plan/json_plan.hpp"
 #include "plan/json_task.hpp"
 
-namespace plait {
-
-using planning::Json;
-using planning::JsonField;
-using planning::Limits;
+namespace plait::plan {
 
 namespace {
 
@@ -65,9 +61,9 @@ Bucket read_bucket(const JsonField& field) {
 
 Program read_program(const JsonField& field) {
   Program program;
-  if (field.has("averages")) program.averages = planning::read_samples(field.at("averages"));
+  if (field.has("averages")) program.averages = read_samples(field.at("averages"));
   for (const JsonField& task : field.at("tasks").list(kMostEntries)) {
-    program.tasks.push_back(planning::read_task(task));
+    program.tasks.push_back(read_task(task));
   }
   return program;
 }
@@ -89,11 +85,11 @@ void check_sizes(const Plan& plan, const JsonField& field) {
   }
 }
 
-Plan read_plan(const JsonField& field, const ModelSpec* model) {
+Plan read_plan(const JsonField& field, const model::ModelSpec* model) {
   Plan plan;
   plan.strategy = field.at("strategy").text();
   plan.machine = read_machine(field.at("machine"));
-  plan.network = planning::read_network(field.at("network"), model);
+  plan.network = read_network(field.at("network"), model);
   plan.batch = field.at("batch").number({1, kMostBatch});
   check_sizes(plan, field);
   plan.microbatches = field.at("microbatches").small({1, kMostBatch});
@@ -123,13 +119,13 @@ void check_version(const Json& json, const std::string& place) {
   }
   const JsonField version = JsonField(json, place).at("plait_plan");
   const std::int64_t number = version.number({INT32_MIN, INT32_MAX});
-  if (number != planning::kPlanVersion) {
-    version.refuse(fmt::format("is {}, and this plait reads version {}: plan again", number,
-                               planning::kPlanVersion));
+  if (number != kPlanVersion) {
+    version.refuse(
+        fmt::format("is {}, and this plait reads version {}: plan again", number, kPlanVersion));
   }
 }
 
-Plan read(std::string_view text, const std::string& place, const ModelSpec* model) {
+Plan read(std::string_view text, const std::string& place, const model::ModelSpec* model) {
   Json json;
   try {
     json = Json::parse(text);
@@ -152,8 +148,9 @@ Plan plan_from_json(std::string_view text, const std::string& place) {
   return read(text, place, nullptr);
 }
 
-Plan plan_from_json(std::string_view text, const std::string& place, const ModelSpec& model) {
+Plan plan_from_json(std::string_view text, const std::string& place,
+                    const model::ModelSpec& model) {
   return read(text, place, &model);
 }
 
-}  // namespace plait
+}  // namespace plait::plan

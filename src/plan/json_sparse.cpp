@@ -6,7 +6,7 @@
 
 #include "plan/json_layer.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -20,7 +20,7 @@ struct Place {
   std::int32_t column = 0;
 };
 
-Place place_of(const ParameterSpec& whole, std::int64_t position) {
+Place place_of(const model::ParameterSpec& whole, std::int64_t position) {
   if (whole.pattern == nullptr) {  // dense: rows of the same length
     const std::int64_t columns = whole.shape[1];
     return {static_cast<std::int32_t>(position / columns),
@@ -33,8 +33,8 @@ Place place_of(const ParameterSpec& whole, std::int64_t position) {
 }
 
 /// The columns of the whole that those of a piece are; -1 where it has no element in one.
-std::vector<std::int32_t> columns_of(const SparseLinearSpec& sparse) {
-  const ParameterPart& part = *sparse.piece->weight;
+std::vector<std::int32_t> columns_of(const model::SparseLinearSpec& sparse) {
+  const model::ParameterPart& part = *sparse.piece->weight;
   std::vector<std::int32_t> columns(static_cast<std::size_t>(sparse.pattern->columns), -1);
   for (std::size_t k = 0; k < part.positions.size(); ++k) {
     columns[static_cast<std::size_t>(sparse.pattern->column[k])] =
@@ -61,12 +61,12 @@ SparseWriter::SparseWriter(const Network& network) {
 }
 
 void SparseWriter::note_rows(const NetworkBlock& block) {
-  for (const Node& node : block.spec.nodes) {
-    const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer);
+  for (const model::Node& node : block.spec.nodes) {
+    const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer);
     if (sparse == nullptr || sparse->piece == nullptr) continue;
     std::vector<std::int32_t>& rows = rows_[block.dst];
     rows.resize(static_cast<std::size_t>(sparse->pattern->rows), -1);
-    const ParameterPart& weight = *sparse->piece->weight;
+    const model::ParameterPart& weight = *sparse->piece->weight;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto first = static_cast<std::size_t>(sparse->pattern->row_begin[i]);
       const bool empty = sparse->pattern->row_begin[i + 1] == sparse->pattern->row_begin[i];
@@ -82,7 +82,7 @@ int SparseWriter::number_of(const std::vector<std::int32_t>& list) {
   return found->second;
 }
 
-const std::string& SparseWriter::hash_of(const ParameterSpec& whole) {
+const std::string& SparseWriter::hash_of(const model::ParameterSpec& whole) {
   const void* key = whole.pattern != nullptr ? static_cast<const void*>(whole.pattern.get())
                                              : static_cast<const void*>(&whole);
   std::string& hash = hashes_[key];
@@ -93,14 +93,14 @@ const std::string& SparseWriter::hash_of(const ParameterSpec& whole) {
   return hash;
 }
 
-Json SparseWriter::layer(const SparseLinearSpec& sparse, int dst) {
+Json SparseWriter::layer(const model::SparseLinearSpec& sparse, int dst) {
   Json json{{"type", "sparse_linear"}, {"bias", sparse.bias}};
   if (sparse.piece == nullptr) {
     json["matrix"] = matrix_hash(*sparse.pattern, sparse.values.get());
     json["initial_bias"] = sparse.initial_bias;
     return json;
   }
-  const ParameterPart& weight = *sparse.piece->weight;
+  const model::ParameterPart& weight = *sparse.piece->weight;
   const std::string suffix = ".weight";
   json["piece_of"] = weight.name.substr(0, weight.name.size() - suffix.size());
   json["matrix"] = hash_of(weight.whole);
@@ -111,16 +111,16 @@ Json SparseWriter::layer(const SparseLinearSpec& sparse, int dst) {
   return json;
 }
 
-SparseReader::SparseReader(const ModelSpec* model, const JsonField& lists) : wholes_(model) {
+SparseReader::SparseReader(const model::ModelSpec* model, const JsonField& lists) : wholes_(model) {
   for (const JsonField& one : lists.list(kMostLists)) {
     lists_.push_back(one.numbers_as<std::int32_t>(kMostIndices, {-1, INT32_MAX}));
     if (!ascends(lists_.back())) one.refuse("must ascend, -1 left aside");
   }
 }
 
-SparseLinearSpec SparseReader::layer(const JsonField& field) {
+model::SparseLinearSpec SparseReader::layer(const JsonField& field) {
   if (field.has("piece_of")) return piece(field);
-  const SparseMatrix matrix = wholes_.matrix(field.at("matrix"));
+  const tensor::SparseMatrix matrix = wholes_.matrix(field.at("matrix"));
   return {.pattern = matrix.pattern,
           .bias = field.at("bias").flag(),
           .values = matrix.values,
@@ -138,7 +138,7 @@ const std::vector<std::int32_t>& SparseReader::list(const JsonField& field, std:
   return list;
 }
 
-SparseLinearSpec SparseReader::piece(const JsonField& field) {
+model::SparseLinearSpec SparseReader::piece(const JsonField& field) {
   const JsonField name = field.at("piece_of");
   const WholeLayer& whole = wholes_.named(name);
   if (const JsonField matrix = field.at("matrix"); matrix.text() != whole.hash) {
@@ -153,8 +153,10 @@ SparseLinearSpec SparseReader::piece(const JsonField& field) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i] >= 0) local.emplace(columns[i], static_cast<std::int32_t>(i));
   }
-  SparsePattern pattern{.rows = std::ssize(rows), .columns = std::ssize(columns), .column = {}};
-  ParameterPart weight{.name = name.text() + ".weight", .whole = whole.weight, .positions = {}};
+  tensor::SparsePattern pattern{
+      .rows = std::ssize(rows), .columns = std::ssize(columns), .column = {}};
+  model::ParameterPart weight{
+      .name = name.text() + ".weight", .whole = whole.weight, .positions = {}};
   for (const std::int32_t row : rows) {
     if (row >= 0) {
       std::int64_t position = whole.pattern->row_begin[static_cast<std::size_t>(row)];
@@ -170,25 +172,25 @@ SparseLinearSpec SparseReader::piece(const JsonField& field) {
     if (work_ > kMostWork) field.refuse("is one piece too many: the plan is too large");
     pattern.row_begin.push_back(pattern.size());
   }
-  auto piece = std::make_shared<LinearPiece>();
-  piece->weight = std::make_shared<const ParameterPart>(std::move(weight));
+  auto piece = std::make_shared<model::LinearPiece>();
+  piece->weight = std::make_shared<const model::ParameterPart>(std::move(weight));
   const bool bias = field.at("bias").flag();
   if (bias) {
     if (!whole.bias || std::ranges::find(rows, -1) != rows.end()) {
       field.at("bias").refuse("is true, but the layer has no bias, or not all rows are named");
     }
-    piece->bias = std::make_shared<const ParameterPart>(
-        ParameterPart{.name = name.text() + ".bias",
-                      .whole = *whole.bias,
-                      .positions = {rows.begin(), rows.end()}});
+    piece->bias = std::make_shared<const model::ParameterPart>(
+        model::ParameterPart{.name = name.text() + ".bias",
+                             .whole = *whole.bias,
+                             .positions = {rows.begin(), rows.end()}});
   }
-  std::optional<ActivationSpec> ends_in;
+  std::optional<model::ActivationSpec> ends_in;
   if (field.has("ends_in")) ends_in = read_activation(field.at("ends_in"));
-  return {.pattern = std::make_shared<const SparsePattern>(std::move(pattern)),
+  return {.pattern = std::make_shared<const tensor::SparsePattern>(std::move(pattern)),
           .bias = bias,
           .piece = std::move(piece),
           .adds = field.at("adds").flag(),
           .ends_in = ends_in};
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -1,7 +1,7 @@
 // A task as JSON, both ways: when it runs and what it does.
 #include "plan/json_task.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -155,4 +155,4 @@ Json task_json(const Task& task) { return TaskWriter(task).take(); }
 
 Task read_task(const JsonField& field) { return TaskReader(field).read(); }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

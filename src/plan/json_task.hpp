@@ -4,7 +4,7 @@
 #include "plan/json_fields.hpp"
 #include "plan/task.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 Json samples_json(const Samples& samples);
 Samples read_samples(const JsonField& field);
@@ -13,4 +13,4 @@ Json task_json(const Task& task);
 /// Indices are not looked at: the check does.
 Task read_task(const JsonField& field);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

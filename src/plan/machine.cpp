@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::string to_text(const Link& link) {
   return fmt::format("{},{}", rate, quantity_text(link.latency_seconds, kTimes));
 }
 
-}  // namespace plait
+}  // namespace plait::plan

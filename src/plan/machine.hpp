@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace plait {
+namespace plait::plan {
 
 /// One message takes latency + bytes / bytes_per_second.
 struct Link {
@@ -44,4 +44,4 @@ void check_machine(const Machine& machine);
 Link parse_link(std::string_view text, const std::string& name);
 std::string to_text(const Link& link);
 
-}  // namespace plait
+}  // namespace plait::plan

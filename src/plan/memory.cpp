@@ -9,11 +9,7 @@
 #include "plan/values.hpp"
 #include "plan/worker_memory.hpp"
 
-namespace plait {
-
-using planning::Moment;
-using planning::ValueTable;
-using planning::ValueUse;
+namespace plait::plan {
 
 namespace {
 
@@ -111,16 +107,16 @@ int MemoryMap::find(const Value& value) const {
   const Slot* best = nullptr;
   for (auto slot = std::ranges::lower_bound(slots, wanted, {}, name);
        slot != slots.end() && name(*slot) == wanted; ++slot) {
-    if (!planning::contains(slot->value.samples, value.samples)) continue;
-    if (best == nullptr || planning::smaller(slot->value.samples, best->value.samples)) {
+    if (!contains(slot->value.samples, value.samples)) continue;
+    if (best == nullptr || smaller(slot->value.samples, best->value.samples)) {
       best = &*slot;
     }
   }
   return best == nullptr ? -1 : static_cast<int>(best - slots.data());
 }
 
-std::vector<Slot> planning::value_slots(const Plan& plan, int worker, const SizeOf& size_of,
-                                        const std::vector<BackwardReads>& reads) {
+std::vector<Slot> value_slots(const Plan& plan, int worker, const SizeOf& size_of,
+                              const std::vector<BackwardReads>& reads) {
   ValueTable table;
   collect_uses(plan, worker, reads, table);
   std::vector<Slot> slots;
@@ -129,7 +125,7 @@ std::vector<Slot> planning::value_slots(const Plan& plan, int worker, const Size
   return slots;
 }
 
-std::size_t planning::peak_bytes(const std::vector<Slot>& slots, std::size_t positions) {
+std::size_t peak_bytes(const std::vector<Slot>& slots, std::size_t positions) {
   std::size_t own = 0;
   std::vector<std::int64_t> change(positions + 1, 0);
   for (const Slot& slot : slots) {
@@ -149,7 +145,7 @@ std::size_t planning::peak_bytes(const std::vector<Slot>& slots, std::size_t pos
 MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of,
                      const std::vector<BackwardReads>& reads) {
   MemoryMap map;
-  map.slots = planning::value_slots(plan, worker, size_of, reads);
+  map.slots = value_slots(plan, worker, size_of, reads);
   std::ranges::sort(map.slots, {}, &Slot::value);
   map.bytes = place(map.slots);
   return map;
@@ -159,4 +155,4 @@ std::int64_t estimate_memory(const Plan& plan, int worker) {
   return MemoryForecast(plan).of(worker).total();
 }
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -6,7 +6,7 @@
 
 #include "plan/accesses.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 /// A value of a program from its first write to its last use. `copies` minibatches of it are alive
 /// at a time; minibatch m lies in copy m % copies.
@@ -40,4 +40,4 @@ MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of,
 /// optimizer.
 std::int64_t estimate_memory(const Plan& plan, int worker);
 
-}  // namespace plait
+}  // namespace plait::plan

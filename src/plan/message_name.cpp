@@ -1,7 +1,7 @@
 // What tells messages between the same two workers apart, from the task on either side.
 #include "plan/message_name.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 MessageName name_of_message(int worker, const Task& task) {
   const Message& message = *message_of(task);
@@ -23,4 +23,4 @@ std::size_t MessageNameHash::operator()(const MessageName& name) const {
   return static_cast<std::size_t>(hash);
 }
 
-}  // namespace plait
+}  // namespace plait::plan

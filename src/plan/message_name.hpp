@@ -5,7 +5,7 @@
 
 #include "plan/task.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 struct MessageName {
   int from = 0;  ///< workers
@@ -23,4 +23,4 @@ struct MessageNameHash {
   std::size_t operator()(const MessageName& name) const;
 };
 
-}  // namespace plait
+}  // namespace plait::plan

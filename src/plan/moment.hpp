@@ -4,7 +4,7 @@
 
 #include <compare>
 
-namespace plait::planning {
+namespace plait::plan {
 
 struct Moment {
   int offset = 0;
@@ -12,4 +12,4 @@ struct Moment {
   auto operator<=>(const Moment&) const = default;
 };
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -10,7 +10,7 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 std::int64_t Network::parameters() const {
   std::int64_t sum = 0;
@@ -24,11 +24,11 @@ std::int64_t Network::macs() const {
   return sum;
 }
 
-Network make_network(const ModelSpec& model) {
-  const std::vector<Shape> borders = border_shapes(model);
-  const std::vector<BlockCost> costs = block_costs(model);
+Network make_network(const model::ModelSpec& model) {
+  const std::vector<tensor::Shape> borders = model::border_shapes(model);
+  const std::vector<model::BlockCost> costs = model::block_costs(model);
   Network network{.name = model.name, .blocks = {}, .tensors = {}, .input = model.input};
-  for (const Shape& border : borders) network.tensors.push_back(border.elements());
+  for (const tensor::Shape& border : borders) network.tensors.push_back(border.elements());
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     NetworkBlock block{.name = model.blocks[i].name,
                        .src = static_cast<int>(i),
@@ -36,7 +36,8 @@ Network make_network(const ModelSpec& model) {
                        .macs = costs[i].macs,
                        .inner_elements = costs[i].activation_elements - costs[i].dst_elements,
                        .spec = model.blocks[i]};
-    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+    for (const model::ParameterSpec& parameter :
+         model::block_parameters(model.blocks[i], borders[i])) {
       (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
     }
     network.blocks.push_back(std::move(block));
@@ -44,13 +45,13 @@ Network make_network(const ModelSpec& model) {
   return network;
 }
 
-std::vector<Shape> tensor_shapes(const Network& network) {
-  std::vector<Shape> shapes(network.tensors.size());
+std::vector<tensor::Shape> tensor_shapes(const Network& network) {
+  std::vector<tensor::Shape> shapes(network.tensors.size());
   shapes.front() = network.input;
   for (const NetworkBlock& block : network.blocks) {
-    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
     shapes[static_cast<std::size_t>(block.dst)] =
-        block.joins() ? src : node_shapes(block.spec, src).back();
+        block.joins() ? src : model::node_shapes(block.spec, src).back();
   }
   return shapes;
 }
@@ -62,7 +63,7 @@ std::string network_hash(const Network& network) {
     add_number(static_cast<std::int64_t>(text.size()));
     hash.add(text);
   };
-  ModelSpec layers{.name = network.name, .input = network.input, .blocks = {}};
+  model::ModelSpec layers{.name = network.name, .input = network.input, .blocks = {}};
   add_number(static_cast<std::int64_t>(network.tensors.size()));
   for (std::int64_t elements : network.tensors) add_number(elements);
   for (const NetworkBlock& block : network.blocks) {
@@ -81,7 +82,7 @@ std::string network_hash(const Network& network) {
     }
     layers.blocks.push_back(block.spec);
   }
-  add_text(write_model(layers));
+  add_text(model::write_model(layers));
   return hash.hex();
 }
 
@@ -95,4 +96,4 @@ std::string state_name(const std::string& block, int set) {
 
 bool is_of_another_set(const std::string& name) { return name.find(kSetMark) != std::string::npos; }
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -10,7 +10,7 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 struct NetworkBlock {
   std::string name;
@@ -21,8 +21,8 @@ struct NetworkBlock {
   std::int64_t macs = 0;        ///< forward, one sample
   /// Elements per sample that forward leaves for backward beside src and dst.
   std::int64_t inner_elements = 0;
-  BlockSpec spec{};   ///< without nodes when only its costs are known (published profiles)
-  bool adds = false;  ///< forward adds to dst what others have written there
+  model::BlockSpec spec{};  ///< without nodes when only its costs are known (published profiles)
+  bool adds = false;        ///< forward adds to dst what others have written there
   /// Of a block that a strategy has made of one of the model's (a piece of it, or a repetition):
   /// the model's block, its name, and the piece's share of its work.
   int whole = -1;
@@ -50,7 +50,7 @@ struct Network {
   std::string name;
   std::vector<NetworkBlock> blocks;
   std::vector<std::int64_t> tensors;  ///< elements per sample; tensor 0 is the input
-  Shape input{};
+  tensor::Shape input{};
   bool cut = false;  ///< its blocks are pieces of the model's (ParameterPart names them)
   /// Per tensor the one whose gradient it has: y and f of u = y + f have that of u. Empty: each
   /// has its own.
@@ -71,10 +71,10 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
-Network make_network(const ModelSpec& model);
+Network make_network(const model::ModelSpec& model);
 
 /// Of every tensor, without the batch. Not of a network that is cut.
-std::vector<Shape> tensor_shapes(const Network& network);
+std::vector<tensor::Shape> tensor_shapes(const Network& network);
 
 /// Of names, sizes and layers: equal networks, equal text.
 std::string network_hash(const Network& network);
@@ -84,4 +84,4 @@ std::string state_name(const std::string& block, int set);
 /// Whether a tensor's name is of such another set.
 bool is_of_another_set(const std::string& name);
 
-}  // namespace plait
+}  // namespace plait::plan

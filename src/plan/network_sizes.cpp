@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace plait {
+namespace plait::plan {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::vector<std::size_t> joined(const Network& network) {
 
 class SizedNetwork {
  public:
-  SizedNetwork(const Network& network, std::int64_t samples, const SizeOptions& options)
+  SizedNetwork(const Network& network, std::int64_t samples, const model::SizeOptions& options)
       : network_(network), samples_(samples), options_(options), alike_(joined(network)) {
     sizes_.tensors.resize(network.tensors.size());
     sizes_.tensors.front().shape = network.input.with_front(samples);
@@ -36,7 +36,7 @@ class SizedNetwork {
   NetworkSizes run() {
     for (const NetworkBlock& block : network_.blocks) {
       sizes_.blocks.push_back(size(block));
-      const TensorDesc& dst = sizes_.blocks.back().dst;
+      const tensor::TensorDesc& dst = sizes_.blocks.back().dst;
       tensor(block.dst) = dst;
       like(block.dst) = dst;
     }
@@ -44,36 +44,38 @@ class SizedNetwork {
   }
 
  private:
-  TensorDesc& tensor(int index) { return sizes_.tensors[static_cast<std::size_t>(index)]; }
-  TensorDesc& like(int index) { return sizes_.tensors[alike_[static_cast<std::size_t>(index)]]; }
+  tensor::TensorDesc& tensor(int index) { return sizes_.tensors[static_cast<std::size_t>(index)]; }
+  tensor::TensorDesc& like(int index) {
+    return sizes_.tensors[alike_[static_cast<std::size_t>(index)]];
+  }
 
   /// Rows of others, which only messages write, are in panels.
-  const TensorDesc& src_of(const NetworkBlock& block) {
-    TensorDesc& src = tensor(block.src);
+  const tensor::TensorDesc& src_of(const NetworkBlock& block) {
+    tensor::TensorDesc& src = tensor(block.src);
     if (src.shape.rank() == 0) {
       const auto features = network_.tensors[static_cast<std::size_t>(block.src)];
-      src = {.shape = {samples_, features}, .layout = Layout::panels};
+      src = {.shape = {samples_, features}, .layout = tensor::Layout::panels};
     }
     return src;
   }
 
-  BlockSizes size(const NetworkBlock& block) {
-    const TensorDesc& src = src_of(block);
+  model::BlockSizes size(const NetworkBlock& block) {
+    const tensor::TensorDesc& src = src_of(block);
     if (block.joins()) {
-      BlockSizes join;
+      model::BlockSizes join;
       join.dst = src;
       return join;
     }
     if (block.repeats >= 0) return sizes_.blocks[static_cast<std::size_t>(block.repeats)];
-    BlockSizeOptions options{.wants_diff_src = block.src != 0, .kernels = options_};
-    if (block.dst == network_.logits()) options.dst_layout = Layout::plain;
+    model::BlockSizeOptions options{.wants_diff_src = block.src != 0, .kernels = options_};
+    if (block.dst == network_.logits()) options.dst_layout = tensor::Layout::plain;
     if (like(block.dst).shape.rank() != 0) options.dst_layout = like(block.dst).layout;
-    return block_sizes(block.spec, src, options);
+    return model::block_sizes(block.spec, src, options);
   }
 
   const Network& network_;
   std::int64_t samples_;
-  SizeOptions options_;
+  model::SizeOptions options_;
   std::vector<std::size_t> alike_;
   NetworkSizes sizes_;
 };
@@ -85,7 +87,7 @@ NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
     sizes.tensors.push_back({.shape = {samples, elements}});
   }
   for (const NetworkBlock& block : network.blocks) {
-    BlockSizes one;
+    model::BlockSizes one;
     one.dst = sizes.tensors[static_cast<std::size_t>(block.dst)];
     one.saved_bytes = kFloat * block.inner_elements * samples;
     one.pending_bytes = block.parameters > 0 ? one.saved_bytes : 0;
@@ -100,7 +102,7 @@ NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
 }  // namespace
 
 NetworkSizes network_sizes(const Network& network, std::int64_t samples,
-                           const SizeOptions& options) {
+                           const model::SizeOptions& options) {
   if (!has_layers(network)) return counted_sizes(network, samples);
   return SizedNetwork(network, samples, options).run();
 }
@@ -117,4 +119,4 @@ const NetworkSizes& SizesBySamples::at(std::int64_t samples) {
   return known_.emplace(samples, network_sizes(network_, samples, options_)).first->second;
 }
 
-}  // namespace plait
+}  // namespace plait::plan

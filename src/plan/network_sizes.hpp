@@ -7,16 +7,17 @@
 #include "model/block_sizes.hpp"
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 struct NetworkSizes {
-  std::vector<TensorDesc> tensors;
-  std::vector<BlockSizes> blocks;  ///< of a join: nothing; a block that repeats another has its
+  std::vector<tensor::TensorDesc> tensors;
+  std::vector<model::BlockSizes>
+      blocks;  ///< of a join: nothing; a block that repeats another has its
 };
 
 /// Of a network without layers: as the counts of its blocks say, nothing padded.
 NetworkSizes network_sizes(const Network& network, std::int64_t samples,
-                           const SizeOptions& options);
+                           const model::SizeOptions& options);
 
 /// False for networks of which only the costs are known (published profiles).
 bool has_layers(const Network& network);
@@ -24,14 +25,14 @@ bool has_layers(const Network& network);
 /// Sizes of one network by number of samples, made when first asked for.
 class SizesBySamples {
  public:
-  SizesBySamples(const Network& network, const SizeOptions& options)
+  SizesBySamples(const Network& network, const model::SizeOptions& options)
       : network_(network), options_(options) {}
   const NetworkSizes& at(std::int64_t samples);
 
  private:
   const Network& network_;
-  SizeOptions options_;
+  model::SizeOptions options_;
   std::map<std::int64_t, NetworkSizes> known_;
 };
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -8,7 +8,7 @@
 
 #include "base/overloaded.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 namespace {
 
@@ -219,4 +219,4 @@ std::int64_t bucket_bytes(const Plan& plan, const Bucket& bucket) {
   return bucket_elements(plan, bucket) * number_bytes(plan, bucket);
 }
 
-}  // namespace plait
+}  // namespace plait::plan

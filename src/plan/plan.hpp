@@ -12,7 +12,7 @@
 #include "plan/network.hpp"
 #include "plan/task.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 /// What a reduction sums. Gradients add up; state is the mean weighted by the members' samples;
 /// what becomes of the sum of weights (running statistics go with them) and of the optimizer's
@@ -118,4 +118,4 @@ std::int64_t bucket_numbers(const Plan& plan, const Bucket& bucket);
 /// Of all numbers of a bucket as they travel; running statistics always as fp32.
 std::int64_t bucket_bytes(const Plan& plan, const Bucket& bucket);
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -3,7 +3,7 @@
 
 #include "base/overloaded.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 std::string_view name_of(TaskKind kind) {
   switch (kind) {
@@ -153,4 +153,4 @@ std::optional<Value> packed_value(const Task& task) {
   return std::nullopt;
 }
 
-}  // namespace plait
+}  // namespace plait::plan

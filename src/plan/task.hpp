@@ -9,7 +9,7 @@
 #include "plan/value.hpp"
 #include "plan/when.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 /// Input and targets.
 struct Load {
@@ -151,4 +151,4 @@ std::optional<Value> packed_value(const Receive& receive);
 std::optional<Value> packed_value(const Task& task);
 inline bool packs(const Task& task) { return packed_value(task).has_value(); }
 
-}  // namespace plait
+}  // namespace plait::plan

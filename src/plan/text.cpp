@@ -11,7 +11,7 @@
 #include "plan/text_program.hpp"
 #include "plan/worker_memory.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 namespace {
 
@@ -113,10 +113,9 @@ void show_groups(const Plan& plan, Page& page) {
 void show_buckets(const Plan& plan, Page& page) {
   for (std::size_t b = 0; b < std::min(plan.buckets.size(), kMostBuckets); ++b) {
     const Bucket& bucket = plan.buckets[b];
-    page.row(fmt::format("bucket {}", b),
-             fmt::format("{} of {}, {}", name_of(bucket.payload),
-                         planning::block_list(plan.network, bucket.blocks),
-                         size_text(bucket_bytes(plan, bucket))));
+    page.row(fmt::format("bucket {}", b), fmt::format("{} of {}, {}", name_of(bucket.payload),
+                                                      block_list(plan.network, bucket.blocks),
+                                                      size_text(bucket_bytes(plan, bucket))));
   }
   if (plan.buckets.size() > kMostBuckets) {
     page.row("", fmt::format("and {} more buckets", plan.buckets.size() - kMostBuckets));
@@ -133,7 +132,7 @@ void show_staleness(const Plan& plan, Page& page) {
     for (; end < late.size() && late[end] == late[i]; ++end)
       blocks.push_back(static_cast<int>(end));
     text += fmt::format("{}{} for {}", text.empty() ? "" : ", ", late[i],
-                        planning::block_list(plan.network, blocks));
+                        block_list(plan.network, blocks));
     i = end;
   }
   page.row("staleness", text);
@@ -150,8 +149,8 @@ std::vector<Cluster> clusters_of(const Plan& plan) {
   std::vector<Cluster> clusters;
   for (int worker = 0; worker < plan.workers(); ++worker) {
     const std::vector<Task>& own = plan.programs[static_cast<std::size_t>(worker)].tasks;
-    const Samples part = planning::envelope(own);
-    std::vector<Task> tasks = planning::relative_to(part, plan, own);
+    const Samples part = envelope(own);
+    std::vector<Task> tasks = relative_to(part, plan, own);
     auto found = std::ranges::find(clusters, tasks, &Cluster::tasks);
     if (found == clusters.end()) {
       clusters.push_back({.workers = {}, .parts = {}, .tasks = std::move(tasks)});
@@ -195,7 +194,7 @@ void show_cluster(const Plan& plan, const Cluster& cluster, Page& page) {
   page.line(fmt::format("{}{}; about {} of memory{}", workers_text(cluster.workers),
                         share_text(cluster), size_text(bytes),
                         cluster.workers.size() == 1 ? "" : " each"));
-  for (const std::string& line : planning::program_text(plan, cluster.tasks)) {
+  for (const std::string& line : program_text(plan, cluster.tasks)) {
     page.line("  " + line);
   }
 }
@@ -226,4 +225,4 @@ std::string show(const Plan& plan, int width) {
   return page.take();
 }
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -7,7 +7,7 @@
 
 #include "plan/version_tasks.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -204,4 +204,4 @@ std::vector<Line> fold(const Plan& plan, const std::vector<Task>& tasks) {
   return Folder(plan, tasks).run();
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

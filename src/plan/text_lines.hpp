@@ -7,7 +7,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 struct Line {
   std::string what;    ///< "backward_data, backward_weights", "send of tensor 2 to ..."
@@ -26,4 +26,4 @@ bool follows(const Network& network, int from, int to, bool skips);
 
 std::vector<Line> fold(const Plan& plan, const std::vector<Task>& tasks);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -9,7 +9,7 @@
 
 #include "plan/text_lines.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -215,4 +215,4 @@ std::vector<std::string> program_text(const Plan& plan, const std::vector<Task>&
   return text;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -7,7 +7,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 /// "conv1", "conv1 .. fc (18 blocks)", "conv1 .. conv3 (3 blocks), fc".
 std::string block_list(const Network& network, const std::vector<int>& blocks);
@@ -22,4 +22,4 @@ std::vector<Task> relative_to(const Samples& whole, const Plan& plan, std::vecto
 /// Of relative tasks.
 std::vector<std::string> program_text(const Plan& plan, const std::vector<Task>& tasks);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -1,7 +1,7 @@
 // Names of the roles of values, and their hash.
 #include "plan/value.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 std::string_view name_of(Role role) {
   switch (role) {
@@ -32,4 +32,4 @@ std::uint64_t hash_of(const Value& value) {
   return hash;
 }
 
-}  // namespace plait
+}  // namespace plait::plan

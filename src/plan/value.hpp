@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace plait {
+namespace plait::plan {
 
 /// What a value is, and what its index names.
 enum class Role : std::uint8_t {
@@ -60,4 +60,4 @@ struct Value {
 
 std::uint64_t hash_of(const Value& value);
 
-}  // namespace plait
+}  // namespace plait::plan

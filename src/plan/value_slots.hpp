@@ -4,7 +4,7 @@
 
 #include "plan/memory.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 /// In the order of their first use.
 std::vector<Slot> value_slots(const Plan& plan, int worker, const SizeOf& size_of,
@@ -14,4 +14,4 @@ std::vector<Slot> value_slots(const Plan& plan, int worker, const SizeOf& size_o
 /// program of so many tasks.
 std::size_t peak_bytes(const std::vector<Slot>& slots, std::size_t positions);
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
@@ -76,4 +76,4 @@ int ValueTable::find(const Value& value) {
   return best;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

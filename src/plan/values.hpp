@@ -7,7 +7,7 @@
 #include "plan/accesses.hpp"
 #include "plan/moment.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 /// All of `inner` lies in `outer`, whatever the size of the minibatch.
 bool contains(const Samples& outer, const Samples& inner);
@@ -43,4 +43,4 @@ class ValueTable {
   std::vector<int> by_name_;  ///< numbers by (role, index); made when first wanted
 };
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -3,7 +3,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 inline bool makes_version(const Task& task) {
   const auto* receive = std::get_if<Receive>(&task.what);
@@ -15,4 +15,4 @@ inline bool reads_version(const Plan& plan, const Task& task) {
          plan.network.blocks.at(static_cast<std::size_t>(block_of(task))).parameters > 0;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -6,10 +6,7 @@
 
 #include "plan/version_tasks.hpp"
 
-namespace plait {
-
-using planning::makes_version;
-using planning::reads_version;
+namespace plait::plan {
 
 namespace {
 
@@ -73,4 +70,4 @@ void set_least_delays(Plan& plan) {
   });
 }
 
-}  // namespace plait
+}  // namespace plait::plan

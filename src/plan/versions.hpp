@@ -6,7 +6,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 /// What a task of minibatch m finds newest: the version that the update of minibatch
 /// m - 1 - newest_delay has left. `read` and `made` are the tasks, at these places of one program.
@@ -20,4 +20,4 @@ std::vector<int> weight_versions(const Plan& plan, int worker);
 /// readers of a block, written into its tasks.
 void set_least_delays(Plan& plan);
 
-}  // namespace plait
+}  // namespace plait::plan

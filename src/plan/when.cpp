@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-namespace plait {
+namespace plait::plan {
 
 bool runs_whenever(const When& a, const When& b, int mode) {
   // The first minibatch of b that the loop reaches with all offsets done, and the next one. Where a
@@ -22,4 +22,4 @@ bool runs_whenever(const When& a, const When& b, int mode) {
   return true;
 }
 
-}  // namespace plait
+}  // namespace plait::plan

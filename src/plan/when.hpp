@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace plait {
+namespace plait::plan {
 
 /// Minibatches are numbered by updates, from 0, over the whole run. The loop plays them in ranges
 /// (an epoch, the way to a checkpoint), each in one mode of the plan; at the end of a range it runs
@@ -41,4 +41,4 @@ constexpr bool runs(const When& when, std::int64_t step, const MinibatchRange& r
 /// Whether `a` runs for every minibatch that `b` runs for, in ranges of this mode.
 bool runs_whenever(const When& a, const When& b, int mode);
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -6,52 +6,53 @@
 #include "base/hash.hpp"
 #include "model/shapes.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 namespace {
 
 constexpr std::int64_t kMostDenseElements = 8'000'000;  ///< together, as the cut allows
 
-std::shared_ptr<const SparsePattern> all_elements(std::int64_t rows, std::int64_t columns) {
-  SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
+std::shared_ptr<const tensor::SparsePattern> all_elements(std::int64_t rows, std::int64_t columns) {
+  tensor::SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
       pattern.column.push_back(static_cast<std::int32_t>(column));
     }
     pattern.row_begin.push_back(pattern.size());
   }
-  return std::make_shared<const SparsePattern>(std::move(pattern));
+  return std::make_shared<const tensor::SparsePattern>(std::move(pattern));
 }
 
-std::string full_name(const BlockSpec& block, const Node& node) {
+std::string full_name(const model::BlockSpec& block, const model::Node& node) {
   return node.name.empty() ? block.name : fmt::format("{}.{}", block.name, node.name);
 }
 
 }  // namespace
 
-std::string matrix_hash(const SparsePattern& pattern, const std::vector<float>* values) {
+std::string matrix_hash(const tensor::SparsePattern& pattern, const std::vector<float>* values) {
   Hash hash;
-  hash.add(pattern_hash(pattern));
+  hash.add(tensor::pattern_hash(pattern));
   if (values != nullptr) hash.add(values->data(), values->size() * sizeof(float));
   return hash.hex();
 }
 
-std::string dense_hash(const Shape& weight) { return weight.to_string(); }
+std::string dense_hash(const tensor::Shape& weight) { return weight.to_string(); }
 
-const ModelSpec& WholeLayers::model_for(const JsonField& field) const {
+const model::ModelSpec& WholeLayers::model_for(const JsonField& field) const {
   if (model_ == nullptr) {
     field.refuse("names a matrix of the model, without which this plan cannot be read");
   }
   return *model_;
 }
 
-WholeLayer WholeLayers::make(const Node& node, const Shape& src, const JsonField& field) {
+WholeLayer WholeLayers::make(const model::Node& node, const tensor::Shape& src,
+                             const JsonField& field) {
   WholeLayer whole;
-  const Shape flat{src.elements()};
-  if (const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer)) {
+  const tensor::Shape flat{src.elements()};
+  if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer)) {
     whole.pattern = sparse->pattern;
     whole.hash = matrix_hash(*sparse->pattern, sparse->values.get());
-  } else if (const auto* linear = std::get_if<LinearSpec>(&node.layer)) {
+  } else if (const auto* linear = std::get_if<model::LinearSpec>(&node.layer)) {
     if (linear->out_features > (kMostDenseElements - dense_) / src.elements()) {
       field.refuse("is a dense layer with too many elements to be cut by rows");
     }
@@ -61,7 +62,7 @@ WholeLayer WholeLayers::make(const Node& node, const Shape& src, const JsonField
   } else {
     field.refuse("is a layer of the model without a matrix");
   }
-  std::vector<ParameterSpec> parameters = layer_parameters(node.layer, flat);
+  std::vector<model::ParameterSpec> parameters = model::layer_parameters(node.layer, flat);
   whole.weight = std::move(parameters[0]);
   if (parameters.size() > 1) whole.bias = std::move(parameters[1]);
   return whole;
@@ -70,13 +71,14 @@ WholeLayer WholeLayers::make(const Node& node, const Shape& src, const JsonField
 const WholeLayer& WholeLayers::named(const JsonField& field) {
   const std::string name = field.text();
   if (const auto found = known_.find(name); found != known_.end()) return found->second;
-  Shape src = model_for(field).input;
-  for (const BlockSpec& block : model_->blocks) {
-    const std::vector<Shape> shapes = node_shapes(block, src);
-    for (const Node& node : block.nodes) {
+  tensor::Shape src = model_for(field).input;
+  for (const model::BlockSpec& block : model_->blocks) {
+    const std::vector<tensor::Shape> shapes = model::node_shapes(block, src);
+    for (const model::Node& node : block.nodes) {
       if (full_name(block, node) != name) continue;
       const int from = node.inputs.front();
-      const Shape& at = from == kBlockInput ? src : shapes[static_cast<std::size_t>(from)];
+      const tensor::Shape& at =
+          from == model::kBlockInput ? src : shapes[static_cast<std::size_t>(from)];
       return known_.emplace(name, make(node, at, field)).first->second;
     }
     src = shapes.back();
@@ -84,12 +86,12 @@ const WholeLayer& WholeLayers::named(const JsonField& field) {
   field.refuse(fmt::format("is '{}', but model '{}' has no such layer", name, model_->name));
 }
 
-SparseMatrix WholeLayers::matrix(const JsonField& field) {
+tensor::SparseMatrix WholeLayers::matrix(const JsonField& field) {
   const std::string hash = field.text();
   if (matrices_.empty()) {
-    for (const BlockSpec& block : model_for(field).blocks) {
-      for (const Node& node : block.nodes) {
-        const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer);
+    for (const model::BlockSpec& block : model_for(field).blocks) {
+      for (const model::Node& node : block.nodes) {
+        const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer);
         if (sparse == nullptr) continue;
         matrices_[matrix_hash(*sparse->pattern, sparse->values.get())] = {sparse->pattern,
                                                                           sparse->values};
@@ -103,4 +105,4 @@ SparseMatrix WholeLayers::matrix(const JsonField& field) {
   return found->second;
 }
 
-}  // namespace plait::planning
+}  // namespace plait::plan

@@ -7,38 +7,38 @@
 #include "model/parameters.hpp"
 #include "plan/json_fields.hpp"
 
-namespace plait::planning {
+namespace plait::plan {
 
 /// Of places and values (null: none): equal matrices, equal text.
-std::string matrix_hash(const SparsePattern& pattern, const std::vector<float>* values);
+std::string matrix_hash(const tensor::SparsePattern& pattern, const std::vector<float>* values);
 
 struct WholeLayer {
-  std::string hash;                              ///< of its matrix; of a dense layer its size
-  std::shared_ptr<const SparsePattern> pattern;  ///< dense layers have all elements
-  ParameterSpec weight;
-  std::optional<ParameterSpec> bias;
+  std::string hash;  ///< of its matrix; of a dense layer its size
+  std::shared_ptr<const tensor::SparsePattern> pattern;  ///< dense layers have all elements
+  model::ParameterSpec weight;
+  std::optional<model::ParameterSpec> bias;
 };
 
 /// "10x784", as a dense layer's matrix is called.
-std::string dense_hash(const Shape& weight);
+std::string dense_hash(const tensor::Shape& weight);
 
 class WholeLayers {
  public:
   /// Null: everything that is asked for is refused.
-  explicit WholeLayers(const ModelSpec* model) : model_(model) {}
+  explicit WholeLayers(const model::ModelSpec* model) : model_(model) {}
   /// `field` is a layer's full name, "fc1" or "block1.fc1".
   const WholeLayer& named(const JsonField& field);
   /// `field` is the hash of a sparse layer's matrix.
-  SparseMatrix matrix(const JsonField& field);
+  tensor::SparseMatrix matrix(const JsonField& field);
 
  private:
-  const ModelSpec& model_for(const JsonField& field) const;
-  WholeLayer make(const Node& node, const Shape& src, const JsonField& field);
+  const model::ModelSpec& model_for(const JsonField& field) const;
+  WholeLayer make(const model::Node& node, const tensor::Shape& src, const JsonField& field);
 
-  const ModelSpec* model_;
+  const model::ModelSpec* model_;
   std::map<std::string, WholeLayer> known_;
-  std::map<std::string, SparseMatrix> matrices_;  ///< by hash; made when first wanted
-  std::int64_t dense_ = 0;                        ///< elements of dense layers among them
+  std::map<std::string, tensor::SparseMatrix> matrices_;  ///< by hash; made when first wanted
+  std::int64_t dense_ = 0;                                ///< elements of dense layers among them
 };
 
-}  // namespace plait::planning
+}  // namespace plait::plan

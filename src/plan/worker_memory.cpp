@@ -9,7 +9,7 @@
 #include "plan/value_slots.hpp"
 #include "plan/versions.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 namespace {
 
@@ -66,11 +66,11 @@ bool has_forward_of_all(const Plan& plan, const Program& program) {
 
 }  // namespace
 
-MemoryForecast::MemoryForecast(const Plan& plan, const SizeOptions& options)
+MemoryForecast::MemoryForecast(const Plan& plan, const model::SizeOptions& options)
     : plan_(plan),
       sizes_(plan.network, options),
       home_samples_(most_samples(plan)),
-      has_layers_(plait::has_layers(plan.network)),
+      has_layers_(plait::plan::has_layers(plan.network)),
       staleness_(staleness(plan)) {}
 
 std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
@@ -95,8 +95,9 @@ std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
     case Role::half_diff: return (tensor_bytes(index) + 1) / 2;
     case Role::sent_rows:
     case Role::received_rows: {
-      const TensorDesc rows{.shape = {samples, std::ssize(plan_.row_lists.at(index))},
-                            .layout = has_layers_ ? Layout::panels : Layout::plain};
+      const tensor::TensorDesc rows{
+          .shape = {samples, std::ssize(plan_.row_lists.at(index))},
+          .layout = has_layers_ ? tensor::Layout::panels : tensor::Layout::plain};
       return static_cast<std::int64_t>(rows.bytes());
     }
     case Role::weights:
@@ -142,24 +143,25 @@ WorkerMemory MemoryForecast::of(int worker) {
   const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
   const bool loads_directly = std::ranges::count_if(tasks, is<Load>) <= 1;
   std::vector<BackwardReads> reads;
-  for (const BlockSizes& block : sizes_.at(home_samples_).blocks) {
+  for (const model::BlockSizes& block : sizes_.at(home_samples_).blocks) {
     reads.push_back({.src = block.reads_src, .dst = block.reads_dst});
   }
-  const std::vector<Slot> slots = planning::value_slots(
+  const std::vector<Slot> slots = value_slots(
       plan_, worker,
       [&](const Value& value) { return static_cast<std::size_t>(bytes_of(value, loads_directly)); },
       reads);
-  memory.values = static_cast<std::int64_t>(planning::peak_bytes(slots, tasks.size()));
+  memory.values = static_cast<std::int64_t>(peak_bytes(slots, tasks.size()));
   for (const Task& task : tasks) {
     const std::int64_t samples = samples_of(task).count(plan_.batch);
     if (block_of(task) < 0 || samples == 0) continue;
-    const BlockSizes& block = sizes_.at(samples).blocks[static_cast<std::size_t>(block_of(task))];
+    const model::BlockSizes& block =
+        sizes_.at(samples).blocks[static_cast<std::size_t>(block_of(task))];
     memory.scratch = std::max(memory.scratch, block.scratch_bytes);
   }
   count_parameters(worker, memory);
-  memory.exchanges = static_cast<std::int64_t>(
-      padding() * static_cast<double>(planning::exchanged_bytes(plan_, worker)));
-  memory.messages = planning::copied_bytes(plan_, worker);
+  memory.exchanges =
+      static_cast<std::int64_t>(padding() * static_cast<double>(exchanged_bytes(plan_, worker)));
+  memory.messages = copied_bytes(plan_, worker);
   if (has_layers_) count_around(worker, memory);
   return memory;
 }
@@ -168,7 +170,7 @@ WorkerMemory MemoryForecast::of(int worker) {
 void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   const Program& program = plan_.programs[static_cast<std::size_t>(worker)];
   // An exchange that is merged has its values twice more: as they travel and as they are merged.
-  memory.messages += planning::reduced_bytes(plan_, worker) + memory.exchanges;
+  memory.messages += reduced_bytes(plan_, worker) + memory.exchanges;
   std::int64_t loaded = 0;
   for (const Task& task : program.tasks) {
     if (is<Load>(task)) loaded += samples_of(task).count(plan_.batch);
@@ -177,13 +179,13 @@ void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   const bool all = std::ranges::all_of(
       plan_.programs, [&](const Program& one) { return has_forward_of_all(plan_, one); });
   if (all || worker == 0) {
-    memory.evaluation = planning::workspace_bytes(plan_.network, sizes_.at(home_samples_));
+    memory.evaluation = workspace_bytes(plan_.network, sizes_.at(home_samples_));
   }
   if (worker == 0) {
     memory.saving = plan_.network.parameters() * (1 + plan_.optimizer_states) * kFloat;
   }
   memory.kernels = kernels_of(worker);
-  memory.program = planning::kProgramBytes;
+  memory.program = kProgramBytes;
 }
 
 std::int64_t MemoryForecast::kernels_of(int worker) {
@@ -194,12 +196,12 @@ std::int64_t MemoryForecast::kernels_of(int worker) {
     const auto home = static_cast<std::size_t>(plan_.network.home_of(block_of(task)));
     if (seen[home]) continue;
     seen[home] = true;
-    bytes += planning::kernel_bytes(plan_.network.blocks[home].spec);
+    bytes += kernel_bytes(plan_.network.blocks[home].spec);
   }
   return bytes;
 }
 
-std::vector<std::int64_t> estimate_memories(const Plan& plan, const SizeOptions& options) {
+std::vector<std::int64_t> estimate_memories(const Plan& plan, const model::SizeOptions& options) {
   MemoryForecast forecast(plan, options);
   std::vector<std::int64_t> bytes;
   for (int worker = 0; worker < plan.workers(); ++worker) {
@@ -210,9 +212,9 @@ std::vector<std::int64_t> estimate_memories(const Plan& plan, const SizeOptions&
 
 std::int64_t process_memory(const Plan& plan, int begin, int end, int threads) {
   MemoryForecast forecast(plan, {.threads = threads});
-  std::int64_t bytes = planning::kProgramBytes;
+  std::int64_t bytes = kProgramBytes;
   for (int worker = begin; worker < end; ++worker) bytes += forecast.of(worker).own();
   return bytes;
 }
 
-}  // namespace plait
+}  // namespace plait::plan

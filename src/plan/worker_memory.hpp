@@ -5,7 +5,7 @@
 #include "plan/accesses.hpp"
 #include "plan/network_sizes.hpp"
 
-namespace plait {
+namespace plait::plan {
 
 struct WorkerMemory {
   std::int64_t values = 0;      ///< tensors, gradients and what blocks keep, of all minibatches
@@ -31,7 +31,7 @@ struct WorkerMemory {
 class MemoryForecast {
  public:
   /// The plan must outlive it.
-  explicit MemoryForecast(const Plan& plan, const SizeOptions& options = {});
+  explicit MemoryForecast(const Plan& plan, const model::SizeOptions& options = {});
   WorkerMemory of(int worker);
 
  private:
@@ -41,7 +41,9 @@ class MemoryForecast {
   std::int64_t kernels_of(int worker);
   /// Weights as they lie, beside their number: what is exchanged is padded too.
   double padding();
-  const BlockSizes& home(std::size_t block) { return sizes_.at(home_samples_).blocks[block]; }
+  const model::BlockSizes& home(std::size_t block) {
+    return sizes_.at(home_samples_).blocks[block];
+  }
 
   const Plan& plan_;
   SizesBySamples sizes_;
@@ -51,7 +53,8 @@ class MemoryForecast {
 };
 
 /// Of every worker of the plan: total().
-std::vector<std::int64_t> estimate_memories(const Plan& plan, const SizeOptions& options = {});
+std::vector<std::int64_t> estimate_memories(const Plan& plan,
+                                            const model::SizeOptions& options = {});
 
 /// Of the workers begin .. end - 1 as threads of one process.
 std::int64_t process_memory(const Plan& plan, int begin, int end, int threads);
@@ -59,4 +62,4 @@ std::int64_t process_memory(const Plan& plan, int begin, int end, int threads);
 /// Of a process that evaluates weights of the network in batches of `samples`.
 std::int64_t evaluation_memory(const Network& network, std::int64_t samples, int threads);
 
-}  // namespace plait
+}  // namespace plait::plan

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 namespace {
 
@@ -28,19 +28,19 @@ const Outcome* first_of(const std::vector<const Outcome*>& ranked, auto&& wanted
 }
 
 /// Share of the step that links cost: what is gone where they take no time.
-double share_of_links(const Outcome& outcome, const CostModel& cost) {
+double share_of_links(const Outcome& outcome, const cost::CostModel& cost) {
   if (outcome.plan.workers() == 1) return 0;
-  Plan free = outcome.plan;
+  plan::Plan free = outcome.plan;
   free.machine.inside = free.machine.between = {};
-  const Simulation played =
-      simulate(free, cost, {.minibatches = steady_minibatches(free), .keep_events = false});
+  const simulate::Simulation played = simulate::simulate(
+      free, cost, {.minibatches = simulate::steady_minibatches(free), .keep_events = false});
   return 1 - played.step_seconds / outcome.simulation.step_seconds;
 }
 
 /// Whether workers hand each other parts of a minibatch, which could be smaller.
-bool passes_on(const Plan& plan) {
-  return std::ranges::any_of(plan.programs, [](const Program& program) {
-    return std::ranges::any_of(program.tasks, is<Send>);
+bool passes_on(const plan::Plan& plan) {
+  return std::ranges::any_of(plan.programs, [](const plan::Program& program) {
+    return std::ranges::any_of(program.tasks, plan::is<plan::Send>);
   });
 }
 
@@ -80,19 +80,20 @@ std::string comparison(const Outcome& best, const Outcome& next) {
                      reasons);
 }
 
-std::string what_it_changes(const Plan& plan) {
-  const int late = std::ranges::max(staleness(plan));
+std::string what_it_changes(const plan::Plan& plan) {
+  const int late = std::ranges::max(plan::staleness(plan));
   if (late > 0) return fmt::format("reads weights up to {} update(s) late", late);
-  const bool meets = std::ranges::any_of(
-      plan.buckets, [](const Bucket& bucket) { return bucket.payload == Payload::weights; });
+  const bool meets = std::ranges::any_of(plan.buckets, [](const plan::Bucket& bucket) {
+    return bucket.payload == plan::Payload::weights;
+  });
   if (meets) return "lets nodes have weights of their own between exchanges";
-  if (std::ranges::any_of(plan.network.blocks, &NetworkBlock::added)) {
+  if (std::ranges::any_of(plan.network.blocks, &plan::NetworkBlock::added)) {
     return "trains a torn network, with parts of its own";
   }
   return "";
 }
 
-std::string what_limits(const Outcome& outcome, const CostModel& cost) {
+std::string what_limits(const Outcome& outcome, const cost::CostModel& cost) {
   const std::int64_t memory = outcome.plan.machine.memory_per_worker;
   const double links = share_of_links(outcome, cost);
   const double busiest = std::ranges::max(outcome.simulation.busy);
@@ -120,15 +121,16 @@ std::string what_limits(const Outcome& outcome, const CostModel& cost) {
   return text;
 }
 
-bool is_data_parallel(const Plan& plan) {
-  if (plan.workers() < 2 || std::ranges::any_of(plan.network.blocks, &NetworkBlock::added)) {
+bool is_data_parallel(const plan::Plan& plan) {
+  if (plan.workers() < 2 || std::ranges::any_of(plan.network.blocks, &plan::NetworkBlock::added)) {
     return false;
   }
-  return std::ranges::all_of(plan.programs, [&](const Program& program) {
+  return std::ranges::all_of(plan.programs, [&](const plan::Program& program) {
     std::vector<bool> runs(plan.network.blocks.size(), false);
-    for (const Task& task : program.tasks) {
-      if (is<Send>(task)) return false;
-      if (is<Forward>(task)) runs[static_cast<std::size_t>(block_of(task))] = true;
+    for (const plan::Task& task : program.tasks) {
+      if (plan::is<plan::Send>(task)) return false;
+      if (plan::is<plan::Forward>(task))
+        runs[static_cast<std::size_t>(plan::block_of(task))] = true;
     }
     return std::ranges::find(runs, false) == runs.end();
   });
@@ -173,7 +175,7 @@ std::string folded(const std::string& text) {
   return result + line + "\n";
 }
 
-std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& cost) {
+std::string plan_advice(const std::vector<Outcome>& outcomes, const cost::CostModel& cost) {
   if (outcomes.size() < 2) return "";
   const std::vector<const Outcome*> ranked = best_first(outcomes);
   const Outcome& best = *ranked.front();
@@ -197,4 +199,4 @@ std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& c
   return text;
 }
 
-}  // namespace plait
+}  // namespace plait::planner

@@ -8,12 +8,12 @@
 #include "plan/plan.hpp"
 #include "simulate/simulate.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 /// A plan as it was played.
 struct Outcome {
-  Plan plan;
-  Simulation simulation;
+  plan::Plan plan;
+  simulate::Simulation simulation;
   std::int64_t peak_memory = 0;
   int staleness = 0;
   double speedup = 1;
@@ -21,11 +21,11 @@ struct Outcome {
 
 /// Whether it trains otherwise than plain SGD does: weights read late, replicas that meet now and
 /// then, or a network with parts of the strategy's own. "" where it does not.
-std::string what_it_changes(const Plan& plan);
+std::string what_it_changes(const plan::Plan& plan);
 
 /// Whether every worker has the whole network: such a plan is data parallelism, whatever strategy
 /// made it.
-bool is_data_parallel(const Plan& plan);
+bool is_data_parallel(const plan::Plan& plan);
 
 /// The fastest first. Plans whose steps differ by less than 3 % from the fastest of them are
 /// equals, and the predictions are no better than that: of equals plain SGD comes first, then less
@@ -39,10 +39,10 @@ std::string comparison(const Outcome& best, const Outcome& next);
 std::string folded(const std::string& text);
 
 /// "balance", "bytes", "memory" or "compute", with figures.
-std::string what_limits(const Outcome& outcome, const CostModel& cost);
+std::string what_limits(const Outcome& outcome, const cost::CostModel& cost);
 
 /// A few lines of at most 80 columns: the best plan, the next strategy on as many workers, what
 /// limits it, and the best that is plain SGD if that is another one.
-std::string plan_advice(const std::vector<Outcome>& outcomes, const CostModel& cost);
+std::string plan_advice(const std::vector<Outcome>& outcomes, const cost::CostModel& cost);
 
-}  // namespace plait
+}  // namespace plait::planner

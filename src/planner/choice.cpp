@@ -9,27 +9,28 @@
 #include "plan/worker_memory.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::planner {
 
-Outcome outcome_of(Plan plan, const CostModel& cost, double serial_seconds) {
+Outcome outcome_of(plan::Plan plan, const cost::CostModel& cost, double serial_seconds) {
   Outcome outcome{.plan = std::move(plan), .simulation = {}};
-  outcome.simulation = simulate(
-      outcome.plan, cost, {.minibatches = steady_minibatches(outcome.plan), .keep_events = false});
-  outcome.peak_memory = std::ranges::max(estimate_memories(outcome.plan));
-  outcome.staleness = std::ranges::max(staleness(outcome.plan));
+  outcome.simulation = simulate::simulate(
+      outcome.plan, cost,
+      {.minibatches = simulate::steady_minibatches(outcome.plan), .keep_events = false});
+  outcome.peak_memory = std::ranges::max(plan::estimate_memories(outcome.plan));
+  outcome.staleness = std::ranges::max(plan::staleness(outcome.plan));
   if (serial_seconds > 0) outcome.speedup = serial_seconds / outcome.simulation.step_seconds;
   return outcome;
 }
 
-StrategyChoice choose_strategy(const PlanSettings& settings, const CostModel& cost,
-                               const std::function<Plan(const PlanSettings&)>& make) {
+StrategyChoice choose_strategy(const PlanSettings& settings, const cost::CostModel& cost,
+                               const std::function<plan::Plan(const PlanSettings&)>& make) {
   std::vector<Outcome> outcomes;
   std::string refusal;
   PlanSettings one = settings;
-  for (const std::string& name : strategy_names()) {
+  for (const std::string& name : strategy::strategy_names()) {
     one.strategy = name;
     try {
-      Plan plan = make(one);
+      plan::Plan plan = make(one);
       if (what_it_changes(plan).empty()) outcomes.push_back(outcome_of(std::move(plan), cost, 0));
     } catch (const UserError& error) {
       if (name != "serial" || refusal.empty()) refusal = error.what();
@@ -46,4 +47,4 @@ StrategyChoice choose_strategy(const PlanSettings& settings, const CostModel& co
   return {.strategy = best.plan.strategy, .why = std::move(why)};
 }
 
-}  // namespace plait
+}  // namespace plait::planner

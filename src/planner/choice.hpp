@@ -8,7 +8,7 @@
 #include "planner/advice.hpp"
 #include "planner/settings.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 /// PlanSettings::strategy: the planner's choice.
 constexpr const char* kAutoStrategy = "auto";
@@ -20,10 +20,10 @@ struct StrategyChoice {
 
 /// `make` makes the plan of settings; where it throws UserError that strategy is left out.
 /// UserError where none is possible.
-StrategyChoice choose_strategy(const PlanSettings& settings, const CostModel& cost,
-                               const std::function<Plan(const PlanSettings&)>& make);
+StrategyChoice choose_strategy(const PlanSettings& settings, const cost::CostModel& cost,
+                               const std::function<plan::Plan(const PlanSettings&)>& make);
 
 /// The plan, simulated; its speedup is over `serial_seconds` for a step, 1 where they are 0.
-Outcome outcome_of(Plan plan, const CostModel& cost, double serial_seconds);
+Outcome outcome_of(plan::Plan plan, const cost::CostModel& cost, double serial_seconds);
 
-}  // namespace plait
+}  // namespace plait::planner

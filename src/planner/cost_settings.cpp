@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 namespace {
 
@@ -42,7 +42,7 @@ void check_cost_settings(const CostSettings& settings) {
   rates_of(settings);
 }
 
-AnalyticRates rates_of(const CostSettings& settings) {
+cost::AnalyticRates rates_of(const CostSettings& settings) {
   if (settings.peak_share > 1) {
     setting_error("peak_share", settings.peak_share, "must be at most 1");
   }
@@ -51,4 +51,4 @@ AnalyticRates rates_of(const CostSettings& settings) {
           .memory_bytes_per_second = 1e9 * above_zero("memory_gbs", settings.memory_gbs)};
 }
 
-}  // namespace plait
+}  // namespace plait::planner

@@ -4,11 +4,11 @@
 #include "cost/analytic.hpp"
 #include "planner/settings.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 /// UserError on values that their rows do not allow, and on settings that exclude each other.
 void check_cost_settings(const CostSettings& settings);
 /// Of peak_gflops and its neighbours.
-AnalyticRates rates_of(const CostSettings& settings);
+cost::AnalyticRates rates_of(const CostSettings& settings);
 
-}  // namespace plait
+}  // namespace plait::planner

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "plan/json.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 namespace {
 
@@ -75,16 +75,16 @@ PlanSettings read_settings(const Json& json, const std::string& place) {
 }  // namespace
 
 std::string write_plan_document(const PlanDocument& document) {
-  Json json = Json::parse(to_json(document.plan));
+  Json json = Json::parse(plan::to_json(document.plan));
   json[kSettings] = settings_json(document.settings);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 PlanDocument read_plan_document(std::string_view text, const std::string& place,
-                                const ModelSpec* model) {
-  PlanDocument document{
-      .plan = model == nullptr ? plan_from_json(text, place) : plan_from_json(text, place, *model),
-      .settings = {}};
+                                const model::ModelSpec* model) {
+  PlanDocument document{.plan = model == nullptr ? plan::plan_from_json(text, place)
+                                                 : plan::plan_from_json(text, place, *model),
+                        .settings = {}};
   const Json json = Json::parse(text, nullptr, false);
   if (!json.contains(kSettings)) {
     user_error("{}: the plan does not say what it was made with (no '{}'); plan again", place,
@@ -98,4 +98,4 @@ PlanDocument read_plan_document(std::string_view text, const std::string& place,
   return document;
 }
 
-}  // namespace plait
+}  // namespace plait::planner

@@ -5,30 +5,30 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::planner {
 
-Plan plan_with(const PlanSettings& settings, const Planning& planning) {
+plan::Plan plan_with(const PlanSettings& settings, const Planning& planning) {
   check_plan_settings(settings);
-  return make_plan(settings.strategy,
-                   {.network = planning.network,
-                    .machine = planning.machine,
-                    .cost = planning.cost,
-                    .batch = settings.batch,
-                    .microbatches = static_cast<int>(settings.microbatches),
-                    .optimizer_states = planning.optimizer_states,
-                    .clip = planning.clip,
-                    .wire_bytes = settings.wire == "bf16" ? 2 : 4,
-                    .bucket_bytes = static_cast<std::int64_t>(settings.bucket_mb * (1 << 20)),
-                    .pipeline = pipeline_request(settings),
-                    .tear = tear_request(settings, settings.replicas),
-                    .exchange = exchange_request(settings),
-                    .partition = planning.partition});
+  return strategy::make_plan(
+      settings.strategy, {.network = planning.network,
+                          .machine = planning.machine,
+                          .cost = planning.cost,
+                          .batch = settings.batch,
+                          .microbatches = static_cast<int>(settings.microbatches),
+                          .optimizer_states = planning.optimizer_states,
+                          .clip = planning.clip,
+                          .wire_bytes = settings.wire == "bf16" ? 2 : 4,
+                          .bucket_bytes = static_cast<std::int64_t>(settings.bucket_mb * (1 << 20)),
+                          .pipeline = strategy::pipeline_request(settings),
+                          .tear = strategy::tear_request(settings, settings.replicas),
+                          .exchange = strategy::exchange_request(settings),
+                          .partition = planning.partition});
 }
 
-Machine with_usual_links(const Machine& machine, bool between_given) {
-  Machine planned = machine;
-  planned.inside = kUsualInside;
-  if (!between_given) planned.between = kUsualBetween;
+plan::Machine with_usual_links(const plan::Machine& machine, bool between_given) {
+  plan::Machine planned = machine;
+  planned.inside = plan::kUsualInside;
+  if (!between_given) planned.between = plan::kUsualBetween;
   return planned;
 }
 
@@ -66,28 +66,28 @@ void check_used_settings(const PlanSettings& settings) {
 bool splits_depth(const PlanSettings& settings) { return uses(settings, "pieces"); }
 
 ModeOfEpoch modes_of(const PlanSettings& settings) {
-  const auto mode = find_strategy(settings.strategy).mode;
+  const auto mode = strategy::find_strategy(settings.strategy).mode;
   if (!mode) return nullptr;
   return [mode, settings](std::int64_t epochs, const std::vector<double>& losses) {
-    return mode(exchange_request(settings), {.epochs = epochs, .losses = losses});
+    return mode(strategy::exchange_request(settings), {.epochs = epochs, .losses = losses});
   };
 }
 
 namespace {
 
 /// Workers that share one split network: all, or those of a node where every node has one.
-int workers_together(const PlanSettings& settings, const Machine& machine) {
+int workers_together(const PlanSettings& settings, const plan::Machine& machine) {
   return uses(settings, "inner") ? machine.workers_per_node : machine.workers();
 }
 
 /// How many of the first `workers` update the first block that anybody updates.
-std::int64_t holders(const Plan& plan, int workers) {
-  const std::vector<int> owner = owners(plan);
+std::int64_t holders(const plan::Plan& plan, int workers) {
+  const std::vector<int> owner = plan::owners(plan);
   const auto first = std::ranges::find_if(owner, [](int worker) { return worker >= 0; });
   const auto block = static_cast<int>(first - owner.begin());
-  const auto updates = [&](const Program& program) {
-    return std::ranges::any_of(program.tasks, [&](const Task& task) {
-      return is<Update>(task) && block_of(task) == block;
+  const auto updates = [&](const plan::Program& program) {
+    return std::ranges::any_of(program.tasks, [&](const plan::Task& task) {
+      return plan::is<plan::Update>(task) && plan::block_of(task) == block;
     });
   };
   return std::count_if(plan.programs.begin(), plan.programs.begin() + workers, updates);
@@ -95,8 +95,8 @@ std::int64_t holders(const Plan& plan, int workers) {
 
 }  // namespace
 
-void settle_pieces(PlanSettings& settings, const Machine& machine,
-                   const std::function<Plan(const PlanSettings&)>& make) {
+void settle_pieces(PlanSettings& settings, const plan::Machine& machine,
+                   const std::function<plan::Plan(const PlanSettings&)>& make) {
   if (!splits_depth(settings)) return;
   const int together = workers_together(settings, machine);
   if (settings.pieces == "0") {
@@ -104,9 +104,9 @@ void settle_pieces(PlanSettings& settings, const Machine& machine,
     settings.pieces =
         std::to_string(std::max({std::int64_t{2}, together / replicas, settings.sweeps}));
   } else if (settings.pieces == "auto") {
-    const Plan plan = make(settings);
+    const plan::Plan plan = make(settings);
     int pieces = 0;
-    for (const NetworkBlock& block : plan.network.blocks) {
+    for (const plan::NetworkBlock& block : plan.network.blocks) {
       pieces = std::max(pieces, block.piece + 1);
     }
     settings.pieces = std::to_string(pieces);
@@ -115,15 +115,15 @@ void settle_pieces(PlanSettings& settings, const Machine& machine,
 }
 
 bool leaves_outer_open(const PlanSettings& settings) {
-  return uses(settings, "outer_lr") &&
-         (settings.outer_lr == kChosenRate || settings.outer_momentum == kChosenMomentum);
+  return uses(settings, "outer_lr") && (settings.outer_lr == strategy::kChosenRate ||
+                                        settings.outer_momentum == strategy::kChosenMomentum);
 }
 
 std::string settle_outer(PlanSettings& settings, std::int64_t steps) {
   if (!leaves_outer_open(settings)) return "";
-  ExchangeRequest request = exchange_request(settings);
+  strategy::ExchangeRequest request = strategy::exchange_request(settings);
   request.total_steps = steps;
-  const OuterSettings chosen = outer_settings(request);
+  const strategy::OuterSettings chosen = strategy::outer_settings(request);
   settings.outer_lr = chosen.rate;
   settings.outer_momentum = chosen.momentum;
   return fmt::format(
@@ -132,4 +132,4 @@ std::string settle_outer(PlanSettings& settings, std::int64_t steps) {
       steps / settings.local_steps);
 }
 
-}  // namespace plait
+}  // namespace plait::planner

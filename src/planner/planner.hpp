@@ -9,24 +9,24 @@
 #include "planner/settings.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 /// What a plan is made for and with, beside its settings.
 struct Planning {
-  const Network& network;
-  const Machine& machine;
-  const CostModel* cost = nullptr;
+  const plan::Network& network;
+  const plan::Machine& machine;
+  const cost::CostModel* cost = nullptr;
   int optimizer_states = 1;  ///< arrays beside the weights
   bool clip = false;         ///< the gradient's norm is limited
-  RowPartitioner partition{};
+  strategy::RowPartitioner partition{};
 };
 
 /// The checked plan of checked settings; UserError otherwise. The machine it records is the one it
 /// was made for.
-Plan plan_with(const PlanSettings& settings, const Planning& planning);
+plan::Plan plan_with(const PlanSettings& settings, const Planning& planning);
 
 /// The machine with the links that plans assume where nobody has named any.
-Machine with_usual_links(const Machine& machine, bool between_given);
+plan::Machine with_usual_links(const plan::Machine& machine, bool between_given);
 
 /// The strategies that use the setting `key`; none where all do.
 std::vector<std::string> users_of(const std::string& key);
@@ -45,11 +45,11 @@ ModeOfEpoch modes_of(const PlanSettings& settings);
 
 /// Pieces and replicas that were left open, as numbers that a resumed run keeps whatever its
 /// workers. `make` makes the plan of settings.
-void settle_pieces(PlanSettings& settings, const Machine& machine,
-                   const std::function<Plan(const PlanSettings&)>& make);
+void settle_pieces(PlanSettings& settings, const plan::Machine& machine,
+                   const std::function<plan::Plan(const PlanSettings&)>& make);
 /// An outer optimizer's settings that were left open, for a run of so many steps. Returns a line
 /// that says so; "" where nothing was chosen.
 bool leaves_outer_open(const PlanSettings& settings);
 std::string settle_outer(PlanSettings& settings, std::int64_t steps);
 
-}  // namespace plait
+}  // namespace plait::planner

@@ -5,7 +5,7 @@
 #include "planner/choice.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 std::span<const Setting<CostSettings>> cost_settings() {
   using O = CostSettings;
@@ -107,9 +107,9 @@ std::vector<Setting<PlanSettings>> make_rows() {
        .value = "N",
        .help = "seed of all random numbers"},
   };
-  inherit(rows, pipeline_settings());
-  inherit(rows, parareal_settings());
-  inherit(rows, replica_settings());
+  inherit(rows, strategy::pipeline_settings());
+  inherit(rows, strategy::parareal_settings());
+  inherit(rows, strategy::replica_settings());
   inherit(rows, cost_settings());
   return rows;
 }
@@ -127,8 +127,8 @@ void check_plan_settings(const PlanSettings& settings) {
     setting_error("outer_momentum", settings.outer_momentum,
                   "is out of range; it must be between 0 and 1, or -1 (chosen)");
   }
-  if (settings.strategy != kAutoStrategy) check_strategy(settings.strategy);
-  check_inner(settings.inner);
+  if (settings.strategy != kAutoStrategy) strategy::check_strategy(settings.strategy);
+  strategy::check_inner(settings.inner);
 }
 
-}  // namespace plait
+}  // namespace plait::planner

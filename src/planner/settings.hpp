@@ -11,7 +11,7 @@
 #include "strategy/pipeline/options.hpp"
 #include "strategy/replicas/options.hpp"
 
-namespace plait {
+namespace plait::planner {
 
 /// Where the costs that plans are made with come from.
 struct CostSettings {
@@ -25,7 +25,10 @@ struct CostSettings {
 
 std::span<const Setting<CostSettings>> cost_settings();
 
-struct PlanSettings : PipelineOptions, PararealOptions, ReplicaOptions, CostSettings {
+struct PlanSettings : strategy::PipelineOptions,
+                      strategy::PararealOptions,
+                      strategy::ReplicaOptions,
+                      CostSettings {
   std::string strategy = "serial";
   std::int64_t batch = 64;
   std::int64_t microbatches = 1;
@@ -44,4 +47,4 @@ std::span<const Setting<PlanSettings>> plan_settings();
 /// UserError on a value that a row does not allow, or on an unknown strategy.
 void check_plan_settings(const PlanSettings& settings);
 
-}  // namespace plait
+}  // namespace plait::planner

@@ -9,7 +9,7 @@
 #include "base/median.hpp"
 #include "report/schedule_picture_bars.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -27,10 +27,10 @@ struct Steps {
 
 /// Those that no worker has only in part. The oldest of a trace is whole: events are dropped by
 /// steps.
-Steps common_steps(const Trace& trace) {
+Steps common_steps(const trace::Trace& trace) {
   Steps steps{0, -1};
   bool any = false;
-  for (const WorkerTrace& worker : trace.workers) {
+  for (const trace::WorkerTrace& worker : trace.workers) {
     if (worker.events().empty()) continue;
     const std::int64_t first = worker.events().front().step;
     const std::int64_t last = worker.events().back().step;
@@ -57,7 +57,8 @@ double& place_of(WorkerSeconds& seconds, Shade shade) {
 
 class Counter {
  public:
-  Counter(const Plan& plan, const Trace& trace) : plan_(plan), steps_(common_steps(trace)) {
+  Counter(const plan::Plan& plan, const trace::Trace& trace)
+      : plan_(plan), steps_(common_steps(trace)) {
     const std::size_t workers = plan.programs.size();
     found_.steps = steps_.count();
     found_.workers.resize(workers);
@@ -78,7 +79,7 @@ class Counter {
  private:
   double mean(double sum) const { return sum / static_cast<double>(steps_.count()); }
 
-  void count(std::size_t worker, const WorkerTrace& trace) {
+  void count(std::size_t worker, const trace::WorkerTrace& trace) {
     WorkerSeconds& seconds = found_.workers[worker];
     std::int64_t step = -1;
     std::int64_t play = 0;
@@ -87,7 +88,7 @@ class Counter {
     const auto close = [&] {
       if (step >= 0) seconds.span += mean(step_end - step_begin);
     };
-    for (const Event& event : trace.events()) {
+    for (const trace::Event& event : trace.events()) {
       if (!steps_.has(event.step)) continue;
       if (event.step != step || event.play != play) {
         close();
@@ -96,10 +97,11 @@ class Counter {
         step_begin = event.begin;
       }
       step_end = event.end;
-      const Task& task = plan_.programs[worker].tasks.at(static_cast<std::size_t>(event.task));
+      const plan::Task& task =
+          plan_.programs[worker].tasks.at(static_cast<std::size_t>(event.task));
       const Shade shade = shade_of(task, event.activity);
       place_of(seconds, shade) += mean(event.end - event.begin);
-      if (event.activity == Activity::compute) {
+      if (event.activity == trace::Activity::compute) {
         const auto number = static_cast<std::size_t>(event.step - steps_.first);
         found_.compute_by_step[worker][number] += event.end - event.begin;
       }
@@ -109,16 +111,17 @@ class Counter {
     close();
   }
 
-  void add_block(const Task& task, Shade shade, double seconds) {
-    if (block_of(task) < 0) return;
+  void add_block(const plan::Task& task, Shade shade, double seconds) {
+    if (plan::block_of(task) < 0) return;
     if (shade != Shade::forward && shade != Shade::backward_data &&
         shade != Shade::backward_weights) {
       return;
     }
-    const NetworkBlock& block = plan_.network.blocks[static_cast<std::size_t>(block_of(task))];
+    const plan::NetworkBlock& block =
+        plan_.network.blocks[static_cast<std::size_t>(plan::block_of(task))];
     // A piece or a repetition counts for the model's block that it was made of.
     const bool of_model = block.whole >= 0;
-    const int home = of_model ? block.whole : plan_.network.home_of(block_of(task));
+    const int home = of_model ? block.whole : plan_.network.home_of(plan::block_of(task));
     BlockTimes& times = blocks_[{!of_model, home}];
     if (times.name.empty()) {
       times.name =
@@ -129,12 +132,12 @@ class Counter {
     if (shade == Shade::backward_weights) times.backward_weights += seconds;
   }
 
-  void add_bytes(std::size_t worker, const Task& task, double bytes) {
+  void add_bytes(std::size_t worker, const plan::Task& task, double bytes) {
     if (bytes <= 0) return;
     std::vector<double>& row = found_.bytes[worker];
-    if (const auto* send = std::get_if<Send>(&task.what)) {
+    if (const auto* send = std::get_if<plan::Send>(&task.what)) {
       row[static_cast<std::size_t>(send->message.peer)] += bytes;
-    } else if (const auto* reduce = std::get_if<Reduce>(&task.what)) {
+    } else if (const auto* reduce = std::get_if<plan::Reduce>(&task.what)) {
       const std::vector<int>& group = plan_.groups.at(static_cast<std::size_t>(reduce->group));
       for (const int member : group) {
         if (member == static_cast<int>(worker)) continue;
@@ -143,7 +146,7 @@ class Counter {
     }
   }
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   Steps steps_;
   Breakdown found_;
   std::map<std::pair<bool, int>, BlockTimes> blocks_;  ///< the model's own first
@@ -174,7 +177,7 @@ double median_of_others(const std::vector<WorkerSeconds>& workers, std::size_t b
 
 }  // namespace
 
-Breakdown break_down(const Plan& plan, const Trace& trace) {
+Breakdown break_down(const plan::Plan& plan, const trace::Trace& trace) {
   if (common_steps(trace).count() == 0) return {};
   return Counter(plan, trace).take();
 }
@@ -200,4 +203,4 @@ std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdo
   return found;
 }
 
-}  // namespace plait
+}  // namespace plait::report

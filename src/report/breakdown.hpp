@@ -8,7 +8,7 @@
 #include "plan/plan.hpp"
 #include "trace/trace.hpp"
 
-namespace plait {
+namespace plait::report {
 
 /// Seconds per step of one worker; what is left of `span` passes between tasks.
 struct WorkerSeconds {
@@ -43,7 +43,7 @@ struct Breakdown {
 
 /// Of the steps that every worker with events has from their first to their last task. A message
 /// to a group counts as spread evenly over its other members.
-Breakdown break_down(const Plan& plan, const Trace& trace);
+Breakdown break_down(const plan::Plan& plan, const trace::Trace& trace);
 
 /// A worker whose computing takes much longer than that of the others.
 struct Straggler {
@@ -58,4 +58,4 @@ struct Straggler {
 /// may be empty.
 std::optional<Straggler> find_straggler(const Breakdown& measured, const Breakdown& planned);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 
-namespace plait {
+namespace plait::report {
 
 bool is_numeric_address(const std::string& address) {
   in6_addr parsed{};
@@ -20,4 +20,4 @@ bool is_local_name(const std::string& host) {
   return host.empty() || host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
-}  // namespace plait
+}  // namespace plait::report

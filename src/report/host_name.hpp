@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace plait {
+namespace plait::report {
 
 bool is_numeric_address(const std::string& address);
 
@@ -14,4 +14,4 @@ std::string without_port(const std::string& host);
 /// could read it through a name that resolves to 127.0.0.1.
 bool is_local_name(const std::string& host);
 
-}  // namespace plait
+}  // namespace plait::report

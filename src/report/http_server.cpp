@@ -20,7 +20,7 @@
 #include "report/host_name.hpp"
 #include "report/signal_guard.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -245,4 +245,4 @@ std::string HttpServer::url() const {
                      port_);
 }
 
-}  // namespace plait
+}  // namespace plait::report

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace plait {
+namespace plait::report {
 
 struct HttpAnswer {
   std::string type = "text/html; charset=utf-8";
@@ -38,4 +38,4 @@ class HttpServer {
   std::unique_ptr<Listener> listener_;
 };
 
-}  // namespace plait
+}  // namespace plait::report

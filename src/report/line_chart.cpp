@@ -10,7 +10,7 @@
 #include "report/schedule_picture_text.hpp"
 #include "report/write_file.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -128,4 +128,4 @@ void write_line_chart(const std::string& path, const LineChart& chart) {
   write_file(path, line_chart(chart));
 }
 
-}  // namespace plait
+}  // namespace plait::report

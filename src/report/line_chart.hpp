@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::report {
 
 struct ChartPoint {
   double x = 0;
@@ -26,4 +26,4 @@ std::string line_chart(const LineChart& chart);
 /// UserError where the file cannot be made, Failure where it cannot be written to its end.
 void write_line_chart(const std::string& path, const LineChart& chart);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "report/page_files.hpp"
 
-namespace plait {
+namespace plait::report {
 
 using Json = nlohmann::ordered_json;
 
@@ -54,4 +54,4 @@ std::string page_html(const std::string& data, bool live) {
   return page;
 }
 
-}  // namespace plait
+}  // namespace plait::report

@@ -8,7 +8,7 @@
 
 #include "report/run_files.hpp"
 
-namespace plait {
+namespace plait::report {
 
 struct PageRun {
   std::string name{};                 ///< for legends
@@ -25,4 +25,4 @@ std::string script_json(const nlohmann::ordered_json& data);
 /// `data` as script_json writes it. `live`: the page asks its server for news.
 std::string page_html(const std::string& data, bool live = false);
 
-}  // namespace plait
+}  // namespace plait::report

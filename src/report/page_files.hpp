@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-namespace plait {
+namespace plait::report {
 
 extern const std::string_view kPageHtml;
 extern const std::string_view kPageStyle;   ///< the .css files
 extern const std::string_view kPageScript;  ///< the .js files, in the order of their names
 
-}  // namespace plait
+}  // namespace plait::report

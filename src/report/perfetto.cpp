@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/out_file.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -21,34 +21,34 @@ std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-const char* category(Activity activity) {
+const char* category(trace::Activity activity) {
   switch (activity) {
-    case Activity::compute: return "compute";
-    case Activity::communicate: return "communicate";
-    case Activity::wait: return "wait";
+    case trace::Activity::compute: return "compute";
+    case trace::Activity::communicate: return "communicate";
+    case trace::Activity::wait: return "wait";
   }
   return "";
 }
 
 /// "forward conv1", "send gradient of tensor 5 to worker 1", "reduce_sum bucket 2".
-std::string slice_name(const Plan& plan, const Task& task) {
-  const std::string_view kind = name_of(kind_of(task));
-  if (message_of(task) != nullptr) {
-    return describe(plan, task);
+std::string slice_name(const plan::Plan& plan, const plan::Task& task) {
+  const std::string_view kind = name_of(plan::kind_of(task));
+  if (plan::message_of(task) != nullptr) {
+    return plan::describe(plan, task);
   }
-  if (const auto* reduce = std::get_if<Reduce>(&task.what)) {
+  if (const auto* reduce = std::get_if<plan::Reduce>(&task.what)) {
     return fmt::format("{} bucket {}", kind, reduce->bucket);
   }
-  if (block_of(task) < 0) return std::string(kind);
+  if (plan::block_of(task) < 0) return std::string(kind);
   return fmt::format("{} {}", kind,
-                     plan.network.blocks[static_cast<std::size_t>(block_of(task))].name);
+                     plan.network.blocks[static_cast<std::size_t>(plan::block_of(task))].name);
 }
 
 class Writer {
  public:
-  Writer(std::ostream& out, const Plan& plan) : out_(out), plan_(plan) {}
+  Writer(std::ostream& out, const plan::Plan& plan) : out_(out), plan_(plan) {}
 
-  void write(const Trace& trace, const std::vector<PerfettoLabel>& labels) {
+  void write(const trace::Trace& trace, const std::vector<PerfettoLabel>& labels) {
     add("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{");
     for (std::size_t i = 0; i < labels.size(); ++i) {
       add("{}{}:{}", i > 0 ? "," : "", json_text(labels[i].key), json_text(labels[i].value));
@@ -96,34 +96,34 @@ class Writer {
         comma(), node, worker, worker);
   }
 
-  void add_events(int worker, const WorkerTrace& trace) {
+  void add_events(int worker, const trace::WorkerTrace& trace) {
     if (trace.events().empty()) return;
     std::vector<std::string> names;
     std::vector<std::string> waits;
-    for (const Task& task : plan_.programs[static_cast<std::size_t>(worker)].tasks) {
+    for (const plan::Task& task : plan_.programs[static_cast<std::size_t>(worker)].tasks) {
       const std::string name = slice_name(plan_, task);
       names.push_back(json_text(name));
       waits.push_back(json_text("wait: " + name));
     }
-    for (const Event& event : trace.events()) {
+    for (const trace::Event& event : trace.events()) {
       const auto task = static_cast<std::size_t>(event.task);
       add("{}{{\"ph\":\"X\",\"name\":{},\"cat\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},"
           "\"dur\":{:.3f},\"args\":{{\"minibatch\":{},\"step\":{},\"bytes\":{}}}}}",
-          comma(), (event.activity == Activity::wait ? waits : names).at(task),
+          comma(), (event.activity == trace::Activity::wait ? waits : names).at(task),
           category(event.activity), plan_.machine.node_of(worker), worker, 1e6 * event.begin,
           1e6 * (event.end - event.begin), event.minibatch, event.step, event.bytes);
     }
   }
 
   std::ostream& out_;
-  const Plan& plan_;
+  const plan::Plan& plan_;
   fmt::memory_buffer buffer_;
   bool first_ = true;
 };
 
 }  // namespace
 
-void write_perfetto(std::ostream& out, const Plan& plan, const Trace& trace,
+void write_perfetto(std::ostream& out, const plan::Plan& plan, const trace::Trace& trace,
                     const std::vector<PerfettoLabel>& labels) {
   if (trace.workers.size() > plan.programs.size()) {
     fail("a trace of {} workers for a plan of {}", trace.workers.size(), plan.programs.size());
@@ -131,11 +131,11 @@ void write_perfetto(std::ostream& out, const Plan& plan, const Trace& trace,
   Writer(out, plan).write(trace, labels);
 }
 
-void write_perfetto(const std::string& path, const Plan& plan, const Trace& trace,
+void write_perfetto(const std::string& path, const plan::Plan& plan, const trace::Trace& trace,
                     const std::vector<PerfettoLabel>& labels) {
   std::ostringstream text;
   write_perfetto(text, plan, trace, labels);
   write_out_file(path, text.view());
 }
 
-}  // namespace plait
+}  // namespace plait::report

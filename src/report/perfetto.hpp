@@ -9,7 +9,7 @@
 #include "plan/plan.hpp"
 #include "trace/trace.hpp"
 
-namespace plait {
+namespace plait::report {
 
 struct PerfettoLabel {
   std::string key{};
@@ -18,11 +18,11 @@ struct PerfettoLabel {
 
 /// `labels` (model, strategy, seed, ...) are shown as the trace's own data. The trace must be of
 /// this plan.
-void write_perfetto(std::ostream& out, const Plan& plan, const Trace& trace,
+void write_perfetto(std::ostream& out, const plan::Plan& plan, const trace::Trace& trace,
                     const std::vector<PerfettoLabel>& labels = {});
 
 /// UserError where the file cannot be made, Failure where it cannot be written to its end.
-void write_perfetto(const std::string& path, const Plan& plan, const Trace& trace,
+void write_perfetto(const std::string& path, const plan::Plan& plan, const trace::Trace& trace,
                     const std::vector<PerfettoLabel>& labels = {});
 
-}  // namespace plait
+}  // namespace plait::report

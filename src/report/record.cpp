@@ -10,17 +10,17 @@
 #include "report/record_check.hpp"
 #include "report/timeline.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json blocks_json(const Plan& plan) {
+Json blocks_json(const plan::Plan& plan) {
   Json blocks = Json::array();
-  const std::vector<int> late = staleness(plan);
+  const std::vector<int> late = plan::staleness(plan);
   for (std::size_t i = 0; i < late.size(); ++i) {
-    const NetworkBlock& block = plan.network.blocks[i];
+    const plan::NetworkBlock& block = plan.network.blocks[i];
     if (block.parameters == 0 || block.repeats >= 0) continue;
     blocks.push_back({{"name", block.name}, {"staleness", late[i]}});
   }
@@ -36,26 +36,26 @@ struct Volume {
 
 /// Of layers cut by rows. A neighbour's rows arrive in a tensor of their own, which one block
 /// reads: that is the layer they travel for.
-Json volumes_json(const Plan& plan) {
-  std::map<int, const NetworkBlock*> reader;
-  for (const NetworkBlock& block : plan.network.blocks) {
+Json volumes_json(const plan::Plan& plan) {
+  std::map<int, const plan::NetworkBlock*> reader;
+  for (const plan::NetworkBlock& block : plan.network.blocks) {
     if (block.whole >= 0) reader[block.src] = &block;
   }
   std::map<int, Volume> volumes;
-  std::set<std::pair<int, Role>> counted;  // microbatches send the same rows again
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      const Message* message = message_of(task);
+  std::set<std::pair<int, plan::Role>> counted;  // microbatches send the same rows again
+  for (const plan::Program& program : plan.programs) {
+    for (const plan::Task& task : program.tasks) {
+      const plan::Message* message = plan::message_of(task);
       if (message == nullptr || message->list < 0) continue;
       const auto& [role, tensor, samples] = message->value;
-      if (role != (is<Receive>(task) ? Role::tensor : Role::diff)) continue;
+      if (role != (plan::is<plan::Receive>(task) ? plan::Role::tensor : plan::Role::diff)) continue;
       const auto found = reader.find(tensor);
       if (found == reader.end() || !counted.insert({message->list, role}).second) continue;
       const auto list = static_cast<std::size_t>(message->list);
       const auto words = std::ssize(plan.row_lists.at(list));
       Volume& volume = volumes[found->second->whole];
       volume.name = found->second->whole_name;
-      (is<Receive>(task) ? volume.forward : volume.backward) += words;
+      (plan::is<plan::Receive>(task) ? volume.forward : volume.backward) += words;
     }
   }
   Json layers = Json::array();
@@ -106,7 +106,7 @@ Json straggler_json(const std::optional<Straggler>& found) {
 }  // namespace
 
 std::string record_json(const RecordParts& parts) {
-  const Plan& plan = parts.plan;
+  const plan::Plan& plan = parts.plan;
   const Breakdown predicted = break_down(plan, parts.prediction.trace);
   const Breakdown measured = parts.trace == nullptr ? Breakdown{} : break_down(plan, *parts.trace);
   const Json record{
@@ -143,4 +143,4 @@ std::string record_json(const RecordParts& parts) {
   return record.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace plait
+}  // namespace plait::report

@@ -8,14 +8,14 @@
 #include "plan/plan.hpp"
 #include "trace/trace.hpp"
 
-namespace plait {
+namespace plait::report {
 
 /// What the simulator expected of the plan.
 struct Prediction {
   std::string source{};  ///< of the costs: "analytic", "profile vgg16.json"
   double step_seconds = 0;
   double utilisation = 0;
-  Trace trace{};
+  trace::Trace trace{};
 };
 
 struct MachineFacts {
@@ -25,10 +25,10 @@ struct MachineFacts {
 };
 
 struct RecordParts {
-  const Plan& plan;
+  const plan::Plan& plan;
   const Prediction& prediction;
-  const Trace* trace = nullptr;  ///< as it was; null while the run goes on
-  std::string result{};          ///< the JSON object of `plait train --json`; "" while it goes on
+  const trace::Trace* trace = nullptr;  ///< as it was; null while the run goes on
+  std::string result{};  ///< the JSON object of `plait train --json`; "" while it goes on
   MachineFacts machine{};
   std::vector<std::string> tasks{};  ///< in words, per worker
 };
@@ -36,4 +36,4 @@ struct RecordParts {
 /// One JSON object; check_record takes it.
 std::string record_json(const RecordParts& parts);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "report/timeline.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -181,4 +181,4 @@ void check_record(const Json& record, const std::string& file) {
   check_straggler(part(measured, "straggler", file), file);
 }
 
-}  // namespace plait
+}  // namespace plait::report

@@ -5,11 +5,11 @@
 
 #include <string>
 
-namespace plait {
+namespace plait::report {
 
 constexpr int kRecordFormat = 1;
 
 /// UserError that begins with `file`, says what is wrong and what to do.
 void check_record(const nlohmann::ordered_json& record, const std::string& file);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -8,7 +8,7 @@
 #include "base/in_file.hpp"
 #include "report/record_check.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -113,4 +113,4 @@ RunFiles read_run_files(const fs::path& folder) {
   return files;
 }
 
-}  // namespace plait
+}  // namespace plait::report

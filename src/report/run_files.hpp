@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-namespace plait {
+namespace plait::report {
 
 struct RunFiles {
   std::string config{};             ///< text of config.toml
@@ -18,4 +18,4 @@ struct RunFiles {
 /// line of metrics.jsonl without its end is what a killed run leaves: it is left out.
 RunFiles read_run_files(const std::filesystem::path& folder);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -15,7 +15,7 @@
 #include "report/schedule_picture_text.hpp"
 #include "report/write_file.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -54,7 +54,7 @@ std::vector<BarPart> drawn_parts(const Bar& bar) {
 
 class Picture {
  public:
-  Picture(const Plan& plan, const Trace& trace, const PictureOptions& options)
+  Picture(const plan::Plan& plan, const trace::Trace& trace, const PictureOptions& options)
       : plan_(plan),
         trace_(trace),
         window_(window_of(trace, options)),
@@ -110,7 +110,7 @@ class Picture {
     const auto workers = static_cast<int>(trace_.workers.size());
     const int nodes = workers > 0 ? plan_.machine.node_of(workers - 1) + 1 : 0;
     double busy_sum = 0;
-    for (const WorkerTrace& trace : trace_.workers) busy_sum += busy_share(trace, window_);
+    for (const trace::WorkerTrace& trace : trace_.workers) busy_sum += busy_share(trace, window_);
     std::string facts = fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
     if (nodes > 1) facts += fmt::format(" on {} nodes", nodes);
     if (plan_.microbatches > 1) facts += fmt::format(" · {} microbatches", plan_.microbatches);
@@ -225,8 +225,8 @@ class Picture {
     }
   }
 
-  const Plan& plan_;
-  const Trace& trace_;
+  const plan::Plan& plan_;
+  const trace::Trace& trace_;
   TimeWindow window_;
   int width_;
   int shown_;
@@ -238,16 +238,17 @@ class Picture {
 
 }  // namespace
 
-std::string schedule_picture(const Plan& plan, const Trace& trace, const PictureOptions& options) {
+std::string schedule_picture(const plan::Plan& plan, const trace::Trace& trace,
+                             const PictureOptions& options) {
   if (trace.workers.size() > plan.programs.size()) {
     fail("a trace of {} workers for a plan of {}", trace.workers.size(), plan.programs.size());
   }
   return Picture(plan, trace, options).draw();
 }
 
-void write_schedule_picture(const std::string& path, const Plan& plan, const Trace& trace,
-                            const PictureOptions& options) {
+void write_schedule_picture(const std::string& path, const plan::Plan& plan,
+                            const trace::Trace& trace, const PictureOptions& options) {
   write_file(path, schedule_picture(plan, trace, options));
 }
 
-}  // namespace plait
+}  // namespace plait::report

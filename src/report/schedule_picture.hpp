@@ -8,7 +8,7 @@
 #include "plan/plan.hpp"
 #include "trace/trace.hpp"
 
-namespace plait {
+namespace plait::report {
 
 struct PictureOptions {
   int width = 1600;               ///< pixels; less than 480 is drawn as 480
@@ -20,11 +20,11 @@ struct PictureOptions {
 /// Equal arguments, equal text. What is too narrow to be seen is drawn together with its
 /// neighbours, so the number of rectangles is bounded whatever the number of events. The trace must
 /// be of this plan. UserError where `begin` and `end` leave no time between them.
-std::string schedule_picture(const Plan& plan, const Trace& trace,
+std::string schedule_picture(const plan::Plan& plan, const trace::Trace& trace,
                              const PictureOptions& options = {});
 
 /// UserError where the file cannot be made, Failure where it cannot be written to its end.
-void write_schedule_picture(const std::string& path, const Plan& plan, const Trace& trace,
-                            const PictureOptions& options = {});
+void write_schedule_picture(const std::string& path, const plan::Plan& plan,
+                            const trace::Trace& trace, const PictureOptions& options = {});
 
-}  // namespace plait
+}  // namespace plait::report

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -113,32 +113,32 @@ class Bars {
 };
 
 /// Never less than 0, also of moments that are no numbers.
-double seconds_inside(const Event& event, TimeWindow window) {
+double seconds_inside(const trace::Event& event, TimeWindow window) {
   const double seconds = std::min(event.end, window.end) - std::max(event.begin, window.begin);
   return seconds > 0 ? seconds : 0;
 }
 
-Shade compute_shade(TaskKind kind) {
+Shade compute_shade(plan::TaskKind kind) {
   switch (kind) {
-    case TaskKind::forward: return Shade::forward;
-    case TaskKind::loss: return Shade::loss;
-    case TaskKind::backward_data: return Shade::backward_data;
-    case TaskKind::backward_weights: return Shade::backward_weights;
-    case TaskKind::clip:
-    case TaskKind::update: return Shade::update;
+    case plan::TaskKind::forward: return Shade::forward;
+    case plan::TaskKind::loss: return Shade::loss;
+    case plan::TaskKind::backward_data: return Shade::backward_data;
+    case plan::TaskKind::backward_weights: return Shade::backward_weights;
+    case plan::TaskKind::clip:
+    case plan::TaskKind::update: return Shade::update;
     default: return Shade::other;
   }
 }
 
 }  // namespace
 
-Shade shade_of(const Task& task, Activity activity) {
+Shade shade_of(const plan::Task& task, trace::Activity activity) {
   switch (activity) {
-    case Activity::wait: return Shade::wait;
-    case Activity::communicate: return Shade::communicate;
-    case Activity::compute: break;
+    case trace::Activity::wait: return Shade::wait;
+    case trace::Activity::communicate: return Shade::communicate;
+    case trace::Activity::compute: break;
   }
-  return compute_shade(kind_of(task));
+  return compute_shade(plan::kind_of(task));
 }
 
 std::string_view name_of(Shade shade) {
@@ -155,18 +155,18 @@ std::string_view name_of(Shade shade) {
   return "";
 }
 
-std::vector<Bar> bars_of(const Program& program, const WorkerTrace& trace, TimeWindow window,
-                         BarLimits limits) {
+std::vector<Bar> bars_of(const plan::Program& program, const trace::WorkerTrace& trace,
+                         TimeWindow window, BarLimits limits) {
   Bars bars(limits);
-  for (const Event& event : trace.events()) {
+  for (const trace::Event& event : trace.events()) {
     const double seconds = seconds_inside(event, window);
     if (seconds == 0) continue;
-    const Task& task = program.tasks.at(static_cast<std::size_t>(event.task));
+    const plan::Task& task = program.tasks.at(static_cast<std::size_t>(event.task));
     const double begin = std::max(event.begin, window.begin);
     bars.add({.begin = begin,
               .end = begin + seconds,
               .minibatch = event.minibatch,
-              .samples = samples_of(task),
+              .samples = plan::samples_of(task),
               .parts = {{.shade = shade_of(task, event.activity),
                          .first = event.task,
                          .last = event.task,
@@ -175,18 +175,18 @@ std::vector<Bar> bars_of(const Program& program, const WorkerTrace& trace, TimeW
   return bars.take();
 }
 
-double compute_seconds(const WorkerTrace& trace, TimeWindow window) {
+double compute_seconds(const trace::WorkerTrace& trace, TimeWindow window) {
   double seconds = 0;
-  for (const Event& event : trace.events()) {
-    if (event.activity == Activity::compute) seconds += seconds_inside(event, window);
+  for (const trace::Event& event : trace.events()) {
+    if (event.activity == trace::Activity::compute) seconds += seconds_inside(event, window);
   }
   return seconds;
 }
 
-TimeWindow extent(const Trace& trace) {
+TimeWindow extent(const trace::Trace& trace) {
   std::optional<TimeWindow> all;
-  for (const WorkerTrace& worker : trace.workers) {
-    for (const Event& event : worker.events()) {
+  for (const trace::WorkerTrace& worker : trace.workers) {
+    for (const trace::Event& event : worker.events()) {
       if (!std::isfinite(event.begin) || !std::isfinite(event.end)) continue;
       if (!all) all = {event.begin, event.end};
       all->begin = std::min(all->begin, event.begin);
@@ -196,13 +196,13 @@ TimeWindow extent(const Trace& trace) {
   return all.value_or(TimeWindow{});
 }
 
-double step_seconds(const Plan& plan, const Trace& trace) {
+double step_seconds(const plan::Plan& plan, const trace::Trace& trace) {
   std::map<std::int64_t, double> updates;
   std::map<std::int64_t, double> events;
   for (std::size_t worker = 0; worker < trace.workers.size(); ++worker) {
-    const std::vector<Task>& tasks = plan.programs[worker].tasks;
-    for (const Event& event : trace.workers[worker].events()) {
-      const bool update = is<Update>(tasks.at(static_cast<std::size_t>(event.task)));
+    const std::vector<plan::Task>& tasks = plan.programs[worker].tasks;
+    for (const trace::Event& event : trace.workers[worker].events()) {
+      const bool update = plan::is<plan::Update>(tasks.at(static_cast<std::size_t>(event.task)));
       for (auto* ends : {&events, update ? &updates : nullptr}) {
         if (ends == nullptr) continue;
         const auto [end, is_new] = ends->try_emplace(event.minibatch, event.end);
@@ -220,4 +220,4 @@ double step_seconds(const Plan& plan, const Trace& trace) {
   return (ends[static_cast<std::size_t>(last)] - begin) / static_cast<double>(last - first);
 }
 
-}  // namespace plait
+}  // namespace plait::report

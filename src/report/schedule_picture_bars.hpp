@@ -8,7 +8,7 @@
 #include "plan/plan.hpp"
 #include "trace/trace.hpp"
 
-namespace plait {
+namespace plait::report {
 
 /// A colour of the picture, in the order of the legend.
 enum class Shade : std::uint8_t {
@@ -23,7 +23,7 @@ enum class Shade : std::uint8_t {
 };
 
 /// Of a task in a trace; a wait is a wait whatever for.
-Shade shade_of(const Task& task, Activity activity);
+Shade shade_of(const plan::Task& task, trace::Activity activity);
 std::string_view name_of(Shade shade);
 
 /// What a bar has of one shade.
@@ -38,7 +38,7 @@ struct Bar {
   double begin = 0;
   double end = 0;
   std::int64_t minibatch = 0;
-  Samples samples{};             ///< the whole minibatch for tasks that take no samples
+  plan::Samples samples{};       ///< the whole minibatch for tasks that take no samples
   bool several = false;          ///< of more minibatches or parts than these
   std::vector<BarPart> parts{};  ///< one per shade, by first appearance; never empty
 
@@ -61,17 +61,17 @@ struct BarLimits {
 /// and part are one bar. So are crowded ones of one minibatch and part whatever their shade
 /// (backward_data and backward_weights in turn), waits and communication apart. What is narrow goes
 /// into a neighbour, unless it has none. Events of no length are left out.
-std::vector<Bar> bars_of(const Program& program, const WorkerTrace& trace, TimeWindow window,
-                         BarLimits limits);
+std::vector<Bar> bars_of(const plan::Program& program, const trace::WorkerTrace& trace,
+                         TimeWindow window, BarLimits limits);
 
 /// Seconds of computing inside the window.
-double compute_seconds(const WorkerTrace& trace, TimeWindow window);
+double compute_seconds(const trace::WorkerTrace& trace, TimeWindow window);
 
 /// From the first begin to the last end; empty (0 .. 0) without events.
-TimeWindow extent(const Trace& trace);
+TimeWindow extent(const trace::Trace& trace);
 
 /// Seconds from one minibatch's last update to the next one's in the steady state, counted as the
 /// simulator does. 0 without events.
-double step_seconds(const Plan& plan, const Trace& trace);
+double step_seconds(const plan::Plan& plan, const trace::Trace& trace);
 
-}  // namespace plait
+}  // namespace plait::report

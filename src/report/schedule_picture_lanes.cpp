@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -31,18 +31,18 @@ std::size_t make_bars(const LaneRequest& request, BarLimits limits, std::vector<
 
 }  // namespace
 
-double busy_share(const WorkerTrace& trace, const TimeWindow& window) {
+double busy_share(const trace::WorkerTrace& trace, const TimeWindow& window) {
   if (!(window.seconds() > 0)) return 0;
   return compute_seconds(trace, window) / window.seconds();
 }
 
 std::vector<Lane> lanes_of(const LaneRequest& request) {
-  const Machine& machine = request.plan.machine;
+  const plan::Machine& machine = request.plan.machine;
   std::vector<Lane> lanes;
   double top = request.top;
   for (int worker = 0; worker < request.workers; ++worker) {
     if (worker > 0 && machine.node_of(worker) != machine.node_of(worker - 1)) top += kNodeGap;
-    const WorkerTrace& trace = request.trace.workers[static_cast<std::size_t>(worker)];
+    const trace::WorkerTrace& trace = request.trace.workers[static_cast<std::size_t>(worker)];
     lanes.push_back({worker, top, busy_share(trace, request.window)});
     top += request.height + kLaneGap;
   }
@@ -54,7 +54,7 @@ std::vector<Lane> lanes_of(const LaneRequest& request) {
   return lanes;
 }
 
-TimeWindow window_of(const Trace& trace, const PictureOptions& options) {
+TimeWindow window_of(const trace::Trace& trace, const PictureOptions& options) {
   const TimeWindow all = extent(trace);
   TimeWindow window{options.begin.value_or(all.begin), 0};
   window.end = options.end.value_or(std::max(all.end, window.begin));
@@ -67,4 +67,4 @@ TimeWindow window_of(const Trace& trace, const PictureOptions& options) {
   return window;
 }
 
-}  // namespace plait
+}  // namespace plait::report

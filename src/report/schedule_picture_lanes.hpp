@@ -7,7 +7,7 @@
 #include "report/schedule_picture.hpp"
 #include "report/schedule_picture_bars.hpp"
 
-namespace plait {
+namespace plait::report {
 
 struct Lane {
   int worker = 0;
@@ -18,8 +18,8 @@ struct Lane {
 
 /// What the lanes show, and the pixels they have.
 struct LaneRequest {
-  const Plan& plan;
-  const Trace& trace;
+  const plan::Plan& plan;
+  const trace::Trace& trace;
   TimeWindow window{};
   int workers = 0;  ///< the first so many
   double top = 0;
@@ -28,11 +28,11 @@ struct LaneRequest {
 };
 
 /// The share of the time shown that the worker computes.
-double busy_share(const WorkerTrace& trace, const TimeWindow& window);
+double busy_share(const trace::WorkerTrace& trace, const TimeWindow& window);
 
 std::vector<Lane> lanes_of(const LaneRequest& request);
 
 /// The time that the options ask for, or all of the trace. UserError where it is none.
-TimeWindow window_of(const Trace& trace, const PictureOptions& options);
+TimeWindow window_of(const trace::Trace& trace, const PictureOptions& options);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -1,7 +1,7 @@
 // The CSS of the picture, for light and dark backgrounds.
 #include "report/schedule_picture_style.hpp"
 
-namespace plait {
+namespace plait::report {
 
 std::string_view css_class(Shade shade) {
   switch (shade) {
@@ -55,4 +55,4 @@ const std::string_view kPictureStyle = R"svg(<style>
 <defs><pattern id="schedule-wait" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V6"/></pattern></defs>
 )svg";
 
-}  // namespace plait
+}  // namespace plait::report

@@ -6,11 +6,11 @@
 
 #include "report/schedule_picture_bars.hpp"
 
-namespace plait {
+namespace plait::report {
 
 std::string_view css_class(Shade shade);
 
 /// <style> and the pattern it uses.
 extern const std::string_view kPictureStyle;
 
-}  // namespace plait
+}  // namespace plait::report

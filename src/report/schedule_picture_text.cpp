@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -51,9 +51,9 @@ std::string range_text(const std::string& first, const std::string& last) {
   return fmt::format("{} .. {}", first, last.substr(of + 4));
 }
 
-std::string part_text(const Plan& plan, const Program& program, const BarPart& part) {
+std::string part_text(const plan::Plan& plan, const plan::Program& program, const BarPart& part) {
   const auto text = [&](int task) {
-    return describe(plan, program.tasks.at(static_cast<std::size_t>(task)));
+    return plan::describe(plan, program.tasks.at(static_cast<std::size_t>(task)));
   };
   return fmt::format("{}{}", part.shade == Shade::wait ? "wait: " : "",
                      range_text(text(part.first), text(part.last)));
@@ -123,7 +123,7 @@ std::vector<Tick> round_ticks(TimeWindow window, double wanted) {
   return ticks;
 }
 
-std::string bar_text(const Plan& plan, const Program& program, const Bar& bar) {
+std::string bar_text(const plan::Plan& plan, const plan::Program& program, const Bar& bar) {
   std::string text;
   for (const BarPart& part : bar.parts) {
     text += part_text(plan, program, part);
@@ -140,4 +140,4 @@ std::string bar_text(const Plan& plan, const Program& program, const Bar& bar) {
   return text;
 }
 
-}  // namespace plait
+}  // namespace plait::report

@@ -6,7 +6,7 @@
 
 #include "report/schedule_picture_bars.hpp"
 
-namespace plait {
+namespace plait::report {
 
 /// For SVG's text and attributes; what XML does not allow becomes the replacement character.
 std::string xml_text(const std::string& text);
@@ -25,6 +25,6 @@ struct Tick {
 std::vector<Tick> round_ticks(TimeWindow window, double wanted);
 
 /// "forward of conv1 .. conv5, samples 2/8 .. 3/8, minibatch 4", and when; in lines. Not escaped.
-std::string bar_text(const Plan& plan, const Program& program, const Bar& bar);
+std::string bar_text(const plan::Plan& plan, const plan::Program& program, const Bar& bar);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-namespace plait {
+namespace plait::report {
 
 /// Keeps what a scope does to the calling thread's signal mask and to SIGPIPE inside it: threads
 /// made in it take no signals, and httplib::Server's choice to ignore SIGPIPE is undone.
@@ -29,4 +29,4 @@ class SignalGuard {
   struct sigaction pipe_ {};
 };
 
-}  // namespace plait
+}  // namespace plait::report

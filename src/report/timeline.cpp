@@ -10,7 +10,7 @@
 
 #include "report/schedule_picture_bars.hpp"
 
-namespace plait {
+namespace plait::report {
 
 namespace {
 
@@ -22,10 +22,10 @@ std::int64_t ticks(double seconds) { return std::llround(seconds * kTicksPerSeco
 
 /// The oldest step from which on at most `most` events are left; beyond the last one if there is
 /// none.
-std::int64_t first_kept_step(const Trace& trace, std::size_t most) {
+std::int64_t first_kept_step(const trace::Trace& trace, std::size_t most) {
   std::map<std::int64_t, std::size_t> count;
-  for (const WorkerTrace& worker : trace.workers) {
-    for (const Event& event : worker.events()) ++count[event.step];
+  for (const trace::WorkerTrace& worker : trace.workers) {
+    for (const trace::Event& event : worker.events()) ++count[event.step];
   }
   std::size_t sum = 0;
   std::int64_t first = count.empty() ? 0 : count.rbegin()->first + 1;
@@ -39,11 +39,11 @@ std::int64_t first_kept_step(const Trace& trace, std::size_t most) {
 
 class Labels {
  public:
-  explicit Labels(const Plan& plan) : plan_(plan) {}
+  explicit Labels(const plan::Plan& plan) : plan_(plan) {}
 
-  std::size_t of(const Task& task, const Event& event) {
+  std::size_t of(const plan::Task& task, const trace::Event& event) {
     const Shade shade = shade_of(task, event.activity);
-    std::string text = describe(plan_, task);
+    std::string text = plan::describe(plan_, task);
     const auto [found, is_new] = index_.try_emplace({text, shade}, index_.size());
     if (is_new) {
       list_.push_back({std::move(text), std::string(css_name(shade)), event.bytes});
@@ -67,18 +67,18 @@ class Labels {
     return "other";
   }
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   std::map<std::pair<std::string, Shade>, std::size_t> index_;
   Json list_ = Json::array();
 };
 
-Json worker_columns(const Program& program, const WorkerTrace& trace, std::int64_t first_step,
-                    double origin, Labels& labels) {
+Json worker_columns(const plan::Program& program, const trace::WorkerTrace& trace,
+                    std::int64_t first_step, double origin, Labels& labels) {
   std::vector<std::size_t> label;
   std::vector<std::int64_t> begin, length, minibatch, step;
-  for (const Event& event : trace.events()) {
+  for (const trace::Event& event : trace.events()) {
     if (event.step < first_step) continue;
-    const Task& task = program.tasks.at(static_cast<std::size_t>(event.task));
+    const plan::Task& task = program.tasks.at(static_cast<std::size_t>(event.task));
     label.push_back(labels.of(task, event));
     begin.push_back(ticks(event.begin - origin));
     length.push_back(ticks(event.end - origin) - begin.back());
@@ -94,12 +94,12 @@ Json worker_columns(const Program& program, const WorkerTrace& trace, std::int64
 
 }  // namespace
 
-Json timeline_json(const Plan& plan, const Trace& trace, std::size_t most_events) {
+Json timeline_json(const plan::Plan& plan, const trace::Trace& trace, std::size_t most_events) {
   const std::int64_t first = first_kept_step(trace, most_events);
   std::int64_t last = first - 1;
   double origin = INFINITY;
-  for (const WorkerTrace& worker : trace.workers) {
-    for (const Event& event : worker.events()) {
+  for (const trace::WorkerTrace& worker : trace.workers) {
+    for (const trace::Event& event : worker.events()) {
       if (event.step < first) continue;
       last = std::max(last, event.step);
       origin = std::min(origin, event.begin);
@@ -117,4 +117,4 @@ Json timeline_json(const Plan& plan, const Trace& trace, std::size_t most_events
           {"workers", std::move(workers)}};
 }
 
-}  // namespace plait
+}  // namespace plait::report

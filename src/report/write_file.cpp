@@ -3,8 +3,8 @@
 
 #include "base/out_file.hpp"
 
-namespace plait {
+namespace plait::report {
 
 void write_file(const std::string& path, const std::string& text) { write_out_file(path, text); }
 
-}  // namespace plait
+}  // namespace plait::report

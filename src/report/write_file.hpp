@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace plait {
+namespace plait::report {
 
 /// Whole or not at all, as base/out_file.hpp says.
 void write_file(const std::string& path, const std::string& text);
 
-}  // namespace plait
+}  // namespace plait::report

@@ -7,15 +7,15 @@
 #include "base/error.hpp"
 #include "plan/accesses.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
 /// The range of samples that all load tasks of a program bring together.
-Samples share_of(const Program& program) {
-  Samples share{0, 0, 0};
-  for (const Task& task : program.tasks) {
-    const auto* load = std::get_if<Load>(&task.what);
+plan::Samples share_of(const plan::Program& program) {
+  plan::Samples share{0, 0, 0};
+  for (const plan::Task& task : program.tasks) {
+    const auto* load = std::get_if<plan::Load>(&task.what);
     if (load == nullptr) continue;
     if (share.of == 0) share = load->samples;
     if (share.of != load->samples.of)
@@ -23,24 +23,24 @@ Samples share_of(const Program& program) {
     share.begin = std::min(share.begin, load->samples.begin);
     share.end = std::max(share.end, load->samples.end);
   }
-  return share.of == 0 ? Samples{0, 0, 1} : share;
+  return share.of == 0 ? plan::Samples{0, 0, 1} : share;
 }
 
 /// Minibatches of which something loaded may still be used when the next one is loaded.
-std::size_t batches_in_flight(const Plan& plan, const Program& program) {
+std::size_t batches_in_flight(const plan::Plan& plan, const plan::Program& program) {
   using Place = std::pair<int, std::size_t>;  // offset, position
   std::optional<Place> first;
   Place last{0, 0};
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    const Task& task = program.tasks[i];
-    const auto list = accesses(plan, task);
-    const bool uses = std::ranges::any_of(list, [](const Access& access) {
-      return access.value.role == Role::targets ||
-             (access.value.role == Role::tensor && access.value.index == 0);
+    const plan::Task& task = program.tasks[i];
+    const auto list = plan::accesses(plan, task);
+    const bool uses = std::ranges::any_of(list, [](const plan::Access& access) {
+      return access.value.role == plan::Role::targets ||
+             (access.value.role == plan::Role::tensor && access.value.index == 0);
     });
     if (!uses) continue;
     const Place here{task.when.offset, i};
-    if (is<Load>(task) && (!first || here < *first)) first = here;
+    if (plan::is<plan::Load>(task) && (!first || here < *first)) first = here;
     last = std::max(last, here);
   }
   if (!first) return 1;
@@ -50,16 +50,17 @@ std::size_t batches_in_flight(const Plan& plan, const Program& program) {
 
 }  // namespace
 
-BatchRing::BatchRing(const Plan& plan, int worker, std::function<void(Batch&)> next_batch)
+BatchRing::BatchRing(const plan::Plan& plan, int worker,
+                     std::function<void(data::Batch&)> next_batch)
     : next_batch_(std::move(next_batch)) {
-  const Program& program = plan.programs[static_cast<std::size_t>(worker)];
+  const plan::Program& program = plan.programs[static_cast<std::size_t>(worker)];
   share_ = share_of(program);
-  read_in_place_ = std::ranges::count_if(program.tasks, is<Load>) <= 1;
+  read_in_place_ = std::ranges::count_if(program.tasks, plan::is<plan::Load>) <= 1;
   batches_.resize(batches_in_flight(plan, program));
 }
 
 void BatchRing::fetch(std::int64_t minibatch, std::int64_t samples) {
-  Batch& batch = batches_[static_cast<std::size_t>(minibatch) % batches_.size()];
+  data::Batch& batch = batches_[static_cast<std::size_t>(minibatch) % batches_.size()];
   next_batch_(batch);
   newest_ = minibatch;
   if (batch.size() != share_.count(samples)) {
@@ -67,7 +68,7 @@ void BatchRing::fetch(std::int64_t minibatch, std::int64_t samples) {
   }
 }
 
-std::span<const float> BatchRing::part(const Tensor& tensor, const Samples& samples,
+std::span<const float> BatchRing::part(const tensor::Tensor& tensor, const plan::Samples& samples,
                                        std::int64_t whole) const {
   const std::span<const float> all = tensor.floats();
   const auto each = all.size() / static_cast<std::size_t>(share_.count(whole));
@@ -75,14 +76,14 @@ std::span<const float> BatchRing::part(const Tensor& tensor, const Samples& samp
   return all.subspan(first * each, static_cast<std::size_t>(samples.count(whole)) * each);
 }
 
-std::span<const float> BatchRing::images(std::int64_t minibatch, const Samples& samples,
+std::span<const float> BatchRing::images(std::int64_t minibatch, const plan::Samples& samples,
                                          std::int64_t whole) const {
   return part(at(minibatch).images, samples, whole);
 }
 
-std::span<const float> BatchRing::targets(std::int64_t minibatch, const Samples& samples,
+std::span<const float> BatchRing::targets(std::int64_t minibatch, const plan::Samples& samples,
                                           std::int64_t whole) const {
   return part(at(minibatch).targets, samples, whole);
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -8,11 +8,11 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
-std::vector<int> joined_tensors(const Network& network) {
+std::vector<int> joined_tensors(const plan::Network& network) {
   std::vector<int> alike(network.tensors.size());
   std::iota(alike.begin(), alike.end(), 0);
   const auto find = [&](int tensor) {
@@ -21,7 +21,7 @@ std::vector<int> joined_tensors(const Network& network) {
     }
     return tensor;
   };
-  for (const NetworkBlock& block : network.blocks) {
+  for (const plan::NetworkBlock& block : network.blocks) {
     if (!block.joins()) continue;
     for (const int tensor : {block.src, block.other}) {
       alike[static_cast<std::size_t>(find(tensor))] = find(block.dst);
@@ -33,7 +33,7 @@ std::vector<int> joined_tensors(const Network& network) {
 
 }  // namespace
 
-Chain::Chain(Network network, const ChainOptions& options)
+Chain::Chain(plan::Network network, const ChainOptions& options)
     : network_(std::move(network)), options_(options) {
   if (options.batch < 1) user_error("batch {} is too small; it must be at least 1", options.batch);
   if (options.threads < 1)
@@ -43,7 +43,7 @@ Chain::Chain(Network network, const ChainOptions& options)
   omp_set_num_threads(options.threads);  // oneDNN shapes its kernels for the pool it finds
   tensors_.resize(network_.tensors.size());
   alike_ = joined_tensors(network_);
-  tensors_.front() = batch_desc(network_.input, options.batch);
+  tensors_.front() = layers::batch_desc(network_.input, options.batch);
   build_all();
   if (dst_desc().shape.rank() != 2) {
     user_error(
@@ -58,57 +58,57 @@ void Chain::build_all() {
   blocks_.resize(network_.blocks.size());
   const auto build_where = [&](const auto& wanted) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const NetworkBlock& block = network_.blocks[i];
+      const plan::NetworkBlock& block = network_.blocks[i];
       if (blocks_[i] != nullptr || !wanted(block)) continue;
       blocks_[i] = build(block);
-      const TensorDesc& dst = blocks_[i]->dst_desc();
+      const tensor::TensorDesc& dst = blocks_[i]->dst_desc();
       tensors_[static_cast<std::size_t>(block.dst)] = dst;
       tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(block.dst)])] = dst;
     }
   };
-  if (std::ranges::any_of(network_.blocks, &NetworkBlock::added)) {
-    build_where([&](const NetworkBlock& block) {
+  if (std::ranges::any_of(network_.blocks, &plan::NetworkBlock::added)) {
+    build_where([&](const plan::NetworkBlock& block) {
       return !block.added && block.repeats < 0 && like(block.src).shape.rank() != 0;
     });
   }
-  build_where([](const NetworkBlock&) { return true; });
+  build_where([](const plan::NetworkBlock&) { return true; });
 }
 
-const TensorDesc& Chain::like(int tensor) const {
+const tensor::TensorDesc& Chain::like(int tensor) const {
   return tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(tensor)])];
 }
 
-const TensorDesc& Chain::src_of(const NetworkBlock& block) {
-  TensorDesc& src = tensors_[static_cast<std::size_t>(block.src)];
+const tensor::TensorDesc& Chain::src_of(const plan::NetworkBlock& block) {
+  tensor::TensorDesc& src = tensors_[static_cast<std::size_t>(block.src)];
   if (src.shape.rank() == 0) src = like(block.src);
   if (src.shape.rank() != 0) return src;
   if (!network_.cut) fail("block '{}' comes before the block it reads from", block.name);
   // Rows of others, which only messages write.
-  src = batch_desc({network_.tensors[static_cast<std::size_t>(block.src)]}, options_.batch,
-                   rows_layout());
+  src = layers::batch_desc({network_.tensors[static_cast<std::size_t>(block.src)]}, options_.batch,
+                           rows_layout());
   return src;
 }
 
-std::shared_ptr<Block> Chain::build(const NetworkBlock& block) {
-  const TensorDesc& src = src_of(block);
-  if (block.joins()) return std::make_shared<Block>(block.name, src);
+std::shared_ptr<layers::Block> Chain::build(const plan::NetworkBlock& block) {
+  const tensor::TensorDesc& src = src_of(block);
+  if (block.joins()) return std::make_shared<layers::Block>(block.name, src);
   if (block.repeats >= 0) {
     const auto& earlier = blocks_[static_cast<std::size_t>(block.repeats)];
     if (earlier->src_desc() != src) fail("block '{}' reads another layout", block.name);
     return earlier;
   }
-  BlockOptions wanted{.backend = options_.backend,
-                      .threads = options_.threads,
-                      .wants_diff_src = block.src != 0,
-                      .dst_layout = {},
-                      .kernels = options_.kernels};
-  if (block.dst == network_.logits()) wanted.dst_layout = Layout::plain;
+  layers::BlockOptions wanted{.backend = options_.backend,
+                              .threads = options_.threads,
+                              .wants_diff_src = block.src != 0,
+                              .dst_layout = {},
+                              .kernels = options_.kernels};
+  if (block.dst == network_.logits()) wanted.dst_layout = tensor::Layout::plain;
   if (like(block.dst).shape.rank() != 0) wanted.dst_layout = like(block.dst).layout;
-  return std::make_shared<Block>(block.spec, src, wanted);
+  return std::make_shared<layers::Block>(block.spec, src, wanted);
 }
 
 std::size_t Chain::rows_bytes(std::int64_t rows) const {
-  return batch_desc({rows}, options_.batch, rows_layout()).bytes();
+  return layers::batch_desc({rows}, options_.batch, rows_layout()).bytes();
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -10,50 +10,51 @@
 #include "layers/block.hpp"
 #include "plan/network.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct ChainOptions {
   std::int64_t batch = 1;
   int threads = 1;
-  Backend backend = Backend::onednn;
-  std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
+  layers::Backend backend = layers::Backend::onednn;
+  std::shared_ptr<layers::sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 
 class Chain {
  public:
-  Chain(Network network, const ChainOptions& options);
-  Chain(const ModelSpec& model, const ChainOptions& options)
-      : Chain(make_network(model), options) {}
+  Chain(plan::Network network, const ChainOptions& options);
+  Chain(const model::ModelSpec& model, const ChainOptions& options)
+      : Chain(plan::make_network(model), options) {}
 
-  const Network& network() const { return network_; }
+  const plan::Network& network() const { return network_; }
   const ChainOptions& options() const { return options_; }
   std::size_t size() const { return blocks_.size(); }
   /// Of a join: one without layers, sizes 0. A block that repeats another is that very one.
-  Block& block(std::size_t i) { return *blocks_[i]; }
-  const Block& block(std::size_t i) const { return *blocks_[i]; }
+  layers::Block& block(std::size_t i) { return *blocks_[i]; }
+  const layers::Block& block(std::size_t i) const { return *blocks_[i]; }
   /// How a tensor of the network lies.
-  const TensorDesc& tensor_desc(int tensor) const {
+  const tensor::TensorDesc& tensor_desc(int tensor) const {
     return tensors_[static_cast<std::size_t>(tensor)];
   }
   /// Of so many rows (features) of a tensor in panels.
   std::size_t rows_bytes(std::int64_t rows) const;
-  const TensorDesc& src_desc() const { return tensors_.front(); }
-  const TensorDesc& dst_desc() const { return tensor_desc(network_.logits()); }
+  const tensor::TensorDesc& src_desc() const { return tensors_.front(); }
+  const tensor::TensorDesc& dst_desc() const { return tensor_desc(network_.logits()); }
 
  private:
   void build_all();
   /// How what the tensor is joined with lies; rank 0 where that is not known yet.
-  const TensorDesc& like(int tensor) const;
-  const TensorDesc& src_of(const NetworkBlock& block);
-  std::shared_ptr<Block> build(const NetworkBlock& block);
-  Layout rows_layout() const {
-    return options_.backend == Backend::reference ? Layout::plain : Layout::panels;
+  const tensor::TensorDesc& like(int tensor) const;
+  const tensor::TensorDesc& src_of(const plan::NetworkBlock& block);
+  std::shared_ptr<layers::Block> build(const plan::NetworkBlock& block);
+  tensor::Layout rows_layout() const {
+    return options_.backend == layers::Backend::reference ? tensor::Layout::plain
+                                                          : tensor::Layout::panels;
   }
-  Network network_;
+  plan::Network network_;
   ChainOptions options_;
-  std::vector<TensorDesc> tensors_;
+  std::vector<tensor::TensorDesc> tensors_;
   std::vector<int> alike_;  ///< per tensor: of those it must lie like, the one that stands for all
-  std::vector<std::shared_ptr<Block>> blocks_;
+  std::vector<std::shared_ptr<layers::Block>> blocks_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

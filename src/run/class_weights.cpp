@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
@@ -25,7 +25,7 @@ float parse_weight(std::string_view text, const std::string& all) {
   return weight;
 }
 
-std::vector<std::size_t> labels_of(const Dataset& data) {
+std::vector<std::size_t> labels_of(const data::Dataset& data) {
   std::vector<float> image(static_cast<std::size_t>(data.sample_shape().elements()));
   std::vector<std::size_t> labels;
   labels.reserve(static_cast<std::size_t>(data.size()));
@@ -75,7 +75,7 @@ std::vector<float> parse_class_weights(const std::string& text) {
   return weights;
 }
 
-ClassWeights class_weights(const std::string& text, const Dataset& train) {
+ClassWeights class_weights(const std::string& text, const data::Dataset& train) {
   if (text.empty()) return {};
   const auto classes = static_cast<std::size_t>(train.classes());
   ClassWeights weights{.of_class = parse_class_weights(text)};
@@ -126,4 +126,4 @@ void MinibatchWeights::sum_epoch(std::int64_t epoch) const {
   epoch_ = epoch;
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -11,7 +11,7 @@
 #include "data/dataset.hpp"
 #include "plan/task.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct ClassWeights {
   std::vector<float> of_class{};   ///< empty: all samples weigh alike
@@ -23,7 +23,7 @@ std::vector<float> parse_class_weights(const std::string& text);
 
 /// What the setting asks for. balanced: samples / (classes that occur x samples of the class), and
 /// 0 for a class that does not occur. UserError where there is not one weight per class.
-ClassWeights class_weights(const std::string& text, const Dataset& train);
+ClassWeights class_weights(const std::string& text, const data::Dataset& train);
 
 /// Sums of the samples' weights; their number where all weigh alike.
 class MinibatchWeights {
@@ -34,7 +34,8 @@ class MinibatchWeights {
   };
 
   /// All three outlive this object.
-  MinibatchWeights(const BatchStream& stream, const ClassWeights& weights, const Samples& averaged)
+  MinibatchWeights(const data::BatchStream& stream, const ClassWeights& weights,
+                   const plan::Samples& averaged)
       : stream_(stream), weights_(weights), averaged_(averaged) {}
 
   /// Of a minibatch counted over the whole run. One thread only.
@@ -45,11 +46,11 @@ class MinibatchWeights {
  private:
   void sum_epoch(std::int64_t epoch) const;
 
-  const BatchStream& stream_;
+  const data::BatchStream& stream_;
   const ClassWeights& weights_;
-  const Samples& averaged_;
+  const plan::Samples& averaged_;
   mutable std::optional<std::int64_t> epoch_;  ///< that `sums_` are of
   mutable std::vector<Sums> sums_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -4,62 +4,65 @@
 #include <algorithm>
 #include <cmath>
 
-namespace plait {
+namespace plait::run {
 
 ComputeTasks::ComputeTasks(const WorkerParts& parts, const BatchRing& batches)
     : parts_(parts), batches_(batches), residuals_(parts.context.plan.network.blocks.size()) {
-  for (const Task& task : parts.context.program().tasks) bound_.push_back(bind(task));
+  for (const plan::Task& task : parts.context.program().tasks) bound_.push_back(bind(task));
 }
 
-ComputeTasks::Binding ComputeTasks::bind(const Task& task) const {
+ComputeTasks::Binding ComputeTasks::bind(const plan::Task& task) const {
   Binding bound;
   if (message_of(task) != nullptr) return bound;
   const int logits = parts_.context.plan.network.logits();
-  if (block_of(task) >= 0) bind_block(task, bound);
-  if (is<Loss>(task)) {
-    bound.dst = parts_.slot({Role::tensor, logits, samples_of(task)});
-    bound.diff_dst = parts_.slot({Role::diff, logits, samples_of(task)});
+  if (plan::block_of(task) >= 0) bind_block(task, bound);
+  if (plan::is<plan::Loss>(task)) {
+    bound.dst = parts_.slot({plan::Role::tensor, logits, plan::samples_of(task)});
+    bound.diff_dst = parts_.slot({plan::Role::diff, logits, plan::samples_of(task)});
   }
-  if (is<Load>(task)) bound.dst = parts_.slot({Role::tensor, 0, samples_of(task)});
+  if (plan::is<plan::Load>(task))
+    bound.dst = parts_.slot({plan::Role::tensor, 0, plan::samples_of(task)});
   return bound;
 }
 
-void ComputeTasks::bind_block(const Task& task, Binding& bound) const {
-  const int index = block_of(task);
-  const NetworkBlock& block = parts_.context.block(index);
-  const auto slot = [&](Role role, int of) { return parts_.slot({role, of, samples_of(task)}); };
-  bound.src = slot(Role::tensor, block.src);
-  bound.dst = slot(Role::tensor, block.dst);
-  bound.diff_src = slot(Role::diff, block.src);
-  bound.diff_dst = slot(Role::diff, block.dst);
-  bound.saved = slot(Role::saved, index);
-  bound.pending = slot(Role::pending, index);
-  const auto* weights = std::get_if<BackwardWeights>(&task.what);
+void ComputeTasks::bind_block(const plan::Task& task, Binding& bound) const {
+  const int index = plan::block_of(task);
+  const plan::NetworkBlock& block = parts_.context.block(index);
+  const auto slot = [&](plan::Role role, int of) {
+    return parts_.slot({role, of, plan::samples_of(task)});
+  };
+  bound.src = slot(plan::Role::tensor, block.src);
+  bound.dst = slot(plan::Role::tensor, block.dst);
+  bound.diff_src = slot(plan::Role::diff, block.src);
+  bound.diff_dst = slot(plan::Role::diff, block.dst);
+  bound.saved = slot(plan::Role::saved, index);
+  bound.pending = slot(plan::Role::pending, index);
+  const auto* weights = std::get_if<plan::BackwardWeights>(&task.what);
   if (weights != nullptr && weights->adds) {
-    bound.partial = slot(Role::partial, parts_.context.plan.network.home_of(index));
+    bound.partial = slot(plan::Role::partial, parts_.context.plan.network.home_of(index));
   }
   if (!block.joins()) return;
-  bound.other = slot(Role::tensor, block.other);
-  const auto* data = std::get_if<BackwardData>(&task.what);
-  if (data != nullptr) bound.diff_src = slot(Role::diff, data->tensor);
+  bound.other = slot(plan::Role::tensor, block.other);
+  const auto* data = std::get_if<plan::BackwardData>(&task.what);
+  if (data != nullptr) bound.diff_src = slot(plan::Role::diff, data->tensor);
 }
 
 std::size_t ComputeTasks::home_of(const TaskRun& at) const {
-  const int block = block_of(parts_.context.task(at));
+  const int block = plan::block_of(parts_.context.task(at));
   return static_cast<std::size_t>(parts_.context.plan.network.home_of(block));
 }
 
 void ComputeTasks::load(const TaskRun& at) {
   if (batches_.read_in_place() || at.samples == 0) return;
-  const Samples samples = samples_of(parts_.context.task(at));
+  const plan::Samples samples = plan::samples_of(parts_.context.task(at));
   std::ranges::copy(batches_.images(at.minibatch, samples, at.whole),
                     floats(bound_[at.task].dst, at));
 }
 
-BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) const {
+layers::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) const {
   const Binding& bound = bound_[at.task];
-  const Task& task = parts_.context.task(at);
-  const bool first = parts_.context.block(block_of(task)).src == 0;
+  const plan::Task& task = parts_.context.task(at);
+  const bool first = parts_.context.block(plan::block_of(task)).src == 0;
   const float* loaded = first && batches_.read_in_place()
                             ? batches_.at(at.minibatch).images.floats().data()
                             : nullptr;
@@ -76,36 +79,36 @@ BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) c
           .training = true,
           .randomness = {.seed = parts_.context.options.seed,
                          .step = static_cast<std::uint64_t>(at.minibatch),
-                         .first_sample = samples_of(task).first(at.whole)}};
+                         .first_sample = plan::samples_of(task).first(at.whole)}};
 }
 
-BlockArgs ComputeTasks::args_with_weights(const TaskRun& at) {
-  const Task& task = parts_.context.task(at);
+layers::BlockArgs ComputeTasks::args_with_weights(const TaskRun& at) {
+  const plan::Task& task = parts_.context.task(at);
   const std::size_t index = home_of(at);
   WorkerModel& model = parts_.model;
   const bool trained = parts_.context.plan.network.blocks[index].parameters > 0;
-  const int delay = delay_of(task).value_or(0);
+  const int delay = plan::delay_of(task).value_or(0);
   const float* weights = trained ? model.history.read(index, at.minibatch, delay) : nullptr;
   LayoutBridge* bridge = model.chains.bridge(at.samples);
-  float* state = model.parameters.state(static_cast<std::size_t>(block_of(task)));
+  float* state = model.parameters.state(static_cast<std::size_t>(plan::block_of(task)));
   if (bridge != nullptr && !bridge->same(index)) {
     bridge->fetch(index, weights, state);
     return block_args(at, bridge->memory(index));
   }
-  BlockArgs args = block_args(at, model.parameters.block(index));
+  layers::BlockArgs args = block_args(at, model.parameters.block(index));
   args.weights = weights;
   args.state = state;
   return args;
 }
 
 void ComputeTasks::forward(const TaskRun& at) {
-  const auto& task = parts_.context.what<Forward>(at);
-  const NetworkBlock& block = parts_.context.block(task.block);
+  const auto& task = parts_.context.what<plan::Forward>(at);
+  const plan::NetworkBlock& block = parts_.context.block(task.block);
   if (block.joins()) return join_forward(at, block);
   const std::size_t index = home_of(at);
   parts_.memory.free_for_writing(bound_[at.task].dst, at.minibatch);
   parts_.memory.free_for_writing(bound_[at.task].saved, at.minibatch);
-  BlockArgs args = args_with_weights(at);
+  layers::BlockArgs args = args_with_weights(at);
   if (!task.moves_state) args.state = nullptr;  // running statistics move once per minibatch
   WorkerModel& model = parts_.model;
   model.chains.at(at.samples).block(index).forward(args);
@@ -115,20 +118,21 @@ void ComputeTasks::forward(const TaskRun& at) {
   }
 }
 
-LossResult ComputeTasks::loss(const TaskRun& at) {
-  const TensorDesc& desc = parts_.model.chains.at(at.samples).dst_desc();
+optim::LossResult ComputeTasks::loss(const TaskRun& at) {
+  const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).dst_desc();
   const Binding& bound = bound_[at.task];
   const auto count = static_cast<std::size_t>(desc.physical_elements());
   parts_.memory.free_for_writing(bound.diff_dst, at.minibatch);
   const double weight = parts_.context.weight_of(at).whole;
   const std::span<float> diff(floats(bound.diff_dst, at), count);
-  LossResult result = compute_loss(
-      parts_.context.options.loss,
-      {.logits = {floats(bound.dst, at), count},
-       .targets = batches_.targets(at.minibatch, samples_of(parts_.context.task(at)), at.whole),
-       .classes = desc.shape[1],
-       .scale = weight > 0 ? 1.0 / weight : 1.0},
-      diff);
+  optim::LossResult result =
+      compute_loss(parts_.context.options.loss,
+                   {.logits = {floats(bound.dst, at), count},
+                    .targets = batches_.targets(
+                        at.minibatch, plan::samples_of(parts_.context.task(at)), at.whole),
+                    .classes = desc.shape[1],
+                    .scale = weight > 0 ? 1.0 / weight : 1.0},
+                   diff);
   if (weight == 0) {  // no class of the minibatch has a weight: its gradient is 0
     std::ranges::fill(diff, 0.0F);
     result.sum = 0;
@@ -137,8 +141,8 @@ LossResult ComputeTasks::loss(const TaskRun& at) {
 }
 
 void ComputeTasks::backward_data(const TaskRun& at) {
-  const int index = parts_.context.what<BackwardData>(at).block;
-  const NetworkBlock& block = parts_.context.block(index);
+  const int index = parts_.context.what<plan::BackwardData>(at).block;
+  const plan::NetworkBlock& block = parts_.context.block(index);
   if (block.joins()) return join_backward(at, block);
   parts_.memory.free_for_writing(bound_[at.task].diff_src, at.minibatch);
   parts_.memory.free_for_writing(bound_[at.task].pending, at.minibatch);
@@ -149,7 +153,7 @@ void ComputeTasks::backward_data(const TaskRun& at) {
 
 void ComputeTasks::backward_weights(const TaskRun& at) {
   const std::size_t index = home_of(at);
-  const bool adds = parts_.context.what<BackwardWeights>(at).adds;
+  const bool adds = parts_.context.what<plan::BackwardWeights>(at).adds;
   BlockMemory& memory = parts_.model.parameters.block(index);
   const std::span<float> gradient = memory.gradient.floats();
   if (at.samples == 0) {
@@ -158,7 +162,7 @@ void ComputeTasks::backward_weights(const TaskRun& at) {
   }
   LayoutBridge* bridge = parts_.model.chains.bridge(at.samples);
   const bool bridged = bridge != nullptr && !bridge->same(index);
-  BlockArgs args = block_args(at, bridged ? bridge->memory(index) : memory);
+  layers::BlockArgs args = block_args(at, bridged ? bridge->memory(index) : memory);
   float* partial = adds ? floats(bound_[at.task].partial, at) : nullptr;
   if (!bridged && adds) args.diff_weights = partial;
   parts_.model.chains.at(at.samples).block(index).backward_weights(args);
@@ -170,43 +174,43 @@ void ComputeTasks::backward_weights(const TaskRun& at) {
   }
 }
 
-void ComputeTasks::join_forward(const TaskRun& at, const NetworkBlock& block) {
+void ComputeTasks::join_forward(const TaskRun& at, const plan::NetworkBlock& block) {
   const Binding& bound = bound_[at.task];
   parts_.memory.free_for_writing(bound.dst, at.minibatch);
-  const TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
+  const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
   const ResidualSums sums =
-      plait::join_forward(block, {.src = floats(bound.src, at),
-                                  .other = floats(bound.other, at),
-                                  .dst = floats(bound.dst, at),
-                                  .count = static_cast<std::size_t>(desc.physical_elements()),
-                                  .threads = parts_.context.options.threads});
-  const int index = parts_.context.what<Forward>(at).block;
+      plait::run::join_forward(block, {.src = floats(bound.src, at),
+                                       .other = floats(bound.other, at),
+                                       .dst = floats(bound.dst, at),
+                                       .count = static_cast<std::size_t>(desc.physical_elements()),
+                                       .threads = parts_.context.options.threads});
+  const int index = parts_.context.what<plan::Forward>(at).block;
   ResidualSums& total = residuals_[static_cast<std::size_t>(index)];
   total.difference += sums.difference;
   total.other += sums.other;
 }
 
-void ComputeTasks::join_backward(const TaskRun& at, const NetworkBlock& block) {
+void ComputeTasks::join_backward(const TaskRun& at, const plan::NetworkBlock& block) {
   const Binding& bound = bound_[at.task];
-  const TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
-  plait::join_backward(block, parts_.context.what<BackwardData>(at).tensor,
-                       {.src = floats(bound.diff_dst, at),
-                        .dst = floats(bound.diff_src, at),
-                        .count = static_cast<std::size_t>(desc.physical_elements()),
-                        .threads = parts_.context.options.threads});
+  const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
+  plait::run::join_backward(block, parts_.context.what<plan::BackwardData>(at).tensor,
+                            {.src = floats(bound.diff_dst, at),
+                             .dst = floats(bound.diff_src, at),
+                             .count = static_cast<std::size_t>(desc.physical_elements()),
+                             .threads = parts_.context.options.threads});
 }
 
 std::string ComputeTasks::first_non_finite_block(const TaskRun& at) {
-  const std::vector<Task>& tasks = parts_.context.program().tasks;
+  const std::vector<plan::Task>& tasks = parts_.context.program().tasks;
   for (std::size_t i = 0; i < at.task; ++i) {
-    const auto* task = std::get_if<Forward>(&tasks[i].what);
-    if (task == nullptr || task->samples != samples_of(parts_.context.task(at))) continue;
+    const auto* task = std::get_if<plan::Forward>(&tasks[i].what);
+    if (task == nullptr || task->samples != plan::samples_of(parts_.context.task(at))) continue;
     const TaskRun again{i, at.minibatch, at.step, at.whole, at.samples};
     const auto index = static_cast<std::size_t>(task->block);
     if (parts_.context.block(task->block).joins()) continue;
-    BlockArgs args = args_with_weights(again);
+    layers::BlockArgs args = args_with_weights(again);
     args.state = nullptr;
-    Block& block = parts_.model.chains.at(at.samples).block(index);
+    layers::Block& block = parts_.model.chains.at(at.samples).block(index);
     block.forward(args);
     const std::span<const float> dst(
         args.dst, static_cast<std::size_t>(block.dst_desc().physical_elements()));
@@ -215,4 +219,4 @@ std::string ComputeTasks::first_non_finite_block(const TaskRun& at) {
   return "";
 }
 
-}  // namespace plait
+}  // namespace plait::run

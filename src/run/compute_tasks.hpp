@@ -7,7 +7,7 @@
 #include "run/join.hpp"
 #include "run/worker_parts.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class ComputeTasks {
  public:
@@ -17,7 +17,7 @@ class ComputeTasks {
   void load(const TaskRun& at);
   /// These have samples.
   void forward(const TaskRun& at);
-  LossResult loss(const TaskRun& at);
+  optim::LossResult loss(const TaskRun& at);
   void backward_data(const TaskRun& at);
   /// Without samples the gradient is 0.
   void backward_weights(const TaskRun& at);
@@ -37,17 +37,17 @@ class ComputeTasks {
     int other = -1;  ///< of a join
   };
 
-  Binding bind(const Task& task) const;
-  void bind_block(const Task& task, Binding& bound) const;
+  Binding bind(const plan::Task& task) const;
+  void bind_block(const plan::Task& task, Binding& bound) const;
   std::size_t home_of(const TaskRun& at) const;
   float* floats(int slot, const TaskRun& at) const {
     return parts_.memory.floats(slot, at.minibatch);
   }
-  BlockArgs block_args(const TaskRun& at, BlockMemory& parameters) const;
+  layers::BlockArgs block_args(const TaskRun& at, BlockMemory& parameters) const;
   /// Arguments with the weights this task reads, in the layout of its number of samples.
-  BlockArgs args_with_weights(const TaskRun& at);
-  void join_forward(const TaskRun& at, const NetworkBlock& block);
-  void join_backward(const TaskRun& at, const NetworkBlock& block);
+  layers::BlockArgs args_with_weights(const TaskRun& at);
+  void join_forward(const TaskRun& at, const plan::NetworkBlock& block);
+  void join_backward(const TaskRun& at, const plan::NetworkBlock& block);
 
   WorkerParts parts_;
   const BatchRing& batches_;
@@ -55,4 +55,4 @@ class ComputeTasks {
   std::vector<ResidualSums> residuals_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

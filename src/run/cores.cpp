@@ -12,7 +12,7 @@
 #include "run/cpu_limits.hpp"
 #include "transport/mpi.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
@@ -38,7 +38,7 @@ Topology load_topology() {
 /// processes one core, however many there are.
 Bitmap limits(hwloc_topology_t topology, const cpu_set_t& affinity) {
   Bitmap set(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology)));
-  if (launched_by_mpirun()) return set;
+  if (transport::launched_by_mpirun()) return set;
   const Bitmap mask(hwloc_bitmap_alloc());
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &affinity)) hwloc_bitmap_set(mask.get(), cpu);
@@ -111,4 +111,4 @@ void check_pinning(const std::string& mode) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::run

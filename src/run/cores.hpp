@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace plait {
+namespace plait::run {
 
 /// Cores (not hyperthreads) that this process may use: those of its affinity mask, and no more than
 /// the CPU quota of its control group; at least 1. What mpirun binds a process to does not count.
@@ -31,4 +31,4 @@ bool pin_this_thread(const Pinning& pinning);
 /// UserError on an unknown word.
 void check_pinning(const std::string& mode);
 
-}  // namespace plait
+}  // namespace plait::run

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
@@ -59,7 +59,7 @@ const cpu_set_t& initial_affinity() {
   return mask;
 }
 
-cpu_set_t affinity_of_node(Group& control) {
+cpu_set_t affinity_of_node(transport::Group& control) {
   const cpu_set_t mine = initial_affinity();
   std::vector<cpu_set_t> all(static_cast<std::size_t>(control.size()));
   control.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
@@ -93,4 +93,4 @@ double cgroup_quota(const std::string& groups, const fs::path& mount) {
 
 double cpu_quota() { return cgroup_quota(text_of("/proc/self/cgroup"), "/sys/fs/cgroup"); }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -10,13 +10,13 @@
 
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// The mask that this process was started with, whatever plait has pinned since.
 const cpu_set_t& initial_affinity();
 /// Of all processes on this node together; every member of the job calls it. srun gives each its
 /// own processors, or all of them the same.
-cpu_set_t affinity_of_node(Group& control);
+cpu_set_t affinity_of_node(transport::Group& control);
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
@@ -27,4 +27,4 @@ double cgroup_quota(const std::string& groups, const std::filesystem::path& moun
 /// Of this process.
 double cpu_quota();
 
-}  // namespace plait
+}  // namespace plait::run

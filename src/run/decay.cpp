@@ -3,22 +3,22 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::run {
 
-bool is_matrix(const ParameterSpec& parameter) {
-  const ParameterSpec& whole = parameter.part == nullptr ? parameter : parameter.part->whole;
+bool is_matrix(const model::ParameterSpec& parameter) {
+  const model::ParameterSpec& whole = parameter.part == nullptr ? parameter : parameter.part->whole;
   return whole.pattern != nullptr || whole.shape.rank() >= 2;
 }
 
-std::vector<DecayRange> decay_ranges(const Block& block, bool only_matrices) {
+std::vector<DecayRange> decay_ranges(const layers::Block& block, bool only_matrices) {
   if (!only_matrices) return {{0, block.weights_size(), true}};
-  std::vector<const BlockParameter*> trained;
-  for (const BlockParameter& parameter : block.parameters()) {
+  std::vector<const layers::BlockParameter*> trained;
+  for (const layers::BlockParameter& parameter : block.parameters()) {
     if (parameter.spec.trainable) trained.push_back(&parameter);
   }
-  std::ranges::sort(trained, {}, &BlockParameter::offset);
+  std::ranges::sort(trained, {}, &layers::BlockParameter::offset);
   std::vector<DecayRange> ranges;
-  for (const BlockParameter* parameter : trained) {
+  for (const layers::BlockParameter* parameter : trained) {
     const bool decays = is_matrix(parameter->spec);
     if (!ranges.empty() && ranges.back().decays == decays) continue;
     if (!ranges.empty()) ranges.back().end = parameter->offset;
@@ -28,4 +28,4 @@ std::vector<DecayRange> decay_ranges(const Block& block, bool only_matrices) {
   return ranges;
 }
 
-}  // namespace plait
+}  // namespace plait::run

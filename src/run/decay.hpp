@@ -6,7 +6,7 @@
 
 #include "layers/block.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// Floats [begin, end) of a block's weights.
 struct DecayRange {
@@ -17,10 +17,10 @@ struct DecayRange {
 };
 
 /// A sparse weight is a matrix; a part of a parameter is what the whole is.
-bool is_matrix(const ParameterSpec& parameter);
+bool is_matrix(const model::ParameterSpec& parameter);
 
 /// All weights of the block, from the first to the last, gaps and padding included; neighbours
 /// differ. One range where `only_matrices` is false.
-std::vector<DecayRange> decay_ranges(const Block& block, bool only_matrices);
+std::vector<DecayRange> decay_ranges(const layers::Block& block, bool only_matrices);
 
-}  // namespace plait
+}  // namespace plait::run

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace plait {
+namespace plait::run {
 
 Evaluation to_evaluation(const EvaluationSums& sums, int classes) {
   const auto samples = static_cast<double>(sums.samples);
@@ -16,7 +16,7 @@ Evaluation to_evaluation(const EvaluationSums& sums, int classes) {
   return result;
 }
 
-Evaluator::Evaluator(Chain& chain, DatasetPtr data, LossSpec loss)
+Evaluator::Evaluator(Chain& chain, data::DatasetPtr data, optim::LossSpec loss)
     : chain_(chain),
       data_(std::move(data)),
       loss_(std::move(loss)),
@@ -42,7 +42,7 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
                   targets_.floats().subspan(at * target_size, target_size)});
     }
     const std::span<const float> logits = workspace_.forward(parameters, images_.floats().data());
-    const LossResult result = compute_loss(
+    const optim::LossResult result = compute_loss(
         loss_, {.logits = logits.first(static_cast<std::size_t>(valid * outputs)),
                 .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
                 .classes = outputs});
@@ -61,4 +61,4 @@ Evaluation Evaluator::run(ParameterStore& parameters) {
   return evaluation;
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -8,7 +8,7 @@
 #include "optim/loss.hpp"
 #include "run/workspace.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct Evaluation {
   double loss = 0;
@@ -29,7 +29,7 @@ Evaluation to_evaluation(const EvaluationSums& sums, int classes);
 
 class Evaluator {
  public:
-  Evaluator(Chain& chain, DatasetPtr data, LossSpec loss);
+  Evaluator(Chain& chain, data::DatasetPtr data, optim::LossSpec loss);
 
   struct Part {
     std::int64_t first = 0;
@@ -42,11 +42,11 @@ class Evaluator {
 
  private:
   Chain& chain_;
-  DatasetPtr data_;
-  LossSpec loss_;
+  data::DatasetPtr data_;
+  optim::LossSpec loss_;
   Workspace workspace_;
-  Tensor images_;
-  Tensor targets_;
+  tensor::Tensor images_;
+  tensor::Tensor targets_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

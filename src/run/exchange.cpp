@@ -5,19 +5,22 @@
 
 #include "transport/bf16.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
-IndexRange part_range(std::size_t count, int part, int parts) {
-  return shard_of(count, parts, part);
+transport::IndexRange part_range(std::size_t count, int part, int parts) {
+  return transport::shard_of(count, parts, part);
 }
 
-Tensor array_of(std::size_t count) { return Tensor(Shape{static_cast<std::int64_t>(count)}); }
+tensor::Tensor array_of(std::size_t count) {
+  return tensor::Tensor(tensor::Shape{static_cast<std::int64_t>(count)});
+}
 
 }  // namespace
 
-Exchange::Exchange(const Bucket& bucket, ExchangeValues values, Group& group, int tag)
+Exchange::Exchange(const plan::Bucket& bucket, ExchangeValues values, transport::Group& group,
+                   int tag)
     : bucket_(bucket),
       values_(std::move(values.values)),
       momentum_(std::move(values.momentum)),
@@ -36,8 +39,8 @@ void Exchange::all_are_equal() {
 }
 
 void Exchange::start() {
-  Tensor own = array_of(range_.size());
-  Tensor sum = array_of(range_.size());
+  tensor::Tensor own = array_of(range_.size());
+  tensor::Tensor sum = array_of(range_.size());
   values_.read(range_, own.floats().data());
   const std::span<const float> x = own.floats();
   const std::span<float> sent = sum.floats();
@@ -46,18 +49,19 @@ void Exchange::start() {
     const std::span<float> missed = missed_.floats();
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float wanted = x[i] - common[i] + missed[i];
-      sent[i] = from_bf16(to_bf16(wanted));
+      sent[i] = transport::from_bf16(transport::to_bf16(wanted));
       missed[i] = wanted - sent[i];
     }
-  } else if (bucket_.merge.kind == MergeKind::gather) {
-    const IndexRange mine = part_range(x.size(), group_.rank(), group_.size());
+  } else if (bucket_.merge.kind == plan::MergeKind::gather) {
+    const transport::IndexRange mine = part_range(x.size(), group_.rank(), group_.size());
     std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(mine.begin), mine.size(),
                 sent.begin() + static_cast<std::ptrdiff_t>(mine.begin));
   } else {
     std::ranges::copy(x, sent.begin());
   }
-  const Wire wire = bucket_.half ? Wire::bf16 : Wire::f32;
-  Reduction reduction(group_, {sum.floats()}, wire, tag_ + static_cast<int>(started_++ % 2));
+  const transport::Wire wire = bucket_.half ? transport::Wire::bf16 : transport::Wire::f32;
+  transport::Reduction reduction(group_, {sum.floats()}, wire,
+                                 tag_ + static_cast<int>(started_++ % 2));
   flights_.push_back({std::move(own), std::move(sum), std::move(reduction)});
   flights_.back().reduction.start();
 }
@@ -93,20 +97,20 @@ void Exchange::merge(const Flight& flight) {
     return bucket_.half ? common_.floats()[i] + sum[i] / members : sum[i] / members;
   };
   switch (bucket_.merge.kind) {
-    case MergeKind::average:
+    case plan::MergeKind::average:
       for (std::size_t i = 0; i < count; ++i) x[i] = mean(i);
       break;
-    case MergeKind::weighted: {
+    case plan::MergeKind::weighted: {
       const auto twice = static_cast<float>(2 * bucket_.merge.steps);
       for (std::size_t i = 0; i < count; ++i) {
         x[i] = (twice * x[i] + total(i)) / (twice + members);
       }
       break;
     }
-    case MergeKind::corrected:
+    case plan::MergeKind::corrected:
       for (std::size_t i = 0; i < count; ++i) x[i] += mean(i) - own[i];
       break;
-    case MergeKind::outer: {
+    case plan::MergeKind::outer: {
       const auto rate = static_cast<float>(bucket_.merge.rate);
       const auto momentum = static_cast<float>(bucket_.merge.momentum);
       std::vector<float> velocity(count);
@@ -123,19 +127,20 @@ void Exchange::merge(const Flight& flight) {
       momentum_.write(range_, velocity.data());
       break;
     }
-    case MergeKind::gather: std::ranges::copy(sum, x.begin()); break;
+    case plan::MergeKind::gather: std::ranges::copy(sum, x.begin()); break;
   }
   values_.write(range_, x.data());
-  const bool equal =
-      bucket_.merge.kind == MergeKind::average || bucket_.merge.kind == MergeKind::outer;
+  const bool equal = bucket_.merge.kind == plan::MergeKind::average ||
+                     bucket_.merge.kind == plan::MergeKind::outer;
   if (equal && remembers()) std::ranges::copy(x, common_.floats().begin());
 }
 
 std::size_t Exchange::bytes() const {
   std::size_t total = 0;
-  for (const Tensor* tensor : {&common_, &missed_}) total += tensor->empty() ? 0 : tensor->bytes();
+  for (const tensor::Tensor* tensor : {&common_, &missed_})
+    total += tensor->empty() ? 0 : tensor->bytes();
   for (const Flight& flight : flights_) total += 2 * flight.own.bytes();
   return total;
 }
 
-}  // namespace plait
+}  // namespace plait::run

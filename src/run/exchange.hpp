@@ -11,7 +11,7 @@
 #include "transport/pieces.hpp"
 #include "transport/reduction.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// How much of the way of weights between nodes was hidden behind compute.
 struct ExchangeTimes {
@@ -32,7 +32,7 @@ struct ExchangeValues {
 class Exchange {
  public:
   /// The bucket's part of the values is exchanged. `tag` and `tag` + 1 are its own.
-  Exchange(const Bucket& bucket, ExchangeValues values, Group& group, int tag);
+  Exchange(const plan::Bucket& bucket, ExchangeValues values, transport::Group& group, int tag);
 
   /// All members have equal values now.
   void all_are_equal();
@@ -50,19 +50,19 @@ class Exchange {
 
  private:
   struct Flight {
-    Tensor own;  ///< as they were at the start
-    Tensor sum;  ///< what travels, then G
-    Reduction reduction;
+    tensor::Tensor own;  ///< as they were at the start
+    tensor::Tensor sum;  ///< what travels, then G
+    transport::Reduction reduction;
   };
   void merge(const Flight& flight);
-  bool remembers() const { return bucket_.half || bucket_.merge.kind == MergeKind::outer; }
+  bool remembers() const { return bucket_.half || bucket_.merge.kind == plan::MergeKind::outer; }
 
-  const Bucket& bucket_;
-  Pieces values_;
-  Pieces momentum_;
+  const plan::Bucket& bucket_;
+  transport::Pieces values_;
+  transport::Pieces momentum_;
   std::vector<char> learns_;
-  IndexRange range_{};  ///< of the values
-  Group& group_;
+  transport::IndexRange range_{};  ///< of the values
+  transport::Group& group_;
   int tag_;
   std::int64_t started_ = 0;
   std::size_t summed_ = 0;  ///< of the flights
@@ -70,8 +70,8 @@ class Exchange {
   double under_way_ = 0;  ///< of those that have ended, like the next one
   double waited_ = 0;
   std::deque<Flight> flights_;
-  Tensor common_;  ///< where all were last equal
-  Tensor missed_;  ///< what roundings of our own have left out
+  tensor::Tensor common_;  ///< where all were last equal
+  tensor::Tensor missed_;  ///< what roundings of our own have left out
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -6,36 +6,38 @@
 #include "plan/network.hpp"
 #include "run/sparse_indices.hpp"
 
-namespace plait {
+namespace plait::run {
 
-IncomingTensors::IncomingTensors(const std::vector<NamedTensor>& tensors, const std::string& source)
+IncomingTensors::IncomingTensors(const std::vector<checkpoint::NamedTensor>& tensors,
+                                 const std::string& source)
     : source_(source) {
-  for (const NamedTensor& tensor : tensors) {
+  for (const checkpoint::NamedTensor& tensor : tensors) {
     by_name_[tensor.name] = &tensor.tensor;
     names_.push_back(tensor.name);
-    if (!is_of_another_set(tensor.name)) untaken_.insert(tensor.name);
+    if (!plan::is_of_another_set(tensor.name)) untaken_.insert(tensor.name);
   }
 }
 
-const Tensor& IncomingTensors::take(const std::string& name, const Shape& shape) {
+const tensor::Tensor& IncomingTensors::take(const std::string& name, const tensor::Shape& shape) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     user_error("{}: tensor '{}' is missing{}; is the file of another model?", source_, name,
                did_you_mean(name, names_));
   }
-  const Tensor& tensor = *found->second;
-  if (tensor.shape() != shape || tensor.desc().dtype != DType::f32) {
+  const tensor::Tensor& tensor = *found->second;
+  if (tensor.shape() != shape || tensor.desc().dtype != tensor::DType::f32) {
     user_error("{}: tensor '{}' is {} {}, but the model needs f32 {}", source_, name,
-               name_of(tensor.desc().dtype), tensor.shape(), shape);
+               tensor::name_of(tensor.desc().dtype), tensor.shape(), shape);
   }
   untaken_.erase(name);
   return tensor;
 }
 
-const Tensor& IncomingTensors::take_weight(const std::string& name, const ParameterSpec& spec) {
-  const Tensor& values = take(name, spec.shape);
+const tensor::Tensor& IncomingTensors::take_weight(const std::string& name,
+                                                   const model::ParameterSpec& spec) {
+  const tensor::Tensor& values = take(name, spec.shape);
   if (spec.pattern == nullptr) return values;
-  for (const NamedTensor& wanted : index_tensors(name, *spec.pattern)) {
+  for (const checkpoint::NamedTensor& wanted : index_tensors(name, *spec.pattern)) {
     const auto found = by_name_.find(wanted.name);
     if (found == by_name_.end()) continue;  // values alone, by some other tool
     if (!same_indices(*found->second, wanted.tensor)) {
@@ -57,4 +59,4 @@ void IncomingTensors::finish() const {
       source_, untaken_.size(), *untaken_.begin());
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -10,26 +10,26 @@
 #include "checkpoint/safetensors.hpp"
 #include "model/parameters.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class IncomingTensors {
  public:
   /// Both outlive this object. `source` (a file name) is in every UserError.
-  IncomingTensors(const std::vector<NamedTensor>& tensors, const std::string& source);
+  IncomingTensors(const std::vector<checkpoint::NamedTensor>& tensors, const std::string& source);
 
   bool has(const std::string& name) const { return by_name_.contains(name); }
   /// UserError where it is missing, of another shape or not f32.
-  const Tensor& take(const std::string& name, const Shape& shape);
+  const tensor::Tensor& take(const std::string& name, const tensor::Shape& shape);
   /// The values of a parameter; the places of a sparse one must be the model's.
-  const Tensor& take_weight(const std::string& name, const ParameterSpec& spec);
+  const tensor::Tensor& take_weight(const std::string& name, const model::ParameterSpec& spec);
   /// UserError where a tensor was not taken; further sets of running statistics may be left.
   void finish() const;
 
  private:
   const std::string& source_;
-  std::map<std::string, const Tensor*> by_name_;
+  std::map<std::string, const tensor::Tensor*> by_name_;
   std::vector<std::string> names_;
   std::set<std::string> untaken_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

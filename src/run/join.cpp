@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
@@ -43,7 +43,7 @@ double ResidualSums::residual() const {
   return difference == 0 ? 0 : std::sqrt(difference / other);
 }
 
-ResidualSums join_forward(const NetworkBlock& block, const JoinArgs& args) {
+ResidualSums join_forward(const plan::NetworkBlock& block, const JoinArgs& args) {
   if (!block.subtracts) {
     each_piece(args.count, args.threads, [&](std::size_t, std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) args.dst[i] = args.src[i] + args.other[i];
@@ -62,7 +62,7 @@ ResidualSums join_forward(const NetworkBlock& block, const JoinArgs& args) {
   return sums;
 }
 
-void join_backward(const NetworkBlock& block, int tensor, const JoinArgs& args) {
+void join_backward(const plan::NetworkBlock& block, int tensor, const JoinArgs& args) {
   const bool minus = block.subtracts && tensor == block.other;
   each_piece(args.count, args.threads, [&](std::size_t, std::size_t first, std::size_t last) {
     if (minus) {
@@ -73,7 +73,8 @@ void join_backward(const NetworkBlock& block, int tensor, const JoinArgs& args) 
   });
 }
 
-std::vector<Residual> residuals(const Network& network, const std::vector<ResidualSums>& sums) {
+std::vector<Residual> residuals(const plan::Network& network,
+                                const std::vector<ResidualSums>& sums) {
   std::vector<Residual> all;
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
     if (network.blocks[i].subtracts) {
@@ -83,4 +84,4 @@ std::vector<Residual> residuals(const Network& network, const std::vector<Residu
   return all;
 }
 
-}  // namespace plait
+}  // namespace plait::run

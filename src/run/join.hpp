@@ -7,7 +7,7 @@
 
 #include "plan/network.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// Of a difference: sums of squares, so that those of batches add up.
 struct ResidualSums {
@@ -27,16 +27,17 @@ struct JoinArgs {
 
 /// dst <- src + other, or src - other. Sums are added up in fixed pieces: equal for any number of
 /// threads. Of a sum they are 0.
-ResidualSums join_forward(const NetworkBlock& block, const JoinArgs& args);
+ResidualSums join_forward(const plan::NetworkBlock& block, const JoinArgs& args);
 
 /// diff <- diff + diff_dst, or - diff_dst for the subtracted one.
-void join_backward(const NetworkBlock& block, int tensor, const JoinArgs& args);
+void join_backward(const plan::NetworkBlock& block, int tensor, const JoinArgs& args);
 
 /// The differences of a network by block, each with its name; others have none.
 struct Residual {
   std::string name;
   double value = 0;
 };
-std::vector<Residual> residuals(const Network& network, const std::vector<ResidualSums>& sums);
+std::vector<Residual> residuals(const plan::Network& network,
+                                const std::vector<ResidualSums>& sums);
 
-}  // namespace plait
+}  // namespace plait::run

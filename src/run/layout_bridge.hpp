@@ -7,7 +7,7 @@
 
 #include "run/parameters.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class LayoutBridge {
  public:
@@ -32,4 +32,4 @@ class LayoutBridge {
   std::vector<BlockMemory> blocks_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

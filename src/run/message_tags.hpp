@@ -4,13 +4,13 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// Two exchanges of one bucket may be under way. Tags of messages begin above those of buckets.
 constexpr int kTagsPerBucket = 2;
 
 /// One per task of the worker's program, counted from 0 for each pair (from, to); 0 where the task
 /// is no message.
-std::vector<int> message_tags(const Plan& plan, int worker);
+std::vector<int> message_tags(const plan::Plan& plan, int worker);
 
-}  // namespace plait
+}  // namespace plait::run

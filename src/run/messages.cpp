@@ -8,7 +8,7 @@
 #include "run/row_packing.hpp"
 #include "transport/bf16.hpp"
 
-namespace plait {
+namespace plait::run {
 
 Messages::Messages(const WorkerParts& parts, TaskLog& log)
     : parts_(parts),
@@ -16,7 +16,7 @@ Messages::Messages(const WorkerParts& parts, TaskLog& log)
       receives_(parts.context.program().tasks.size()),
       steps_overlap_(parts.context.plan.depth() > 0),
       weight_sends_(parts.context.plan.network.blocks.size()) {
-  const Plan& plan = parts.context.plan;
+  const plan::Plan& plan = parts.context.plan;
   const std::vector<int> tags = message_tags(plan, parts.context.options.rank);
   for (std::size_t i = 0; i < tags.size(); ++i) {
     bound_.push_back(bind(parts.context.program().tasks[i]));
@@ -24,21 +24,21 @@ Messages::Messages(const WorkerParts& parts, TaskLog& log)
   }
 }
 
-Messages::Binding Messages::bind(const Task& task) const {
-  const Message* message = message_of(task);
-  if (message == nullptr || is_permanent(message->value.role)) return {};
-  const std::optional<Value> packed = packed_value(task);
+Messages::Binding Messages::bind(const plan::Task& task) const {
+  const plan::Message* message = message_of(task);
+  if (message == nullptr || plan::is_permanent(message->value.role)) return {};
+  const std::optional<plan::Value> packed = plan::packed_value(task);
   if (packed) return {.message = parts_.slot(*packed), .tensor = parts_.slot(message->value)};
   return {.message = parts_.slot(message->value)};
 }
 
-void Messages::post_receives(std::int64_t step, const MinibatchRange& range) {
-  const std::vector<Task>& tasks = parts_.context.program().tasks;
+void Messages::post_receives(std::int64_t step, const plan::MinibatchRange& range) {
+  const std::vector<plan::Task>& tasks = parts_.context.program().tasks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const auto* receive = std::get_if<Receive>(&tasks[i].what);
-    if (receive == nullptr || !runs(tasks[i].when, step, range)) continue;
-    const Message& message = receive->message;
-    if (is_permanent(message.value.role)) continue;
+    const auto* receive = std::get_if<plan::Receive>(&tasks[i].what);
+    if (receive == nullptr || !plan::runs(tasks[i].when, step, range)) continue;
+    const plan::Message& message = receive->message;
+    if (plan::is_permanent(message.value.role)) continue;
     const TaskRun at = parts_.context.run_of(i, step);
     const std::size_t bytes = bytes_of(at);
     if (bytes == 0) continue;
@@ -48,7 +48,7 @@ void Messages::post_receives(std::int64_t step, const MinibatchRange& range) {
 }
 
 std::size_t Messages::bytes_of(const TaskRun& at) const {
-  const Message& message = parts_.context.message(at);
+  const plan::Message& message = parts_.context.message(at);
   const auto& [role, index, samples] = message.value;
   if (at.samples == 0) return 0;
   const Chain& chain = parts_.model.chains.at(at.samples);
@@ -56,27 +56,27 @@ std::size_t Messages::bytes_of(const TaskRun& at) const {
     const auto& rows = parts_.context.plan.row_lists[static_cast<std::size_t>(message.list)];
     return chain.rows_bytes(std::ssize(rows));
   }
-  if (is_of_tensor(role)) return chain.tensor_desc(index).bytes() / (message.half ? 2 : 1);
-  const Block& block = chain.block(static_cast<std::size_t>(index));
-  return role == Role::saved ? block.saved_bytes() : block.pending_bytes();
+  if (plan::is_of_tensor(role)) return chain.tensor_desc(index).bytes() / (message.half ? 2 : 1);
+  const layers::Block& block = chain.block(static_cast<std::size_t>(index));
+  return role == plan::Role::saved ? block.saved_bytes() : block.pending_bytes();
 }
 
 std::span<float> Messages::tensor_of(const TaskRun& at) const {
   const int index = parts_.context.message(at).value.index;
-  const TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(index);
+  const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(index);
   return {parts_.memory.floats(bound_[at.task].tensor, at.minibatch),
           static_cast<std::size_t>(desc.physical_elements())};
 }
 
 void Messages::pack(const TaskRun& at) {
-  const Message& message = parts_.context.message(at);
+  const plan::Message& message = parts_.context.message(at);
   const Binding& bound = bound_[at.task];
   parts_.memory.free_for_writing(bound.message, at.minibatch);
   std::byte* packed = parts_.memory.at(bound.message, at.minibatch);
   if (message.half) {
     const std::span<const float> values = tensor_of(at);
     auto* halves = reinterpret_cast<std::uint16_t*>(packed);
-    for (std::size_t i = 0; i < values.size(); ++i) halves[i] = to_bf16(values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) halves[i] = transport::to_bf16(values[i]);
     return;
   }
   pack_rows(parts_.model.chains.at(at.samples).tensor_desc(message.value.index),
@@ -86,13 +86,13 @@ void Messages::pack(const TaskRun& at) {
 }
 
 void Messages::unpack(const TaskRun& at) {
-  const auto& [message, adds] = parts_.context.what<Receive>(at);
+  const auto& [message, adds] = parts_.context.what<plan::Receive>(at);
   const Binding& bound = bound_[at.task];
   const std::byte* packed = parts_.memory.at(bound.message, at.minibatch);
   if (message.half) {
     const auto* halves = reinterpret_cast<const std::uint16_t*>(packed);
     const std::span<float> values = tensor_of(at);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = from_bf16(halves[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = transport::from_bf16(halves[i]);
     return;
   }
   unpack_rows(parts_.model.chains.at(at.samples).tensor_desc(message.value.index),
@@ -105,7 +105,7 @@ void Messages::send_copy(const TaskRun& at, std::span<const std::byte> bytes) {
   auto free = std::ranges::find_if(
       copies_, [&](const Copy& copy) { return copy.size == bytes.size() && copy.request.done(); });
   if (free == copies_.end()) {
-    copies_.push_back({allocate_bytes(bytes.size()), bytes.size(), Request()});
+    copies_.push_back({tensor::allocate_bytes(bytes.size()), bytes.size(), transport::Request()});
     free = copies_.end() - 1;
   }
   std::memcpy(free->bytes.get(), bytes.data(), bytes.size());
@@ -114,7 +114,7 @@ void Messages::send_copy(const TaskRun& at, std::span<const std::byte> bytes) {
 }
 
 void Messages::send_weights(const TaskRun& at) {
-  const Message& message = parts_.context.message(at);
+  const plan::Message& message = parts_.context.message(at);
   const auto index = static_cast<std::size_t>(message.value.index);
   const double begin = now_seconds();
   const auto bytes = std::as_bytes(parts_.model.parameters.block(index).weights.floats());
@@ -128,35 +128,35 @@ void Messages::send_weights(const TaskRun& at) {
 }
 
 void Messages::receive_weights(const TaskRun& at) {
-  const Message& message = parts_.context.message(at);
+  const plan::Message& message = parts_.context.message(at);
   const auto index = static_cast<std::size_t>(message.value.index);
-  Request request = parts_.context.links.group.irecv(
+  transport::Request request = parts_.context.links.group.irecv(
       std::as_writable_bytes(parts_.model.history.next(index)), message.peer, bound_[at.task].tag);
   log_.waiting(at, [&] { request.wait(); });
   parts_.model.history.made(index);
 }
 
 void Messages::finish_sending_weights(std::size_t block) {
-  for (Request& request : weight_sends_[block]) request.wait();
+  for (transport::Request& request : weight_sends_[block]) request.wait();
   weight_sends_[block].clear();
 }
 
 void Messages::receive(const TaskRun& at) {
-  if (parts_.context.message(at).value.role == Role::weights) return receive_weights(at);
+  if (parts_.context.message(at).value.role == plan::Role::weights) return receive_weights(at);
   if (bytes_of(at) == 0) return;
   log_.waiting(at, [&] { receives_[at.task].wait(); });
-  receives_[at.task] = Request();
-  if (packs(parts_.context.task(at))) unpack(at);
+  receives_[at.task] = transport::Request();
+  if (plan::packs(parts_.context.task(at))) unpack(at);
 }
 
 void Messages::send(const TaskRun& at) {
-  const Message& message = parts_.context.message(at);
-  if (message.value.role == Role::weights) return send_weights(at);
+  const plan::Message& message = parts_.context.message(at);
+  if (message.value.role == plan::Role::weights) return send_weights(at);
   const std::size_t bytes = bytes_of(at);
   if (bytes == 0) return;
   const double begin = now_seconds();
   const Binding& bound = bound_[at.task];
-  if (packs(parts_.context.task(at))) pack(at);
+  if (plan::packs(parts_.context.task(at))) pack(at);
   parts_.memory.sent(
       bound.message, at.minibatch,
       parts_.context.links.group.isend({parts_.memory.at(bound.message, at.minibatch), bytes},
@@ -164,4 +164,4 @@ void Messages::send(const TaskRun& at) {
   log_.communicated(at, begin, bytes);
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -7,7 +7,7 @@
 #include "run/task_log.hpp"
 #include "run/worker_parts.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class Messages {
  public:
@@ -15,7 +15,7 @@ class Messages {
 
   /// Posts the receives of a step, so that no sender waits for this worker. Weights are received
   /// later: their memory is in use until then.
-  void post_receives(std::int64_t step, const MinibatchRange& range);
+  void post_receives(std::int64_t step, const plan::MinibatchRange& range);
   void send(const TaskRun& at);
   void receive(const TaskRun& at);
   /// Before a block's weights change: waits until all receivers have taken them.
@@ -32,10 +32,10 @@ class Messages {
   struct Copy {
     std::shared_ptr<std::byte> bytes;
     std::size_t size = 0;
-    Request request{};
+    transport::Request request{};
   };
 
-  Binding bind(const Task& task) const;
+  Binding bind(const plan::Task& task) const;
   std::size_t bytes_of(const TaskRun& at) const;
   /// The tensor of a message that is packed whole.
   std::span<float> tensor_of(const TaskRun& at) const;
@@ -47,11 +47,11 @@ class Messages {
 
   WorkerParts parts_;
   TaskLog& log_;
-  std::vector<Binding> bound_;     ///< per task
-  std::vector<Request> receives_;  ///< per task
-  bool steps_overlap_;             ///< then weights are sent as copies
+  std::vector<Binding> bound_;                ///< per task
+  std::vector<transport::Request> receives_;  ///< per task
+  bool steps_overlap_;                        ///< then weights are sent as copies
   std::deque<Copy> copies_;
-  std::vector<std::vector<Request>> weight_sends_;  ///< per block
+  std::vector<std::vector<transport::Request>> weight_sends_;  ///< per block
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::run {
 
-void OpenLosses::add(std::int64_t minibatch, const LossResult& result) {
+void OpenLosses::add(std::int64_t minibatch, const optim::LossResult& result) {
   auto open =
       std::ranges::find(open_, minibatch, [](const Open& one) { return one.loss.minibatch; });
   if (open == open_.end()) open = open_.insert(open, {{minibatch, {}}, 0});
@@ -23,4 +23,4 @@ std::vector<MinibatchLoss> OpenLosses::take() {
   return complete;
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -9,11 +9,11 @@
 
 #include "optim/loss.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct MinibatchLoss {
   std::int64_t minibatch = 0;
-  LossResult loss;  ///< of this worker's samples
+  optim::LossResult loss;  ///< of this worker's samples
 };
 
 /// A loss that is NaN or infinite; `block` is the first of this worker whose result is ("" : none).
@@ -34,7 +34,7 @@ class OpenLosses {
   explicit OpenLosses(int tasks) : tasks_(tasks) {}
 
   /// Of one loss task.
-  void add(std::int64_t minibatch, const LossResult& result);
+  void add(std::int64_t minibatch, const optim::LossResult& result);
   /// Those that are complete, up to the first that is not.
   std::vector<MinibatchLoss> take();
 
@@ -47,4 +47,4 @@ class OpenLosses {
   std::vector<Open> open_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -10,7 +10,7 @@
 #include "base/hash.hpp"
 #include "run/sparse_indices.hpp"
 
-namespace plait {
+namespace plait::run {
 
 ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optimizer_states,
                                const std::vector<BlockNeeds>& needs)
@@ -18,25 +18,26 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
   for (std::size_t i = 0; i < chain.size(); ++i) {
     if (chain.network().blocks[i].repeats >= 0) continue;
     const BlockNeeds need = needs.empty() ? BlockNeeds{} : needs[i];
-    const Shape size{chain.block(i).weights_size()};
-    if (need.weights) blocks_[i].weights = Tensor(size);
-    if (need.gradient) blocks_[i].gradient = Tensor(size);
+    const tensor::Shape size{chain.block(i).weights_size()};
+    if (need.weights) blocks_[i].weights = tensor::Tensor(size);
+    if (need.gradient) blocks_[i].gradient = tensor::Tensor(size);
     const int sets = chain.network().blocks[i].state_sets;
-    if (need.weights) blocks_[i].state = Tensor(Shape{chain.block(i).state_size() * sets});
+    if (need.weights)
+      blocks_[i].state = tensor::Tensor(tensor::Shape{chain.block(i).state_size() * sets});
     for (int k = 0; need.optimizer && k < optimizer_states; ++k) {
-      blocks_[i].optimizer[static_cast<std::size_t>(k)] = Tensor(size);
+      blocks_[i].optimizer[static_cast<std::size_t>(k)] = tensor::Tensor(size);
     }
   }
   std::vector<Entry> here = entries();
   std::erase_if(here,
                 [&](const Entry& entry) { return !needs.empty() && !needs[entry.block].weights; });
-  fill(here, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
-    return initial_value(spec, seed, name);
+  fill(here, kWeights, [&](const std::string& name, const model::ParameterSpec& spec) {
+    return model::initial_value(spec, seed, name);
   });
 }
 
 float* ParameterStore::state(std::size_t i) {
-  const Network& network = chain_.network();
+  const plan::Network& network = chain_.network();
   const int set = network.blocks[i].state_set;
   return blocks_[static_cast<std::size_t>(network.home_of(static_cast<int>(i)))]
              .state.floats()
@@ -47,10 +48,10 @@ float* ParameterStore::state(std::size_t i) {
 std::size_t ParameterStore::bytes() const {
   std::size_t total = 0;
   for (const BlockMemory& block : blocks_) {
-    for (const Tensor* tensor : {&block.weights, &block.gradient, &block.state}) {
+    for (const tensor::Tensor* tensor : {&block.weights, &block.gradient, &block.state}) {
       if (!tensor->empty()) total += tensor->bytes();
     }
-    for (const Tensor& tensor : block.optimizer) {
+    for (const tensor::Tensor& tensor : block.optimizer) {
       if (!tensor.empty()) total += tensor.bytes();
     }
   }
@@ -62,8 +63,8 @@ std::vector<ParameterStore::Entry> ParameterStore::entries() const {
   for (std::size_t i = 0; i < chain_.size(); ++i) {
     if (chain_.network().blocks[i].repeats >= 0) continue;
     for (int set = 0; set < chain_.network().blocks[i].state_sets; ++set) {
-      const std::string prefix = state_name(chain_.block(i).name(), set) + ".";
-      for (const BlockParameter& parameter : chain_.block(i).parameters()) {
+      const std::string prefix = plan::state_name(chain_.block(i).name(), set) + ".";
+      for (const layers::BlockParameter& parameter : chain_.block(i).parameters()) {
         if (set > 0 && parameter.spec.trainable) continue;
         all.push_back({i, &parameter, prefix + parameter.name, set});
       }
@@ -76,24 +77,25 @@ std::int64_t ParameterStore::offset_of(const Entry& entry) const {
   return entry.parameter->offset + entry.set * chain_.block(entry.block).state_size();
 }
 
-Tensor ParameterStore::read(const Entry& entry, const BlockMemory& memory,
-                            int optimizer_state) const {
-  const Tensor& from = optimizer_state >= 0
-                           ? memory.optimizer[static_cast<std::size_t>(optimizer_state)]
-                       : entry.parameter->spec.trainable ? memory.weights
-                                                         : memory.state;
-  Tensor plain(entry.parameter->spec.shape);
+tensor::Tensor ParameterStore::read(const Entry& entry, const BlockMemory& memory,
+                                    int optimizer_state) const {
+  const tensor::Tensor& from = optimizer_state >= 0
+                                   ? memory.optimizer[static_cast<std::size_t>(optimizer_state)]
+                               : entry.parameter->spec.trainable ? memory.weights
+                                                                 : memory.state;
+  tensor::Tensor plain(entry.parameter->spec.shape);
   chain_.block(entry.block)
       .unpack_parameter(*entry.parameter, from.floats().data() + offset_of(entry),
                         plain.floats().data());
   return plain;
 }
 
-void ParameterStore::write(const Entry& entry, int optimizer_state, const Tensor& plain) {
+void ParameterStore::write(const Entry& entry, int optimizer_state, const tensor::Tensor& plain) {
   BlockMemory& memory = blocks_[entry.block];
-  Tensor& to = optimizer_state >= 0 ? memory.optimizer[static_cast<std::size_t>(optimizer_state)]
-               : entry.parameter->spec.trainable ? memory.weights
-                                                 : memory.state;
+  tensor::Tensor& to = optimizer_state >= 0
+                           ? memory.optimizer[static_cast<std::size_t>(optimizer_state)]
+                       : entry.parameter->spec.trainable ? memory.weights
+                                                         : memory.state;
   chain_.block(entry.block)
       .pack_parameter(*entry.parameter, plain.floats().data(),
                       to.floats().data() + offset_of(entry));
@@ -104,7 +106,7 @@ const std::string& ParameterStore::Entry::full_name() const {
   return part == nullptr ? name : part->name;
 }
 
-const ParameterSpec& ParameterStore::Entry::whole() const {
+const model::ParameterSpec& ParameterStore::Entry::whole() const {
   const auto& part = parameter->spec.part;
   return part == nullptr ? parameter->spec : part->whole;
 }
@@ -114,14 +116,14 @@ std::vector<ParameterStore::Whole> ParameterStore::wholes(int optimizer_state) c
   std::map<std::string_view, std::size_t> known;
   for (const Entry& entry : entries()) {
     if (optimizer_state >= 0 && !entry.parameter->spec.trainable) continue;
-    Tensor plain = read(entry, blocks_[entry.block], optimizer_state);
+    tensor::Tensor plain = read(entry, blocks_[entry.block], optimizer_state);
     const auto& part = entry.parameter->spec.part;
     if (part == nullptr) {
       all.push_back({&entry.parameter->spec, {entry.name, std::move(plain)}});
       continue;
     }
     const auto [found, is_new] = known.try_emplace(part->name, all.size());
-    if (is_new) all.push_back({&part->whole, {part->name, Tensor(part->whole.shape)}});
+    if (is_new) all.push_back({&part->whole, {part->name, tensor::Tensor(part->whole.shape)}});
     const std::span<float> whole = all[found->second].tensor.tensor.floats();
     const std::span<const float> values = plain.floats();
     for (std::size_t i = 0; i < part->positions.size(); ++i) {
@@ -134,7 +136,7 @@ std::vector<ParameterStore::Whole> ParameterStore::wholes(int optimizer_state) c
 void ParameterStore::fill(const std::vector<Entry>& entries, int optimizer_state,
                           const WholeValue& value) {
   struct Shared {
-    Tensor tensor;
+    tensor::Tensor tensor;
     int readers = 0;  ///< still to come; without any, the whole is let go
   };
   std::map<std::string_view, Shared> wholes;
@@ -150,30 +152,30 @@ void ParameterStore::fill(const std::vector<Entry>& entries, int optimizer_state
     }
     Shared& whole = wholes.at(part->name);
     if (whole.tensor.empty()) whole.tensor = value(part->name, part->whole);
-    Tensor plain(entry.parameter->spec.shape);
+    tensor::Tensor plain(entry.parameter->spec.shape);
     for (std::size_t i = 0; i < part->positions.size(); ++i) {
       plain.floats()[i] = whole.tensor.floats()[static_cast<std::size_t>(part->positions[i])];
     }
     write(entry, optimizer_state, plain);
-    if (--whole.readers == 0) whole.tensor = Tensor();
+    if (--whole.readers == 0) whole.tensor = tensor::Tensor();
   }
 }
 
-std::vector<NamedTensor> ParameterStore::export_weights() const {
-  std::vector<NamedTensor> tensors;
+std::vector<checkpoint::NamedTensor> ParameterStore::export_weights() const {
+  std::vector<checkpoint::NamedTensor> tensors;
   for (Whole& whole : wholes(kWeights)) {
     const std::string name = whole.tensor.name;
     tensors.push_back(std::move(whole.tensor));
     if (whole.spec->pattern == nullptr) continue;
-    for (NamedTensor& indices : index_tensors(name, *whole.spec->pattern)) {
+    for (checkpoint::NamedTensor& indices : index_tensors(name, *whole.spec->pattern)) {
       tensors.push_back(std::move(indices));
     }
   }
   return tensors;
 }
 
-std::vector<NamedTensor> ParameterStore::export_optimizer() const {
-  std::vector<NamedTensor> tensors;
+std::vector<checkpoint::NamedTensor> ParameterStore::export_optimizer() const {
+  std::vector<checkpoint::NamedTensor> tensors;
   for (int k = 0; k < optimizer_states_; ++k) {
     for (Whole& whole : wholes(k)) {
       tensors.push_back(
@@ -194,7 +196,7 @@ std::string ParameterStore::hash() const {
 
 std::string ParameterStore::non_finite_parameter() const {
   for (const Entry& entry : entries()) {
-    const Tensor plain = read(entry, blocks_[entry.block], kWeights);
+    const tensor::Tensor plain = read(entry, blocks_[entry.block], kWeights);
     if (!std::ranges::all_of(plain.floats(), [](float x) { return std::isfinite(x); })) {
       return entry.name;
     }
@@ -202,4 +204,4 @@ std::string ParameterStore::non_finite_parameter() const {
   return "";
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -11,13 +11,13 @@
 #include "checkpoint/safetensors.hpp"
 #include "run/chain.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct BlockMemory {
-  Tensor weights;
-  Tensor gradient;
-  Tensor state;
-  std::array<Tensor, 3> optimizer;  ///< the optimizer's own, and one of an outer one
+  tensor::Tensor weights;
+  tensor::Tensor gradient;
+  tensor::Tensor state;
+  std::array<tensor::Tensor, 3> optimizer;  ///< the optimizer's own, and one of an outer one
 };
 
 /// What of a block a worker needs.
@@ -42,16 +42,18 @@ class ParameterStore {
   std::size_t bytes() const;
 
   /// "block.node.weight", plain, copies. Running statistics are included.
-  std::vector<NamedTensor> export_weights() const;
+  std::vector<checkpoint::NamedTensor> export_weights() const;
   /// "block.node.weight.0", "...1"
-  std::vector<NamedTensor> export_optimizer() const;
+  std::vector<checkpoint::NamedTensor> export_optimizer() const;
 
   /// UserError with `source` (a file name) when a tensor is missing, surplus or of another shape.
   /// Blocks that a strategy has added keep what they have where the file knows nothing of any.
   /// Further sets of running statistics that it does not know begin as the model's own; those that
   /// only it knows are left out.
-  void import_weights(const std::vector<NamedTensor>& tensors, const std::string& source);
-  void import_optimizer(const std::vector<NamedTensor>& tensors, const std::string& source);
+  void import_weights(const std::vector<checkpoint::NamedTensor>& tensors,
+                      const std::string& source);
+  void import_optimizer(const std::vector<checkpoint::NamedTensor>& tensors,
+                        const std::string& source);
 
   /// XXH3 of all weights in plain layout, with their names: equal bits, equal hash.
   std::string hash() const;
@@ -63,24 +65,25 @@ class ParameterStore {
 
   struct Entry {
     std::size_t block;
-    const BlockParameter* parameter;
+    const layers::BlockParameter* parameter;
     std::string name;
     int set = 0;  ///< of running statistics
     const std::string& full_name() const;
-    const ParameterSpec& whole() const;
+    const model::ParameterSpec& whole() const;
   };
   std::vector<Entry> entries() const;
   /// In the array that holds it.
   std::int64_t offset_of(const Entry& entry) const;
-  Tensor read(const Entry& entry, const BlockMemory& memory, int optimizer_state) const;
-  void write(const Entry& entry, int optimizer_state, const Tensor& plain);
+  tensor::Tensor read(const Entry& entry, const BlockMemory& memory, int optimizer_state) const;
+  void write(const Entry& entry, int optimizer_state, const tensor::Tensor& plain);
   /// Every parameter of the model, pieces put together, with its whole's spec.
   struct Whole {
-    const ParameterSpec* spec;
-    NamedTensor tensor;
+    const model::ParameterSpec* spec;
+    checkpoint::NamedTensor tensor;
   };
   std::vector<Whole> wholes(int optimizer_state) const;
-  using WholeValue = std::function<Tensor(const std::string& name, const ParameterSpec& spec)>;
+  using WholeValue =
+      std::function<tensor::Tensor(const std::string& name, const model::ParameterSpec& spec)>;
   /// Asks for each whole once, and writes it, or the parts of it that are here.
   void fill(const std::vector<Entry>& entries, int optimizer_state, const WholeValue& value);
 
@@ -90,14 +93,15 @@ class ParameterStore {
 };
 
 /// Whether there are weights of blocks that a strategy has added.
-bool has_added_weights(const Network& network, const std::vector<NamedTensor>& tensors);
+bool has_added_weights(const plan::Network& network,
+                       const std::vector<checkpoint::NamedTensor>& tensors);
 
 /// "tensor 'conv1.weight' holds nan (element 5 of 500)"; "" where all numbers are finite.
-std::string non_finite_tensor(const std::vector<NamedTensor>& tensors);
+std::string non_finite_tensor(const std::vector<checkpoint::NamedTensor>& tensors);
 
 /// UserError with `source` where `tensors` are not the weights of the network, as in
 /// import_weights.
-void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,
-                   const std::string& source);
+void check_weights(const plan::Network& network,
+                   const std::vector<checkpoint::NamedTensor>& tensors, const std::string& source);
 
-}  // namespace plait
+}  // namespace plait::run

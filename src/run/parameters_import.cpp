@@ -7,9 +7,9 @@
 #include "run/incoming_tensors.hpp"
 #include "run/parameters.hpp"
 
-namespace plait {
+namespace plait::run {
 
-void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
+void ParameterStore::import_weights(const std::vector<checkpoint::NamedTensor>& tensors,
                                     const std::string& source) {
   IncomingTensors incoming(tensors, source);
   std::vector<Entry> wanted = entries();
@@ -22,7 +22,7 @@ void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
     if (entry.set == 0) continue;
     own[entry.name] = chain_.block(entry.block).name() + "." + entry.parameter->name;
   }
-  fill(wanted, kWeights, [&](const std::string& name, const ParameterSpec& spec) {
+  fill(wanted, kWeights, [&](const std::string& name, const model::ParameterSpec& spec) {
     const auto other = own.find(name);
     const bool known = other == own.end() || incoming.has(name);
     return incoming.take_weight(known ? name : other->second, spec);
@@ -30,33 +30,34 @@ void ParameterStore::import_weights(const std::vector<NamedTensor>& tensors,
   incoming.finish();
 }
 
-void ParameterStore::import_optimizer(const std::vector<NamedTensor>& tensors,
+void ParameterStore::import_optimizer(const std::vector<checkpoint::NamedTensor>& tensors,
                                       const std::string& source) {
   IncomingTensors incoming(tensors, source);
   std::vector<Entry> trained = entries();
   std::erase_if(trained, [](const Entry& entry) { return !entry.parameter->spec.trainable; });
   for (int k = 0; k < optimizer_states_; ++k) {
-    fill(trained, k, [&](const std::string& name, const ParameterSpec& spec) {
+    fill(trained, k, [&](const std::string& name, const model::ParameterSpec& spec) {
       return incoming.take(fmt::format("{}.{}", name, k), spec.shape);
     });
   }
   incoming.finish();
 }
 
-bool has_added_weights(const Network& network, const std::vector<NamedTensor>& tensors) {
+bool has_added_weights(const plan::Network& network,
+                       const std::vector<checkpoint::NamedTensor>& tensors) {
   std::vector<std::string> names;
-  for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
+  for (const checkpoint::NamedTensor& tensor : tensors) names.push_back(tensor.name);
   std::ranges::sort(names);
-  return std::ranges::any_of(network.blocks, [&](const NetworkBlock& block) {
+  return std::ranges::any_of(network.blocks, [&](const plan::NetworkBlock& block) {
     const std::string prefix = block.name + ".";
     const auto first = std::ranges::lower_bound(names, prefix);
     return block.added && first != names.end() && first->starts_with(prefix);
   });
 }
 
-std::string non_finite_tensor(const std::vector<NamedTensor>& tensors) {
+std::string non_finite_tensor(const std::vector<checkpoint::NamedTensor>& tensors) {
   for (const auto& [name, tensor] : tensors) {
-    if (tensor.empty() || tensor.desc().dtype != DType::f32) continue;
+    if (tensor.empty() || tensor.desc().dtype != tensor::DType::f32) continue;
     const std::span<const float> values = tensor.floats();
     const auto wrong = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
     if (wrong == values.end()) continue;
@@ -67,19 +68,19 @@ std::string non_finite_tensor(const std::vector<NamedTensor>& tensors) {
   return "";
 }
 
-void check_weights(const Network& network, const std::vector<NamedTensor>& tensors,
-                   const std::string& source) {
+void check_weights(const plan::Network& network,
+                   const std::vector<checkpoint::NamedTensor>& tensors, const std::string& source) {
   IncomingTensors incoming(tensors, source);
-  const std::vector<Shape> shapes = tensor_shapes(network);
+  const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
   const bool with_added = has_added_weights(network, tensors);
-  for (const NetworkBlock& block : network.blocks) {
+  for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
-    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
-    for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
       incoming.take_weight(block.name + "." + parameter.name, parameter);
     }
   }
   incoming.finish();
 }
 
-}  // namespace plait
+}  // namespace plait::run

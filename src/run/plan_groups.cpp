@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::run {
 
-PlanGroups::PlanGroups(const Plan& plan, Group& all) : all_(all) {
+PlanGroups::PlanGroups(const plan::Plan& plan, transport::Group& all) : all_(all) {
   for (const std::vector<int>& members : plan.groups) {
     const bool in = std::ranges::find(members, all.rank()) != members.end();
     auto group = all.split(in ? 1 : 0, all.rank());
@@ -14,20 +14,20 @@ PlanGroups::PlanGroups(const Plan& plan, Group& all) : all_(all) {
   before_ = sent_in_all();
 }
 
-Traffic PlanGroups::sent_in_all() const {
-  Traffic sum = all_.traffic();
+transport::Traffic PlanGroups::sent_in_all() const {
+  transport::Traffic sum = all_.traffic();
   for (const auto& group : groups_) {
     if (!group) continue;
-    const Traffic one = group->traffic();
+    const transport::Traffic one = group->traffic();
     sum.bytes += one.bytes;
     sum.messages += one.messages;
   }
   return sum;
 }
 
-Traffic PlanGroups::traffic() const {
-  const Traffic sum = sent_in_all();
+transport::Traffic PlanGroups::traffic() const {
+  const transport::Traffic sum = sent_in_all();
   return {sum.bytes - before_.bytes, sum.messages - before_.messages};
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -5,29 +5,32 @@
 
 #include "run/parameters.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
-bool computes(const Task& task) {
-  return is<Forward>(task) || is<Loss>(task) || is<BackwardData>(task) || is<BackwardWeights>(task);
+bool computes(const plan::Task& task) {
+  return plan::is<plan::Forward>(task) || plan::is<plan::Loss>(task) ||
+         plan::is<plan::BackwardData>(task) || plan::is<plan::BackwardWeights>(task);
 }
 
 }  // namespace
 
 void poison_results(const WorkerContext& context, const TaskRun& at, ParameterStore& parameters,
                     SlotMemory& memory) {
-  const Task& task = context.task(at);
+  const plan::Task& task = context.task(at);
   if (!computes(task) || at.samples == 0) return;
-  poison(memory.scratch());
-  const std::vector<Access> list = accesses(context.plan, task);
-  for (const Access& access : list) {
-    const bool also_read = std::ranges::any_of(
-        list, [&](const Access& other) { return !other.writes && other.value == access.value; });
+  tensor::poison(memory.scratch());
+  const std::vector<plan::Access> list = plan::accesses(context.plan, task);
+  for (const plan::Access& access : list) {
+    const bool also_read = std::ranges::any_of(list, [&](const plan::Access& other) {
+      return !other.writes && other.value == access.value;
+    });
     if (!access.writes || also_read) continue;
-    if (access.value.role == Role::gradient) {
-      Tensor& gradient = parameters.block(static_cast<std::size_t>(access.value.index)).gradient;
-      poison(std::as_writable_bytes(gradient.floats()));
+    if (access.value.role == plan::Role::gradient) {
+      tensor::Tensor& gradient =
+          parameters.block(static_cast<std::size_t>(access.value.index)).gradient;
+      tensor::poison(std::as_writable_bytes(gradient.floats()));
       continue;
     }
     const int slot = memory.map().find(access.value);
@@ -35,8 +38,8 @@ void poison_results(const WorkerContext& context, const TaskRun& at, ParameterSt
     const std::size_t bytes = memory.map().slots[static_cast<std::size_t>(slot)].bytes;
     if (bytes == 0) continue;
     memory.free_for_writing(slot, at.minibatch);
-    poison({memory.at(slot, at.minibatch), bytes});
+    tensor::poison({memory.at(slot, at.minibatch), bytes});
   }
 }
 
-}  // namespace plait
+}  // namespace plait::run

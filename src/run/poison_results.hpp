@@ -6,11 +6,11 @@
 #include "run/slot_memory.hpp"
 #include "run/worker_context.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class ParameterStore;
 
 void poison_results(const WorkerContext& context, const TaskRun& at, ParameterStore& parameters,
                     SlotMemory& memory);
 
-}  // namespace plait
+}  // namespace plait::run

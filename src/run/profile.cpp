@@ -9,7 +9,7 @@
 #include "run/solo_worker.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
@@ -19,11 +19,11 @@ struct MeasuredStep {
   std::vector<double> tasks;
 };
 
-Batch noise_for(const Chain& chain, std::int64_t samples) {
+data::Batch noise_for(const Chain& chain, std::int64_t samples) {
   const std::int64_t classes = chain.dst_desc().shape[1];
-  Batch batch;
-  batch.images = Tensor(chain.network().input.with_front(samples));
-  batch.targets = Tensor(Shape{samples, 1});
+  data::Batch batch;
+  batch.images = tensor::Tensor(chain.network().input.with_front(samples));
+  batch.targets = tensor::Tensor(tensor::Shape{samples, 1});
   Rng rng(1, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) {
@@ -41,13 +41,13 @@ struct Measured {
   std::vector<double> walls;
 };
 
-Measured play(const Plan& plan, const ProfileConfig& config) {
+Measured play(const plan::Plan& plan, const ProfileConfig& config) {
   SoloWorker worker(plan,
                     {.threads = config.threads,
                      .optimizer = {.kind = "sgd", .momentum = 0.9},
                      .weight_decay = 5e-4},
                     config.warmup + config.steps);
-  const Batch noise = noise_for(worker.chain(), plan.batch);
+  const data::Batch noise = noise_for(worker.chain(), plan.batch);
   std::vector<MeasuredStep> steps;
   double measured = 0;
   for (std::int64_t i = 0; i < config.warmup + config.steps; ++i) {
@@ -62,7 +62,7 @@ Measured play(const Plan& plan, const ProfileConfig& config) {
   }
   const std::size_t tasks = plan.programs.front().tasks.size();
   for (MeasuredStep& step : steps) step.tasks.resize(tasks);
-  for (const Event& event : worker.trace().events()) {
+  for (const trace::Event& event : worker.trace().events()) {
     steps[static_cast<std::size_t>(event.step)].tasks[static_cast<std::size_t>(event.task)] +=
         event.end - event.begin;
   }
@@ -76,9 +76,9 @@ Measured play(const Plan& plan, const ProfileConfig& config) {
   return result;
 }
 
-Profile to_profile(const Plan& plan, const std::vector<MeasuredStep>& steps) {
+Profile to_profile(const plan::Plan& plan, const std::vector<MeasuredStep>& steps) {
   Profile result;
-  for (const NetworkBlock& block : plan.network.blocks) {
+  for (const plan::NetworkBlock& block : plan.network.blocks) {
     result.blocks.push_back(
         {.name = block.name,
          .added = block.added,
@@ -93,13 +93,15 @@ Profile to_profile(const Plan& plan, const std::vector<MeasuredStep>& steps) {
     result.step_ms += scale * step.wall;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       const double ms = scale * step.tasks[i];
-      const auto block = static_cast<std::size_t>(std::max(block_of(tasks[i]), 0));
+      const auto block = static_cast<std::size_t>(std::max(plan::block_of(tasks[i]), 0));
       result.sum_ms += ms;
-      switch (kind_of(tasks[i])) {
-        case TaskKind::forward: result.blocks[block].forward_ms += ms; break;
-        case TaskKind::backward_data: result.blocks[block].backward_data_ms += ms; break;
-        case TaskKind::backward_weights: result.blocks[block].backward_weights_ms += ms; break;
-        case TaskKind::update: result.blocks[block].update_ms += ms; break;
+      switch (plan::kind_of(tasks[i])) {
+        case plan::TaskKind::forward: result.blocks[block].forward_ms += ms; break;
+        case plan::TaskKind::backward_data: result.blocks[block].backward_data_ms += ms; break;
+        case plan::TaskKind::backward_weights:
+          result.blocks[block].backward_weights_ms += ms;
+          break;
+        case plan::TaskKind::update: result.blocks[block].update_ms += ms; break;
         default: result.loss_ms += ms; break;
       }
     }
@@ -109,10 +111,10 @@ Profile to_profile(const Plan& plan, const std::vector<MeasuredStep>& steps) {
 
 }  // namespace
 
-Profile profile(const Plan& plan, const ProfileConfig& config) {
-  ThreadWorld world({.nodes = 1, .members_per_node = config.side_by_side});
+Profile profile(const plan::Plan& plan, const ProfileConfig& config) {
+  transport::ThreadWorld world({.nodes = 1, .members_per_node = config.side_by_side});
   std::vector<Measured> measured(static_cast<std::size_t>(config.side_by_side));
-  run_members(world, [&](int rank) {
+  transport::run_members(world, [&](int rank) {
     pin_this_thread({.place = rank, .workers = config.side_by_side, .threads = config.threads});
     world.group(rank)->barrier();
     measured[static_cast<std::size_t>(rank)] = play(plan, config);
@@ -134,7 +136,7 @@ double noise_of(std::vector<double> walls) {
   return walls.front() > 0 ? walls[walls.size() / 2] / walls.front() - 1 : 0;
 }
 
-Profile steady_profile(const Plan& plan, const ProfileConfig& config, int tries) {
+Profile steady_profile(const plan::Plan& plan, const ProfileConfig& config, int tries) {
   const Stopwatch watch;
   Profile best = profile(plan, config);
   double quietest = best.noise;
@@ -150,9 +152,9 @@ Profile steady_profile(const Plan& plan, const ProfileConfig& config, int tries)
 double measure_sum_rate(int workers) {
   constexpr std::size_t kFloats = 4 << 20;
   constexpr int kRounds = 5;
-  ThreadWorld world({.nodes = 1, .members_per_node = std::max(workers, 2)});
+  transport::ThreadWorld world({.nodes = 1, .members_per_node = std::max(workers, 2)});
   std::vector<double> seconds;
-  run_members(world, [&](int rank) {
+  transport::run_members(world, [&](int rank) {
     pin_this_thread({.place = rank, .workers = std::max(workers, 2)});
     const auto group = world.group(rank);
     std::vector<float> values(kFloats, 1.0F);
@@ -169,4 +171,4 @@ double measure_sum_rate(int workers) {
   return bytes / *std::ranges::min_element(seconds);
 }
 
-}  // namespace plait
+}  // namespace plait::run

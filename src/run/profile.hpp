@@ -7,7 +7,7 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct ProfileConfig {
   int threads = 1;
@@ -46,13 +46,13 @@ constexpr double kNoisy = 0.1;
 
 /// Plays `plan`, which has one worker, on random samples. Times are means over the faster half of
 /// the measured steps, and over the workers.
-Profile profile(const Plan& plan, const ProfileConfig& config);
+Profile profile(const plan::Plan& plan, const ProfileConfig& config);
 
 /// The same again, `tries` times at most, while it is noisy and has taken less than five seconds;
 /// gives the fastest of them.
-Profile steady_profile(const Plan& plan, const ProfileConfig& config, int tries = 3);
+Profile steady_profile(const plan::Plan& plan, const ProfileConfig& config, int tries = 3);
 
 /// Bytes per second at which `workers` threads at once add arrays (all bytes read counted).
 double measure_sum_rate(int workers);
 
-}  // namespace plait
+}  // namespace plait::run

@@ -10,16 +10,16 @@
 #include "base/nearest.hpp"
 #include "run/sparse_indices.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
 struct Kept {
-  SparsePattern pattern;
+  tensor::SparsePattern pattern;
   std::vector<float> values;
 };
 
-Kept largest(const Tensor& weight, double sparsity) {
+Kept largest(const tensor::Tensor& weight, double sparsity) {
   const std::span<const float> values = weight.floats();
   std::vector<std::uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -49,9 +49,9 @@ Kept largest(const Tensor& weight, double sparsity) {
   return kept;
 }
 
-void check_keep(const ModelSpec& model, const std::vector<std::string>& keep) {
+void check_keep(const model::ModelSpec& model, const std::vector<std::string>& keep) {
   std::vector<std::string> names;
-  for (const BlockSpec& block : model.blocks) names.push_back(block.name);
+  for (const model::BlockSpec& block : model.blocks) names.push_back(block.name);
   for (const std::string& name : keep) {
     if (std::ranges::find(names, name) != names.end()) continue;
     setting_error("keep", name, "is no block of the model{}", did_you_mean(name, names));
@@ -60,7 +60,7 @@ void check_keep(const ModelSpec& model, const std::vector<std::string>& keep) {
 
 class Pruner {
  public:
-  Pruner(const ModelSpec& model, const std::vector<NamedTensor>& weights,
+  Pruner(const model::ModelSpec& model, const std::vector<checkpoint::NamedTensor>& weights,
          const PruneOptions& options)
       : options_(options) {
     pruned_.model = model;
@@ -69,10 +69,10 @@ class Pruner {
   }
 
   PrunedModel run() {
-    for (BlockSpec& block : pruned_.model.blocks) {
+    for (model::BlockSpec& block : pruned_.model.blocks) {
       if (std::ranges::find(options_.keep, block.name) != options_.keep.end()) continue;
-      for (Node& node : block.nodes) {
-        if (const auto* linear = std::get_if<LinearSpec>(&node.layer)) {
+      for (model::Node& node : block.nodes) {
+        if (const auto* linear = std::get_if<model::LinearSpec>(&node.layer)) {
           node.layer = prune_layer(block.name + "." + node.name, *linear);
         }
       }
@@ -89,18 +89,18 @@ class Pruner {
   }
 
  private:
-  SparseLinearSpec prune_layer(const std::string& name, const LinearSpec& linear) {
+  model::SparseLinearSpec prune_layer(const std::string& name, const model::LinearSpec& linear) {
     const std::string weight = name + ".weight";
-    Tensor& tensor = pruned_.weights[index_.at(weight)].tensor;
+    tensor::Tensor& tensor = pruned_.weights[index_.at(weight)].tensor;
     Kept kept = largest(tensor, options_.sparsity);
     pruned_.layers.push_back({name, tensor.shape().elements(), kept.pattern.size()});
-    Tensor values(Shape{kept.pattern.size()});
+    tensor::Tensor values(tensor::Shape{kept.pattern.size()});
     std::ranges::copy(kept.values, values.floats().begin());
     tensor = std::move(values);
-    for (NamedTensor& indices : index_tensors(weight, kept.pattern)) {
+    for (checkpoint::NamedTensor& indices : index_tensors(weight, kept.pattern)) {
       pruned_.weights.push_back(std::move(indices));
     }
-    return {.pattern = std::make_shared<const SparsePattern>(std::move(kept.pattern)),
+    return {.pattern = std::make_shared<const tensor::SparsePattern>(std::move(kept.pattern)),
             .bias = linear.bias};
   }
 
@@ -111,10 +111,11 @@ class Pruner {
 
 }  // namespace
 
-PrunedModel prune(const ModelSpec& model, const std::vector<NamedTensor>& weights,
+PrunedModel prune(const model::ModelSpec& model,
+                  const std::vector<checkpoint::NamedTensor>& weights,
                   const PruneOptions& options) {
   check_keep(model, options.keep);
   return Pruner(model, weights, options).run();
 }
 
-}  // namespace plait
+}  // namespace plait::run

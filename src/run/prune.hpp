@@ -8,7 +8,7 @@
 #include "checkpoint/safetensors.hpp"
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct PruneOptions {
   double sparsity = 0.9;            ///< share of each layer's weights that goes, in [0, 1)
@@ -23,15 +23,15 @@ struct PrunedLayer {
 };
 
 struct PrunedModel {
-  ModelSpec model;
-  std::vector<NamedTensor> weights;
+  model::ModelSpec model;
+  std::vector<checkpoint::NamedTensor> weights;
   std::vector<PrunedLayer> layers;
 };
 
 /// Of a layer's n weights the floor(n sparsity) smallest go; of equal ones the later. Other layers
 /// stay as they are. UserError where the model has no linear layer to prune, or where `keep` names
 /// no block. `weights` must be those of the model (check_weights).
-PrunedModel prune(const ModelSpec& model, const std::vector<NamedTensor>& weights,
-                  const PruneOptions& options);
+PrunedModel prune(const model::ModelSpec& model,
+                  const std::vector<checkpoint::NamedTensor>& weights, const PruneOptions& options);
 
-}  // namespace plait
+}  // namespace plait::run

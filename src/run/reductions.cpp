@@ -3,20 +3,20 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::run {
 
 Reductions::Reductions(const WorkerContext& context, WorkerModel& model, PlanGroups& groups,
-                       const Samples& share)
+                       const plan::Samples& share)
     : context_(context),
       model_(model),
       groups_(groups),
       share_(share),
       reductions_(context.plan.buckets.size()),
       exchanges_(context.plan.buckets.size()) {
-  if (has_outer_optimizer(context.plan)) make_outer_state();
-  for (const Task& task : context.program().tasks) {
-    const auto* reduce = std::get_if<Reduce>(&task.what);
-    if (reduce != nullptr && reduce->move == Move::start) make_exchange(*reduce);
+  if (plan::has_outer_optimizer(context.plan)) make_outer_state();
+  for (const plan::Task& task : context.program().tasks) {
+    const auto* reduce = std::get_if<plan::Reduce>(&task.what);
+    if (reduce != nullptr && reduce->move == plan::Move::start) make_exchange(*reduce);
   }
 }
 
@@ -27,13 +27,13 @@ void Reductions::make_outer_state() {
   }
 }
 
-void Reductions::make_exchange(const Reduce& start) {
+void Reductions::make_exchange(const plan::Reduce& start) {
   const auto index = static_cast<std::size_t>(start.bucket);
-  const Bucket& bucket = context_.plan.buckets[index];
-  if (bucket.payload == Payload::gradient || bucket.payload == Payload::state) return;
+  const plan::Bucket& bucket = context_.plan.buckets[index];
+  if (bucket.payload == plan::Payload::gradient || bucket.payload == plan::Payload::state) return;
   ExchangeValues values{.values = payload(bucket, bucket.payload)};
-  if (bucket.merge.kind == MergeKind::outer) {
-    values.momentum = payload(bucket, Payload::outer);
+  if (bucket.merge.kind == plan::MergeKind::outer) {
+    values.momentum = payload(bucket, plan::Payload::outer);
     for (std::size_t i = 0; i < values.momentum.size(); ++i) {
       values.learns.insert(values.learns.end(), values.momentum[i].size(), i % 2 == 0 ? 1 : 0);
     }
@@ -42,24 +42,24 @@ void Reductions::make_exchange(const Reduce& start) {
                                                  kTagsPerBucket * start.bucket);
 }
 
-std::vector<std::span<float>> Reductions::payload(const Bucket& bucket, Payload kind) {
+std::vector<std::span<float>> Reductions::payload(const plan::Bucket& bucket, plan::Payload kind) {
   std::vector<std::span<float>> values;
   const auto outer = static_cast<std::size_t>(model_.optimizer->state_count());
   for (const int block : bucket.blocks) {
     const auto index = static_cast<std::size_t>(block);
     BlockMemory& memory = model_.parameters.block(index);
     switch (kind) {
-      case Payload::gradient: values.push_back(memory.gradient.floats()); break;
-      case Payload::state: values.push_back(memory.state.floats()); break;
-      case Payload::weights:
+      case plan::Payload::gradient: values.push_back(memory.gradient.floats()); break;
+      case plan::Payload::state: values.push_back(memory.state.floats()); break;
+      case plan::Payload::weights:
         values.push_back(memory.weights.floats());
         values.push_back(memory.state.floats());
         break;
-      case Payload::outer:
+      case plan::Payload::outer:
         values.push_back(memory.optimizer[outer].floats());
         values.push_back(outer_state_[index].floats());
         break;
-      case Payload::optimizer:
+      case plan::Payload::optimizer:
         for (std::size_t k = 0; k < outer; ++k) values.push_back(memory.optimizer[k].floats());
         break;
     }
@@ -84,34 +84,35 @@ void Reductions::weigh_state(const TaskRun& at, const std::vector<std::span<floa
 }
 
 void Reductions::move_reduction(const TaskRun& at, TaskLog& log) {
-  const auto& task = context_.what<Reduce>(at);
-  const Bucket& bucket = context_.plan.buckets[static_cast<std::size_t>(task.bucket)];
-  std::optional<Reduction>& reduction = reductions_[static_cast<std::size_t>(task.bucket)];
-  if (task.move == Move::start) {
-    Group& group = groups_.at(task.group);
+  const auto& task = context_.what<plan::Reduce>(at);
+  const plan::Bucket& bucket = context_.plan.buckets[static_cast<std::size_t>(task.bucket)];
+  std::optional<transport::Reduction>& reduction =
+      reductions_[static_cast<std::size_t>(task.bucket)];
+  if (task.move == plan::Move::start) {
+    transport::Group& group = groups_.at(task.group);
     std::vector<std::span<float>> values = payload(bucket, bucket.payload);
-    if (bucket.payload == Payload::state) weigh_state(at, values, group.size());
-    const bool half = context_.plan.wire_bytes == 2 && bucket.payload == Payload::gradient;
-    reduction.emplace(group, std::move(values), half ? Wire::bf16 : Wire::f32,
+    if (bucket.payload == plan::Payload::state) weigh_state(at, values, group.size());
+    const bool half = context_.plan.wire_bytes == 2 && bucket.payload == plan::Payload::gradient;
+    reduction.emplace(group, std::move(values), half ? transport::Wire::bf16 : transport::Wire::f32,
                       kTagsPerBucket * task.bucket);
     reduction->start();
     return;
   }
   log.set(reduction->ready() ? WorkerState::working : WorkerState::waiting);
-  task.move == Move::sum ? reduction->sum() : reduction->finish();
+  task.move == plan::Move::sum ? reduction->sum() : reduction->finish();
 }
 
 void Reductions::move_exchange(const TaskRun& at, TaskLog& log) {
-  const auto& task = context_.what<Reduce>(at);
+  const auto& task = context_.what<plan::Reduce>(at);
   Exchange& exchange = *exchanges_[static_cast<std::size_t>(task.bucket)];
-  if (task.move == Move::start) {
+  if (task.move == plan::Move::start) {
     exchange.start();
     std::size_t bytes = 0;
     for (const auto& one : exchanges_) bytes += one ? one->bytes() : 0;
     most_bytes_ = std::max(most_bytes_, bytes);
     return;
   }
-  const bool sums = task.move == Move::sum;
+  const bool sums = task.move == plan::Move::sum;
   log.set(exchange.ready(sums) ? WorkerState::working : WorkerState::waiting);
   sums ? exchange.sum() : exchange.finish();
 }
@@ -122,17 +123,17 @@ double Reductions::waited(std::size_t bucket) const {
 }
 
 void Reductions::reduce(const TaskRun& at, TaskLog& log) {
-  const auto& task = context_.what<Reduce>(at);
+  const auto& task = context_.what<plan::Reduce>(at);
   const auto index = static_cast<std::size_t>(task.bucket);
-  const Group& group = groups_.at(task.group);
-  const bool starts = task.move == Move::start;
+  const transport::Group& group = groups_.at(task.group);
+  const bool starts = task.move == plan::Move::start;
   const std::int64_t sent_before = group.traffic().bytes;
   const double begin = now_seconds();
   const double waited_before = starts ? 0 : waited(index);
   exchanges_[index] ? move_exchange(at, log) : move_reduction(at, log);
   log.set(WorkerState::working);
   const double waited_here = starts ? 0 : waited(index) - waited_before;
-  if (task.move == Move::finish) reductions_[index].reset();
+  if (task.move == plan::Move::finish) reductions_[index].reset();
   log.exchanged(
       at, {.begin = begin, .waited = waited_here, .bytes = group.traffic().bytes - sent_before});
 }
@@ -149,4 +150,4 @@ ExchangeTimes Reductions::times() const {
   return all;
 }
 
-}  // namespace plait
+}  // namespace plait::run

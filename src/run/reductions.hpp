@@ -11,13 +11,13 @@
 #include "run/task_log.hpp"
 #include "run/worker_model.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class Reductions {
  public:
   /// `share`: the samples of each minibatch that this worker has. All outlive the reductions.
   Reductions(const WorkerContext& context, WorkerModel& model, PlanGroups& groups,
-             const Samples& share);
+             const plan::Samples& share);
 
   /// A range of minibatches begins: all workers have equal weights.
   void begin_range();
@@ -30,9 +30,9 @@ class Reductions {
   std::size_t bytes() const { return most_bytes_; }
 
  private:
-  std::vector<std::span<float>> payload(const Bucket& bucket, Payload kind);
+  std::vector<std::span<float>> payload(const plan::Bucket& bucket, plan::Payload kind);
   void make_outer_state();
-  void make_exchange(const Reduce& start);
+  void make_exchange(const plan::Reduce& start);
   void move_reduction(const TaskRun& at, TaskLog& log);
   void move_exchange(const TaskRun& at, TaskLog& log);
   /// Statistics of this worker times its share of the samples: their sum is the mean over all.
@@ -42,11 +42,13 @@ class Reductions {
   const WorkerContext& context_;
   WorkerModel& model_;
   PlanGroups& groups_;
-  const Samples& share_;
-  std::vector<std::optional<Reduction>> reductions_;  ///< per bucket of gradients or state
-  std::vector<Tensor> outer_state_;  ///< by block: what an outer optimizer keeps of statistics
+  const plan::Samples& share_;
+  std::vector<std::optional<transport::Reduction>>
+      reductions_;  ///< per bucket of gradients or state
+  std::vector<tensor::Tensor>
+      outer_state_;  ///< by block: what an outer optimizer keeps of statistics
   std::vector<std::unique_ptr<Exchange>> exchanges_;  ///< per bucket of weights or optimizer
   std::size_t most_bytes_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
@@ -13,17 +13,17 @@ struct Lie {
   std::int64_t features = 0;
   std::int64_t width = 0;
 
-  explicit Lie(const TensorDesc& desc) : features(desc.shape.elements() / desc.shape[0]) {
-    const bool panels = desc.layout == Layout::panels;
-    count = panels ? panel_count(desc.shape[0]) : desc.shape[0];
-    width = panels ? panel_width(desc.shape[0]) : 1;
+  explicit Lie(const tensor::TensorDesc& desc) : features(desc.shape.elements() / desc.shape[0]) {
+    const bool panels = desc.layout == tensor::Layout::panels;
+    count = panels ? tensor::panel_count(desc.shape[0]) : desc.shape[0];
+    width = panels ? tensor::panel_width(desc.shape[0]) : 1;
   }
 };
 
 }  // namespace
 
-void pack_rows(const TensorDesc& desc, const float* tensor, std::span<const std::int32_t> rows,
-               float* packed) {
+void pack_rows(const tensor::TensorDesc& desc, const float* tensor,
+               std::span<const std::int32_t> rows, float* packed) {
   const Lie lie(desc);
   for (std::int64_t c = 0; c < lie.count; ++c) {
     const float* from = tensor + c * lie.features * lie.width;
@@ -33,8 +33,8 @@ void pack_rows(const TensorDesc& desc, const float* tensor, std::span<const std:
   }
 }
 
-void unpack_rows(const TensorDesc& desc, const float* packed, std::span<const std::int32_t> rows,
-                 bool add, float* tensor) {
+void unpack_rows(const tensor::TensorDesc& desc, const float* packed,
+                 std::span<const std::int32_t> rows, bool add, float* tensor) {
   const Lie lie(desc);
   if (!add) std::fill_n(tensor, lie.count * lie.features * lie.width, 0.0F);
   for (std::int64_t c = 0; c < lie.count; ++c) {
@@ -47,4 +47,4 @@ void unpack_rows(const TensorDesc& desc, const float* packed, std::span<const st
   }
 }
 
-}  // namespace plait
+}  // namespace plait::run

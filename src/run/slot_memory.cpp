@@ -5,18 +5,18 @@
 
 #include "tensor/tensor.hpp"
 
-namespace plait {
+namespace plait::run {
 
-int slot_of(const Network& network, const MemoryMap& map, Value value) {
-  if (value.role == Role::diff) value.index = network.diff_of(value.index);
+int slot_of(const plan::Network& network, const plan::MemoryMap& map, plan::Value value) {
+  if (value.role == plan::Role::diff) value.index = network.diff_of(value.index);
   return map.find(value);
 }
 
-SlotMemory::SlotMemory(MemoryMap map, std::size_t scratch_bytes)
-    : map_(std::move(map)), memory_(allocate_bytes(map_.bytes + scratch_bytes + 64)) {
-  clear_new({memory_.get(), map_.bytes});
+SlotMemory::SlotMemory(plan::MemoryMap map, std::size_t scratch_bytes)
+    : map_(std::move(map)), memory_(tensor::allocate_bytes(map_.bytes + scratch_bytes + 64)) {
+  tensor::clear_new({memory_.get(), map_.bytes});
   scratch_ = {memory_.get() + (map_.bytes + 63) / 64 * 64, scratch_bytes};
-  for (const Slot& slot : map_.slots) {
+  for (const plan::Slot& slot : map_.slots) {
     std::vector<std::shared_ptr<std::byte>>& copies = places_.emplace_back();
     for (int copy = 0; copy < slot.copies; ++copy) {
       std::byte* place = memory_.get() + slot.offset + static_cast<std::size_t>(copy) * slot.bytes;
@@ -31,19 +31,19 @@ std::byte* SlotMemory::at(int slot, std::int64_t minibatch) const {
   return places_[index][static_cast<std::size_t>(minibatch % map_.slots[index].copies)].get();
 }
 
-void SlotMemory::sent(int slot, std::int64_t minibatch, Request request) {
-  const Slot& of = map_.slots[static_cast<std::size_t>(slot)];
+void SlotMemory::sent(int slot, std::int64_t minibatch, transport::Request request) {
+  const plan::Slot& of = map_.slots[static_cast<std::size_t>(slot)];
   sends_[{slot, minibatch % of.copies}].push_back(std::move(request));
 }
 
 void SlotMemory::free_for_writing(int slot, std::int64_t minibatch) {
   if (sends_.empty() || slot < 0) return;
-  const Slot& of = map_.slots[static_cast<std::size_t>(slot)];
+  const plan::Slot& of = map_.slots[static_cast<std::size_t>(slot)];
   const std::int64_t copy = minibatch % of.copies;
   const auto pending = sends_.find({slot, copy});
   if (pending == sends_.end()) return;
   const auto taken = [](const FormerMemory& memory) {
-    return std::ranges::all_of(memory.requests, &Request::done);
+    return std::ranges::all_of(memory.requests, &transport::Request::done);
   };
   auto& place = places_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(copy)];
   FormerMemory former{std::move(place), of.bytes, std::move(pending->second)};
@@ -55,7 +55,7 @@ void SlotMemory::free_for_writing(int slot, std::int64_t minibatch) {
   const auto free = std::ranges::find_if(
       former_, [&](const FormerMemory& one) { return one.size == of.bytes && taken(one); });
   if (free == former_.end()) {
-    place = allocate_bytes(of.bytes);
+    place = tensor::allocate_bytes(of.bytes);
     former_.push_back(std::move(former));
   } else {
     place = std::move(free->bytes);
@@ -63,4 +63,4 @@ void SlotMemory::free_for_writing(int slot, std::int64_t minibatch) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::run

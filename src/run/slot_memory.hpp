@@ -10,16 +10,16 @@
 #include "tensor/poison.hpp"
 #include "transport/request.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// The slot of a value, -1: the program has none. Tensors that share a gradient share its slot.
-int slot_of(const Network& network, const MemoryMap& map, Value value);
+int slot_of(const plan::Network& network, const plan::MemoryMap& map, plan::Value value);
 
 class SlotMemory {
  public:
-  SlotMemory(MemoryMap map, std::size_t scratch_bytes);
+  SlotMemory(plan::MemoryMap map, std::size_t scratch_bytes);
 
-  const MemoryMap& map() const { return map_; }
+  const plan::MemoryMap& map() const { return map_; }
   /// Null for slot -1.
   std::byte* at(int slot, std::int64_t minibatch) const;
   float* floats(int slot, std::int64_t minibatch) const {
@@ -33,7 +33,7 @@ class SlotMemory {
   bool poisons() const { return poisons_; }
 
   /// `request` sends from the slot's memory of this minibatch.
-  void sent(int slot, std::int64_t minibatch, Request request);
+  void sent(int slot, std::int64_t minibatch, transport::Request request);
   /// Before a task writes: memory that no message reads. A worker that is ahead never waits for one
   /// that takes its messages later, so the slot gets other memory where a message is still under
   /// way.
@@ -43,17 +43,17 @@ class SlotMemory {
   struct FormerMemory {
     std::shared_ptr<std::byte> bytes;
     std::size_t size = 0;
-    std::vector<Request> requests{};
+    std::vector<transport::Request> requests{};
   };
   using SlotCopy = std::pair<int, std::int64_t>;
 
-  MemoryMap map_;
+  plan::MemoryMap map_;
   std::shared_ptr<std::byte> memory_;
   std::vector<std::vector<std::shared_ptr<std::byte>>> places_;  ///< by slot and copy
   std::span<std::byte> scratch_;
-  bool poisons_ = poisons_memory();
-  std::map<SlotCopy, std::vector<Request>> sends_;
+  bool poisons_ = tensor::poisons_memory();
+  std::map<SlotCopy, std::vector<transport::Request>> sends_;
   std::deque<FormerMemory> former_;  ///< of slots, with the messages that still read it
 };
 
-}  // namespace plait
+}  // namespace plait::run

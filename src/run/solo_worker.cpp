@@ -3,9 +3,9 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::run {
 
-SoloWorker::SoloWorker(Plan plan, const WorkerOptions& options, std::int64_t traced_steps)
+SoloWorker::SoloWorker(plan::Plan plan, const WorkerOptions& options, std::int64_t traced_steps)
     : plan_(std::move(plan)),
       world_({.nodes = 1, .members_per_node = 1}),
       group_(world_.group(0)),
@@ -14,7 +14,7 @@ SoloWorker::SoloWorker(Plan plan, const WorkerOptions& options, std::int64_t tra
               {.group = *group_,
                .trace = trace_,
                .status = status_,
-               .next_batch = [this](Batch& batch) { batch = *batch_; },
+               .next_batch = [this](data::Batch& batch) { batch = *batch_; },
                .minibatch =
                    [this](std::int64_t) {
                      return Minibatch{.samples = plan_.batch, .learning_rate = learning_rate_};
@@ -24,7 +24,7 @@ SoloWorker::SoloWorker(Plan plan, const WorkerOptions& options, std::int64_t tra
   }
 }
 
-LossResult SoloWorker::step(const Batch& batch, double learning_rate) {
+optim::LossResult SoloWorker::step(const data::Batch& batch, double learning_rate) {
   batch_ = &batch;
   learning_rate_ = learning_rate;
   worker_.play(steps_, {steps_, steps_ + 1});
@@ -32,4 +32,4 @@ LossResult SoloWorker::step(const Batch& batch, double learning_rate) {
   return worker_.take_losses().front().loss;
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -8,12 +8,13 @@
 #include "checkpoint/safetensors.hpp"
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// int32, or int64 where there are 2^31 elements or more.
-std::vector<NamedTensor> index_tensors(const std::string& weight, const SparsePattern& pattern);
+std::vector<checkpoint::NamedTensor> index_tensors(const std::string& weight,
+                                                   const tensor::SparsePattern& pattern);
 
 /// Whether `tensor` holds these indices, in either type.
-bool same_indices(const Tensor& tensor, const Tensor& wanted);
+bool same_indices(const tensor::Tensor& tensor, const tensor::Tensor& wanted);
 
-}  // namespace plait
+}  // namespace plait::run

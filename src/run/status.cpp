@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
@@ -28,16 +28,16 @@ void WorkerStatus::begin_task(std::int64_t next_task, std::int64_t next_minibatc
   set(WorkerState::working);
 }
 
-WorkerStatus& status_of(Board& board, int member) {
+WorkerStatus& status_of(transport::Board& board, int member) {
   return *reinterpret_cast<WorkerStatus*>(board.piece(member).data());
 }
 
-bool take_last_word(Board& board) {
+bool take_last_word(transport::Board& board) {
   return status_of(board, board.members().front()).said.exchange(1) == 0;
 }
 
-bool last_word_taken(Board& board) {
+bool last_word_taken(transport::Board& board) {
   return status_of(board, board.members().front()).said.load() != 0;
 }
 
-}  // namespace plait
+}  // namespace plait::run

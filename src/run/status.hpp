@@ -8,7 +8,7 @@
 
 #include "transport/board.hpp"
 
-namespace plait {
+namespace plait::run {
 
 enum class WorkerState : std::int64_t {
   absent,     ///< not begun
@@ -36,10 +36,10 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 constexpr std::size_t kStatusBytes = 64;
 static_assert(sizeof(WorkerStatus) <= kStatusBytes);
 
-WorkerStatus& status_of(Board& board, int member);
+WorkerStatus& status_of(transport::Board& board, int member);
 
 /// True for one caller only on each node: it says why the job ends, and ends it.
-bool take_last_word(Board& board);
-bool last_word_taken(Board& board);
+bool take_last_word(transport::Board& board);
+bool last_word_taken(transport::Board& board);
 
-}  // namespace plait
+}  // namespace plait::run

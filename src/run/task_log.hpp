@@ -5,12 +5,12 @@
 #include "base/clock.hpp"
 #include "run/worker_context.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class TaskLog {
  public:
   /// Both outlive the log.
-  TaskLog(WorkerTrace& trace, WorkerStatus& status)
+  TaskLog(trace::WorkerTrace& trace, WorkerStatus& status)
       : trace_(trace), status_(status), begin_(now_seconds()) {}
 
   /// Events count from now on.
@@ -41,20 +41,20 @@ class TaskLog {
     body();
     const double end = now_seconds();
     status_.set(WorkerState::working);
-    if (end - begin > kShortestWait) add(at, Activity::wait, begin, end);
+    if (end - begin > kShortestWait) add(at, trace::Activity::wait, begin, end);
   }
 
  private:
   /// Shorter waits are part of the task they belong to.
   static constexpr double kShortestWait = 1e-6;
 
-  void add(const TaskRun& at, Activity activity, double begin, double end);
-  Event event(const TaskRun& at, Activity activity, double begin, double end) const;
+  void add(const TaskRun& at, trace::Activity activity, double begin, double end);
+  trace::Event event(const TaskRun& at, trace::Activity activity, double begin, double end) const;
 
-  WorkerTrace& trace_;
+  trace::WorkerTrace& trace_;
   WorkerStatus& status_;
   double begin_;
   std::int64_t steps_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -6,7 +6,7 @@
 
 #include "base/hash.hpp"
 
-namespace plait {
+namespace plait::run {
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -27,4 +27,4 @@ std::string program_hash() {
   return file.is_open() ? hash.hex() : "";
 }
 
-}  // namespace plait
+}  // namespace plait::run

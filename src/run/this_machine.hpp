@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace plait {
+namespace plait::run {
 
 /// "" where the system does not say.
 std::string processor_name();
@@ -12,4 +12,4 @@ std::string processor_name();
 /// where it cannot be read.
 std::string program_hash();
 
-}  // namespace plait
+}  // namespace plait::run

@@ -5,11 +5,11 @@
 
 #include "optim/clip.hpp"
 
-namespace plait {
+namespace plait::run {
 
 Updates::Updates(const WorkerContext& context, WorkerModel& model)
     : context_(context), model_(model) {
-  for (const int delay : staleness(context.plan)) {
+  for (const int delay : plan::staleness(context.plan)) {
     rate_scale_.push_back(std::pow(1.0 + delay, -context.options.stale_lr));
   }
   const Chain& home = model.chains.home();
@@ -20,18 +20,19 @@ Updates::Updates(const WorkerContext& context, WorkerModel& model)
 
 void Updates::clip(const TaskRun& at) {
   std::vector<std::span<const float>> gradients;
-  for (const Task& task : context_.program().tasks) {
-    const auto* update = std::get_if<Update>(&task.what);
+  for (const plan::Task& task : context_.program().tasks) {
+    const auto* update = std::get_if<plan::Update>(&task.what);
     if (update == nullptr) continue;
     gradients.emplace_back(
         model_.parameters.block(static_cast<std::size_t>(update->block)).gradient.floats());
   }
-  const double norm = context_.mean_scale(at) * gradient_norm(gradients, context_.options.threads);
-  gradient_scale_ = static_cast<float>(clip_factor(norm, context_.options.clip_norm));
+  const double norm =
+      context_.mean_scale(at) * optim::gradient_norm(gradients, context_.options.threads);
+  gradient_scale_ = static_cast<float>(optim::clip_factor(norm, context_.options.clip_norm));
 }
 
 void Updates::update(const TaskRun& at) {
-  const auto index = static_cast<std::size_t>(context_.what<Update>(at).block);
+  const auto index = static_cast<std::size_t>(context_.what<plan::Update>(at).block);
   BlockMemory& block = model_.parameters.block(index);
   const std::span<float> result = model_.history.next(index);
   for (const DecayRange& range : decay_[index]) {
@@ -40,15 +41,16 @@ void Updates::update(const TaskRun& at) {
                             static_cast<std::size_t>(range.end - range.begin));
     };
     const double rate = context_.links.minibatch(at.minibatch).learning_rate;
-    UpdateArgs args{.weights = part(block.weights.floats()),
-                    .result = part(result),
-                    .gradient = part(block.gradient.floats()),
-                    .state = {},
-                    .learning_rate = rate * rate_scale_[index],
-                    .weight_decay = range.decays ? context_.options.weight_decay : 0,
-                    .gradient_scale = gradient_scale_ * static_cast<float>(context_.mean_scale(at)),
-                    .step = at.minibatch + 1,
-                    .threads = context_.options.threads};
+    optim::UpdateArgs args{
+        .weights = part(block.weights.floats()),
+        .result = part(result),
+        .gradient = part(block.gradient.floats()),
+        .state = {},
+        .learning_rate = rate * rate_scale_[index],
+        .weight_decay = range.decays ? context_.options.weight_decay : 0,
+        .gradient_scale = gradient_scale_ * static_cast<float>(context_.mean_scale(at)),
+        .step = at.minibatch + 1,
+        .threads = context_.options.threads};
     for (std::size_t k = 0; k < static_cast<std::size_t>(model_.optimizer->state_count()); ++k) {
       args.state[k] = part(block.optimizer[k].floats());
     }
@@ -57,4 +59,4 @@ void Updates::update(const TaskRun& at) {
   model_.history.made(index);
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -5,7 +5,7 @@
 #include "run/decay.hpp"
 #include "run/worker_model.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class Updates {
  public:
@@ -24,4 +24,4 @@ class Updates {
   std::vector<std::vector<DecayRange>> decay_;  ///< per block
 };
 
-}  // namespace plait
+}  // namespace plait::run

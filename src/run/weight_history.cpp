@@ -5,31 +5,33 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::run {
 
-WeightHistory::WeightHistory(const Plan& plan, int worker, ParameterStore& store)
+WeightHistory::WeightHistory(const plan::Plan& plan, int worker, ParameterStore& store)
     : store_(store), how_(plan.old_weights), blocks_(store.size()) {
-  const std::vector<int> kept = weight_versions(plan, worker);
-  const std::vector<int> delay = staleness(plan);
+  const std::vector<int> kept = plan::weight_versions(plan, worker);
+  const std::vector<int> delay = plan::staleness(plan);
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Versions& of = blocks_[i];
-    of.kept = how_ == OldWeights::predicted && kept[i] > 0 ? 1 + delay[i] : std::max(1, kept[i]);
+    of.kept =
+        how_ == plan::OldWeights::predicted && kept[i] > 0 ? 1 + delay[i] : std::max(1, kept[i]);
     if (of.kept == 1) continue;
-    const Shape shape{static_cast<std::int64_t>(store.block(i).weights.floats().size())};
+    const tensor::Shape shape{static_cast<std::int64_t>(store.block(i).weights.floats().size())};
     largest = std::max(largest, shape[0]);
     switch (how_) {
-      case OldWeights::stash:
+      case plan::OldWeights::stash:
         for (int k = 1; k < of.kept; ++k) of.older.emplace_back(shape);
         break;
-      case OldWeights::rebuilt:
-      case OldWeights::predicted:
-        of.average = Tensor(shape);
-        of.spare = Tensor(shape);
+      case plan::OldWeights::rebuilt:
+      case plan::OldWeights::predicted:
+        of.average = tensor::Tensor(shape);
+        of.spare = tensor::Tensor(shape);
         break;
     }
   }
-  if (how_ != OldWeights::stash && largest > 0) rebuilt_ = Tensor(Shape{largest});
+  if (how_ != plan::OldWeights::stash && largest > 0)
+    rebuilt_ = tensor::Tensor(tensor::Shape{largest});
 }
 
 void WeightHistory::begin(std::int64_t first) {
@@ -43,14 +45,14 @@ void WeightHistory::begin(std::int64_t first) {
 const float* WeightHistory::read(std::size_t block, std::int64_t minibatch, int delay) {
   Versions& of = blocks_[block];
   const float* newest = store_.block(block).weights.floats().data();
-  if (how_ == OldWeights::predicted) return predict(of, newest, minibatch - 1 - of.newest);
+  if (how_ == plan::OldWeights::predicted) return predict(of, newest, minibatch - 1 - of.newest);
   const std::int64_t wanted = std::max(first_, minibatch - delay) - 1;
   if (wanted == of.newest) return newest;
   if (wanted > of.newest || of.newest - wanted >= of.kept) {
     fail("version {} of the weights of block {} is wanted, {} to {} are there", wanted, block,
          of.newest - of.kept + 1, of.newest);
   }
-  if (how_ == OldWeights::stash) {
+  if (how_ == plan::OldWeights::stash) {
     return of.place(wanted).floats().data();
   }
   const std::size_t size = store_.block(block).weights.floats().size();
@@ -73,17 +75,17 @@ const float* WeightHistory::predict(const Versions& of, const float* newest, std
 std::span<float> WeightHistory::next(std::size_t block) {
   Versions& of = blocks_[block];
   if (of.kept == 1) return store_.block(block).weights.floats();
-  return how_ == OldWeights::stash ? of.place(of.newest).floats() : of.spare.floats();
+  return how_ == plan::OldWeights::stash ? of.place(of.newest).floats() : of.spare.floats();
 }
 
 void WeightHistory::made(std::size_t block) {
   Versions& of = blocks_[block];
-  Tensor& stored = store_.block(block).weights;
+  tensor::Tensor& stored = store_.block(block).weights;
   if (of.kept > 1) {
     // The new version takes the store's place; what was there is the one before it.
-    Tensor& other = how_ == OldWeights::stash ? of.place(of.newest) : of.spare;
+    tensor::Tensor& other = how_ == plan::OldWeights::stash ? of.place(of.newest) : of.spare;
     std::swap(stored, other);
-    if (how_ != OldWeights::stash) note_average(of, other.floats(), stored.floats());
+    if (how_ != plan::OldWeights::stash) note_average(of, other.floats(), stored.floats());
   }
   ++of.newest;
 }
@@ -102,10 +104,10 @@ void WeightHistory::note_average(Versions& of, std::span<const float> before,
 std::size_t WeightHistory::bytes() const {
   std::size_t total = rebuilt_.bytes();
   for (const Versions& of : blocks_) {
-    for (const Tensor& tensor : of.older) total += tensor.bytes();
+    for (const tensor::Tensor& tensor : of.older) total += tensor.bytes();
     total += of.average.bytes() + of.spare.bytes();
   }
   return total;
 }
 
-}  // namespace plait
+}  // namespace plait::run

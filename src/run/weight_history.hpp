@@ -6,12 +6,12 @@
 #include "plan/versions.hpp"
 #include "run/parameters.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class WeightHistory {
  public:
   /// The store outlives the history and always holds the newest versions.
-  WeightHistory(const Plan& plan, int worker, ParameterStore& store);
+  WeightHistory(const plan::Plan& plan, int worker, ParameterStore& store);
 
   /// The stored weights are the version of minibatch `first` - 1; nothing older is known.
   void begin(std::int64_t first);
@@ -30,12 +30,12 @@ class WeightHistory {
   struct Versions {
     int kept = 1;
     std::int64_t newest = -1;
-    std::vector<Tensor> older;  ///< stash: all but the newest
-    Tensor average;             ///< rebuilt, predicted: of about the last kept - 1 updates
-    Tensor spare;               ///< all but stash: the next version while it is made
+    std::vector<tensor::Tensor> older;  ///< stash: all but the newest
+    tensor::Tensor average;             ///< rebuilt, predicted: of about the last kept - 1 updates
+    tensor::Tensor spare;               ///< all but stash: the next version while it is made
 
     /// Place of a version, -1 and up, in `older`.
-    Tensor& place(std::int64_t version) {
+    tensor::Tensor& place(std::int64_t version) {
       return older[static_cast<std::size_t>((version + kept - 1) % (kept - 1))];
     }
   };
@@ -45,10 +45,10 @@ class WeightHistory {
                     std::span<const float> after) const;
 
   ParameterStore& store_;
-  OldWeights how_;
+  plan::OldWeights how_;
   std::vector<Versions> blocks_;
   std::int64_t first_ = 0;
-  Tensor rebuilt_;
+  tensor::Tensor rebuilt_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

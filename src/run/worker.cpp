@@ -9,9 +9,9 @@
 #include "base/overloaded.hpp"
 #include "run/poison_results.hpp"
 
-namespace plait {
+namespace plait::run {
 
-Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links)
+Worker::Worker(const plan::Plan& plan, const WorkerOptions& options, WorkerLinks links)
     : context_{plan, options, std::move(links)},
       model_(plan, options),
       log_(context_.links.trace, context_.links.status),
@@ -22,13 +22,15 @@ Worker::Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links
       messages_({context_, model_, memory_}, log_),
       compute_({context_, model_, memory_}, batches_),
       updates_(context_, model_),
-      losses_(static_cast<int>(std::ranges::count_if(context_.program().tasks, is<Loss>))) {}
+      losses_(
+          static_cast<int>(std::ranges::count_if(context_.program().tasks, plan::is<plan::Loss>))) {
+}
 
 std::size_t Worker::memory_bytes() const {
   return memory_.bytes() + model_.parameters.bytes() + model_.history.bytes() + reductions_.bytes();
 }
 
-void Worker::play(std::int64_t step, const MinibatchRange& range) {
+void Worker::play(std::int64_t step, const plan::MinibatchRange& range) {
   if (range_begin_ != range.first) {
     model_.history.begin(range.first);
     range_begin_ = range.first;
@@ -36,48 +38,48 @@ void Worker::play(std::int64_t step, const MinibatchRange& range) {
   }
   log_.next_step();
   messages_.post_receives(step, range);
-  const std::vector<Task>& tasks = context_.program().tasks;
+  const std::vector<plan::Task>& tasks = context_.program().tasks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (runs(tasks[i].when, step, range)) perform(context_.run_of(i, step));
+    if (plan::runs(tasks[i].when, step, range)) perform(context_.run_of(i, step));
   }
 }
 
 void Worker::perform(const TaskRun& at) {
-  const Task& task = context_.task(at);
+  const plan::Task& task = context_.task(at);
   const int rank = context_.options.rank;
   log_.begin_task(at);
   try {
     if (context_.links.hook) context_.links.hook(rank, task, at.minibatch);
     if (memory_.poisons()) poison_results(context_, at, model_.parameters, memory_);
-    std::visit(overloaded{[&](const Load&) { load(at); },
-                          [&](const Forward&) {
+    std::visit(overloaded{[&](const plan::Load&) { load(at); },
+                          [&](const plan::Forward&) {
                             if (at.samples > 0) timed(at, [&] { compute_.forward(at); });
                           },
-                          [&](const Loss&) { compute_loss(at); },
-                          [&](const BackwardData&) {
+                          [&](const plan::Loss&) { compute_loss(at); },
+                          [&](const plan::BackwardData&) {
                             if (at.samples > 0) timed(at, [&] { compute_.backward_data(at); });
                           },
-                          [&](const BackwardWeights&) {
+                          [&](const plan::BackwardWeights&) {
                             if (at.samples == 0) return compute_.backward_weights(at);
                             timed(at, [&] { compute_.backward_weights(at); });
                           },
-                          [&](const Clip&) { timed(at, [&] { updates_.clip(at); }); },
-                          [&](const Update&) { timed(at, [&] { update(at); }); },
-                          [&](const Send&) { messages_.send(at); },
-                          [&](const Receive&) { messages_.receive(at); },
-                          [&](const Reduce&) { reductions_.reduce(at, log_); }},
+                          [&](const plan::Clip&) { timed(at, [&] { updates_.clip(at); }); },
+                          [&](const plan::Update&) { timed(at, [&] { update(at); }); },
+                          [&](const plan::Send&) { messages_.send(at); },
+                          [&](const plan::Receive&) { messages_.receive(at); },
+                          [&](const plan::Reduce&) { reductions_.reduce(at, log_); }},
                task.what);
   } catch (const UserError&) {
     throw;
-  } catch (const Aborted&) {
+  } catch (const transport::Aborted&) {
     throw;
   } catch (const NonFiniteLoss&) {
     throw;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    fail("worker {} failed in {} (minibatch {}, step {}): {}", rank, describe(context_.plan, task),
-         at.minibatch + 1, at.step + 1, error.what());
+    fail("worker {} failed in {} (minibatch {}, step {}): {}", rank,
+         plan::describe(context_.plan, task), at.minibatch + 1, at.step + 1, error.what());
   }
 }
 
@@ -96,7 +98,7 @@ void Worker::load(const TaskRun& at) {
 }
 
 void Worker::compute_loss(const TaskRun& at) {
-  LossResult result;
+  optim::LossResult result;
   if (at.samples > 0) timed(at, [&] { result = compute_.loss(at); });
   losses_.add(at.minibatch, result);
   if (!std::isfinite(result.sum)) {
@@ -105,8 +107,8 @@ void Worker::compute_loss(const TaskRun& at) {
 }
 
 void Worker::update(const TaskRun& at) {
-  messages_.finish_sending_weights(static_cast<std::size_t>(context_.what<Update>(at).block));
+  messages_.finish_sending_weights(static_cast<std::size_t>(context_.what<plan::Update>(at).block));
   updates_.update(at);
 }
 
-}  // namespace plait
+}  // namespace plait::run

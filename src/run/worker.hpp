@@ -14,12 +14,12 @@
 #include "run/worker_context.hpp"
 #include "run/worker_model.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class Worker {
  public:
   /// Every worker of the plan must be built at the same time (groups are split).
-  Worker(const Plan& plan, const WorkerOptions& options, WorkerLinks links);
+  Worker(const plan::Plan& plan, const WorkerOptions& options, WorkerLinks links);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -29,7 +29,7 @@ class Worker {
 
   /// All tasks of one step, for those of their minibatches that are in `range`. Failure names
   /// worker, task, minibatch and step.
-  void play(std::int64_t step, const MinibatchRange& range);
+  void play(std::int64_t step, const plan::MinibatchRange& range);
   /// Losses of the minibatches whose last loss task has been played since the last call.
   std::vector<MinibatchLoss> take_losses() { return losses_.take(); }
   /// Per block, of the differences it has computed; 0 for all others. The reader resets them.
@@ -37,7 +37,7 @@ class Worker {
   /// Of the exchanges that are merged some steps later.
   ExchangeTimes exchange_times() const { return reductions_.times(); }
   /// Payload sent to other workers.
-  Traffic traffic() const { return groups_.traffic(); }
+  transport::Traffic traffic() const { return groups_.traffic(); }
   /// Events count from now on.
   void begin_trace() { log_.restart_clock(); }
 
@@ -63,4 +63,4 @@ class Worker {
   std::int64_t range_begin_ = -1;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -5,32 +5,35 @@
 
 #include "layers/sparse/kernel_cache.hpp"
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
 /// The most samples any compute task of the plan sees of a full minibatch.
-std::int64_t home_samples(const Plan& plan) {
+std::int64_t home_samples(const plan::Plan& plan) {
   std::int64_t most = 1;
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      if (is<Forward>(task)) most = std::max(most, samples_of(task).count(plan.batch));
+  for (const plan::Program& program : plan.programs) {
+    for (const plan::Task& task : program.tasks) {
+      if (plan::is<plan::Forward>(task))
+        most = std::max(most, plan::samples_of(task).count(plan.batch));
     }
   }
   return most;
 }
 
 /// As bf16.
-std::size_t half_bytes(const TensorDesc& desc) { return desc.bytes() / 2; }
+std::size_t half_bytes(const tensor::TensorDesc& desc) { return desc.bytes() / 2; }
 
-bool needs_chain(const Task& task) { return takes_samples(task) && !is<Load>(task); }
+bool needs_chain(const plan::Task& task) {
+  return plan::takes_samples(task) && !plan::is<plan::Load>(task);
+}
 
 }  // namespace
 
-WorkerChains::WorkerChains(const Plan& plan, const WorkerChainsOptions& options)
+WorkerChains::WorkerChains(const plan::Plan& plan, const WorkerChainsOptions& options)
     : row_lists_(plan.row_lists), minibatches_{plan.batch}, home_(home_samples(plan)) {
   if (options.tail > 0) minibatches_.push_back(options.tail);
-  const auto kernels = std::make_shared<sparse::KernelCache>();
+  const auto kernels = std::make_shared<layers::sparse::KernelCache>();
   const auto build = [&](std::int64_t samples) {
     auto& chain = chains_[samples];
     if (chain) return;
@@ -40,9 +43,9 @@ WorkerChains::WorkerChains(const Plan& plan, const WorkerChainsOptions& options)
                                                                .kernels = kernels});
   };
   build(home_);
-  for (const Task& task : plan.programs[static_cast<std::size_t>(options.worker)].tasks) {
+  for (const plan::Task& task : plan.programs[static_cast<std::size_t>(options.worker)].tasks) {
     for (const std::int64_t minibatch : minibatches_) {
-      const std::int64_t samples = samples_of(task).count(minibatch);
+      const std::int64_t samples = plan::samples_of(task).count(minibatch);
       if (needs_chain(task) && samples > 0) build(samples);
     }
   }
@@ -60,11 +63,11 @@ LayoutBridge* WorkerChains::bridge(std::int64_t samples) {
   return found == bridges_.end() ? nullptr : found->second.get();
 }
 
-std::vector<BackwardReads> WorkerChains::backward_reads() const {
-  std::vector<BackwardReads> reads(home().size(), {false, false});
+std::vector<plan::BackwardReads> WorkerChains::backward_reads() const {
+  std::vector<plan::BackwardReads> reads(home().size(), {false, false});
   for (const auto& [samples, chain] : chains_) {
     for (std::size_t i = 0; i < reads.size(); ++i) {
-      const Block& block = chain->block(i);
+      const layers::Block& block = chain->block(i);
       reads[i].src = reads[i].src || block.backward_reads_src();
       reads[i].dst = reads[i].dst || block.backward_reads_dst();
     }
@@ -72,7 +75,7 @@ std::vector<BackwardReads> WorkerChains::backward_reads() const {
   return reads;
 }
 
-std::size_t WorkerChains::bytes_of(const Value& value) const {
+std::size_t WorkerChains::bytes_of(const plan::Value& value) const {
   std::size_t most = 0;
   for (const std::int64_t minibatch : minibatches_) {
     const std::int64_t samples = value.samples.count(minibatch);
@@ -80,19 +83,19 @@ std::size_t WorkerChains::bytes_of(const Value& value) const {
     const Chain& chain = at(samples);
     const auto index = static_cast<std::size_t>(value.index);
     switch (value.role) {
-      case Role::tensor:
-      case Role::diff: most = std::max(most, chain.tensor_desc(value.index).bytes()); break;
-      case Role::half_tensor:
-      case Role::half_diff:
+      case plan::Role::tensor:
+      case plan::Role::diff: most = std::max(most, chain.tensor_desc(value.index).bytes()); break;
+      case plan::Role::half_tensor:
+      case plan::Role::half_diff:
         most = std::max(most, half_bytes(chain.tensor_desc(value.index)));
         break;
-      case Role::sent_rows:
-      case Role::received_rows:
+      case plan::Role::sent_rows:
+      case plan::Role::received_rows:
         most = std::max(most, chain.rows_bytes(std::ssize(row_lists_[index])));
         break;
-      case Role::saved: most = std::max(most, chain.block(index).saved_bytes()); break;
-      case Role::pending: most = std::max(most, chain.block(index).pending_bytes()); break;
-      case Role::partial:
+      case plan::Role::saved: most = std::max(most, chain.block(index).saved_bytes()); break;
+      case plan::Role::pending: most = std::max(most, chain.block(index).pending_bytes()); break;
+      case plan::Role::partial:
         most = std::max(
             most, static_cast<std::size_t>(home().block(index).weights_size()) * sizeof(float));
         break;
@@ -112,4 +115,4 @@ std::size_t WorkerChains::scratch_bytes(const std::vector<int>& blocks) const {
   return most;
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -8,19 +8,19 @@
 #include "plan/accesses.hpp"
 #include "run/layout_bridge.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct WorkerChainsOptions {
   int worker = 0;
   int threads = 1;
-  Backend backend = Backend::onednn;
+  layers::Backend backend = layers::Backend::onednn;
   std::int64_t tail =
       0;  ///< samples of an epoch's last minibatch where it is smaller; 0: it is not
 };
 
 class WorkerChains {
  public:
-  WorkerChains(const Plan& plan, const WorkerChainsOptions& options);
+  WorkerChains(const plan::Plan& plan, const WorkerChainsOptions& options);
 
   Chain& home() { return *chains_.at(home_); }
   const Chain& home() const { return *chains_.at(home_); }
@@ -31,9 +31,9 @@ class WorkerChains {
   LayoutBridge* bridge(std::int64_t samples);
 
   /// What backward of any of the chains reads.
-  std::vector<BackwardReads> backward_reads() const;
+  std::vector<plan::BackwardReads> backward_reads() const;
   /// Of the largest chain that sees `value`.
-  std::size_t bytes_of(const Value& value) const;
+  std::size_t bytes_of(const plan::Value& value) const;
   /// Of the largest block among `blocks`.
   std::size_t scratch_bytes(const std::vector<int>& blocks) const;
 
@@ -45,4 +45,4 @@ class WorkerChains {
   std::map<std::int64_t, std::unique_ptr<LayoutBridge>> bridges_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

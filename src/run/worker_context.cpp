@@ -1,17 +1,17 @@
 // A task's samples at a step, and the weights of a minibatch's samples.
 #include "run/worker_context.hpp"
 
-namespace plait {
+namespace plait::run {
 
 TaskRun WorkerContext::run_of(std::size_t task, std::int64_t step) const {
-  const Task& of = program().tasks[task];
+  const plan::Task& of = program().tasks[task];
   const std::int64_t minibatch = of.when.minibatch_at(step);
   const std::int64_t whole = links.minibatch(minibatch).samples;
   return {.task = task,
           .minibatch = minibatch,
           .step = step,
           .whole = whole,
-          .samples = samples_of(of).count(whole)};
+          .samples = plan::samples_of(of).count(whole)};
 }
 
 MinibatchWeights::Sums WorkerContext::weight_of(const TaskRun& at) const {
@@ -25,4 +25,4 @@ double WorkerContext::mean_scale(const TaskRun& at) const {
   return weight.averaged == 0 ? 0 : weight.whole / weight.averaged;
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -15,7 +15,7 @@
 #include "trace/trace.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// One minibatch of the run, whichever worker sees it.
 struct Minibatch {
@@ -29,10 +29,10 @@ struct Minibatch {
 struct WorkerOptions {
   int rank = 0;
   int threads = 1;
-  Backend backend = Backend::onednn;
+  layers::Backend backend = layers::Backend::onednn;
   std::uint64_t seed = 1;
-  LossSpec loss{};
-  OptimizerSpec optimizer{};
+  optim::LossSpec loss{};
+  optim::OptimizerSpec optimizer{};
   double weight_decay = 0;
   bool decay_matrices = false;  ///< weight_decay is for matrices only (decay.hpp)
   double clip_norm = 0;
@@ -41,15 +41,15 @@ struct WorkerOptions {
 };
 
 /// Called before each task; tests let it throw.
-using TaskHook = std::function<void(int worker, const Task& task, std::int64_t minibatch)>;
+using TaskHook = std::function<void(int worker, const plan::Task& task, std::int64_t minibatch)>;
 
 /// What a worker is connected to. All of it outlives the worker.
 struct WorkerLinks {
-  Group& group;
-  WorkerTrace& trace;
+  transport::Group& group;
+  trace::WorkerTrace& trace;
   WorkerStatus& status;
   /// The next minibatch's samples of this worker, in order; as Prefetch::next.
-  std::function<void(Batch&)> next_batch;
+  std::function<void(data::Batch&)> next_batch;
   std::function<Minibatch(std::int64_t minibatch)> minibatch;
   TaskHook hook{};
 };
@@ -64,19 +64,21 @@ struct TaskRun {
 };
 
 struct WorkerContext {
-  const Plan& plan;
+  const plan::Plan& plan;
   WorkerOptions options{};
   WorkerLinks links;
 
-  const Program& program() const { return plan.programs[static_cast<std::size_t>(options.rank)]; }
-  const Task& task(const TaskRun& at) const { return program().tasks[at.task]; }
+  const plan::Program& program() const {
+    return plan.programs[static_cast<std::size_t>(options.rank)];
+  }
+  const plan::Task& task(const TaskRun& at) const { return program().tasks[at.task]; }
   template <class Kind>
   const Kind& what(const TaskRun& at) const {
     return std::get<Kind>(task(at).what);
   }
   /// Of a send or a receive.
-  const Message& message(const TaskRun& at) const { return *message_of(task(at)); }
-  const NetworkBlock& block(int index) const {
+  const plan::Message& message(const TaskRun& at) const { return *message_of(task(at)); }
+  const plan::NetworkBlock& block(int index) const {
     return plan.network.blocks[static_cast<std::size_t>(index)];
   }
   TaskRun run_of(std::size_t task, std::int64_t step) const;
@@ -88,4 +90,4 @@ struct WorkerContext {
   double mean_scale(const TaskRun& at) const;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -1,31 +1,31 @@
 // Builds the blocks and the parameters that the tasks of one worker use.
 #include "run/worker_model.hpp"
 
-namespace plait {
+namespace plait::run {
 
-std::vector<BlockNeeds> block_needs(const Plan& plan, int worker) {
+std::vector<BlockNeeds> block_needs(const plan::Plan& plan, int worker) {
   const bool collects = worker == 0;
   std::vector<BlockNeeds> needs(plan.network.blocks.size(), {collects, false, collects});
-  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    if (block_of(task) < 0) continue;
-    BlockNeeds& need = needs[static_cast<std::size_t>(plan.network.home_of(block_of(task)))];
+  for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    if (plan::block_of(task) < 0) continue;
+    BlockNeeds& need = needs[static_cast<std::size_t>(plan.network.home_of(plan::block_of(task)))];
     need.weights = true;
-    const bool updates = is<Update>(task);
+    const bool updates = plan::is<plan::Update>(task);
     need.optimizer = need.optimizer || updates;
-    need.gradient = need.gradient || updates || is<BackwardWeights>(task);
+    need.gradient = need.gradient || updates || plan::is<plan::BackwardWeights>(task);
   }
   return needs;
 }
 
-WorkerModel::WorkerModel(const Plan& plan, const WorkerOptions& options)
+WorkerModel::WorkerModel(const plan::Plan& plan, const WorkerOptions& options)
     : optimizer(make_optimizer(options.optimizer)),
       chains(plan, {.worker = options.rank,
                     .threads = options.threads,
                     .backend = options.backend,
                     .tail = options.tail}),
       parameters(chains.home(), options.seed,
-                 optimizer->state_count() + (has_outer_optimizer(plan) ? 1 : 0),
+                 optimizer->state_count() + (plan::has_outer_optimizer(plan) ? 1 : 0),
                  block_needs(plan, options.rank)),
       history(plan, options.rank, parameters) {}
 
-}  // namespace plait
+}  // namespace plait::run

@@ -7,21 +7,21 @@
 #include "run/worker_chains.hpp"
 #include "run/worker_context.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// Of every block: what the worker's tasks use. Worker 0 holds all weights and optimizer arrays,
 /// because it collects and saves them.
-std::vector<BlockNeeds> block_needs(const Plan& plan, int worker);
+std::vector<BlockNeeds> block_needs(const plan::Plan& plan, int worker);
 
 struct WorkerModel {
-  WorkerModel(const Plan& plan, const WorkerOptions& options);
+  WorkerModel(const plan::Plan& plan, const WorkerOptions& options);
   WorkerModel(const WorkerModel&) = delete;
   WorkerModel& operator=(const WorkerModel&) = delete;
 
-  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<optim::Optimizer> optimizer;
   WorkerChains chains;
   ParameterStore parameters;
   WeightHistory history;
 };
 
-}  // namespace plait
+}  // namespace plait::run

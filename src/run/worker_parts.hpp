@@ -5,7 +5,7 @@
 #include "run/worker_context.hpp"
 #include "run/worker_model.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// All of it outlives whom it is handed to.
 struct WorkerParts {
@@ -13,11 +13,13 @@ struct WorkerParts {
   WorkerModel& model;
   SlotMemory& memory;
 
-  int slot(const Value& value) const { return slot_of(context.plan.network, memory.map(), value); }
+  int slot(const plan::Value& value) const {
+    return slot_of(context.plan.network, memory.map(), value);
+  }
 };
 
 /// Memory of all values of the worker's program, and of the scratch memory of its blocks.
 /// `reads_in_place`: none for tensor 0, which is read where it was loaded.
 SlotMemory memory_of(const WorkerContext& context, const WorkerModel& model, bool reads_in_place);
 
-}  // namespace plait
+}  // namespace plait::run

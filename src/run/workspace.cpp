@@ -4,23 +4,23 @@
 #include <algorithm>
 #include <utility>
 
-namespace plait {
+namespace plait::run {
 
 namespace {
 
 std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-std::vector<int> sources(const NetworkBlock& block) {
+std::vector<int> sources(const plan::NetworkBlock& block) {
   return block.joins() ? std::vector{block.src, block.other} : std::vector{block.src};
 }
 
 /// The blocks that the logits depend on, and those that measure how far tensors are apart.
-std::vector<bool> needed_blocks(const Network& network) {
+std::vector<bool> needed_blocks(const plan::Network& network) {
   std::vector<bool> blocks(network.blocks.size(), false);
   std::vector<bool> tensors(network.tensors.size(), false);
   tensors[static_cast<std::size_t>(network.logits())] = true;
   for (std::size_t i = blocks.size(); i-- > 0;) {
-    const NetworkBlock& block = network.blocks[i];
+    const plan::NetworkBlock& block = network.blocks[i];
     blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.subtracts;
     if (!blocks[i]) continue;
     for (const int tensor : sources(block)) tensors[static_cast<std::size_t>(tensor)] = true;
@@ -29,7 +29,8 @@ std::vector<bool> needed_blocks(const Network& network) {
 }
 
 /// Per tensor the last needed block that reads it.
-std::vector<std::size_t> last_readers(const Network& network, const std::vector<bool>& needed) {
+std::vector<std::size_t> last_readers(const plan::Network& network,
+                                      const std::vector<bool>& needed) {
   std::vector<std::size_t> last(network.tensors.size(), 0);
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
     if (!needed[i]) continue;
@@ -45,13 +46,13 @@ struct Buffers {
   int count = 0;
 };
 
-Buffers assign_buffers(const Network& network, const std::vector<bool>& needed) {
+Buffers assign_buffers(const plan::Network& network, const std::vector<bool>& needed) {
   const std::vector<std::size_t> last = last_readers(network, needed);
   Buffers buffers{.of = std::vector<int>(network.tensors.size(), -1)};
   std::vector<int> free;
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
     if (!needed[i]) continue;
-    const NetworkBlock& block = network.blocks[i];
+    const plan::NetworkBlock& block = network.blocks[i];
     int& dst = buffers.of[static_cast<std::size_t>(block.dst)];
     if (dst < 0) {
       if (free.empty()) free.push_back(buffers.count++);
@@ -74,20 +75,20 @@ Workspace::Workspace(Chain& chain)
       needed_(needed_blocks(chain.network())),
       tensors_(chain.network().tensors.size(), nullptr),
       residuals_(chain.size()) {
-  const Network& network = chain.network();
+  const plan::Network& network = chain.network();
   std::size_t tensor = 0;
   std::size_t saved = 0;
   std::size_t scratch = 0;
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Block& block = chain.block(i);
+    const layers::Block& block = chain.block(i);
     tensor = std::max(tensor, rounded(block.dst_desc().bytes()));
     saved = std::max(saved, rounded(block.saved_bytes()));
     scratch = std::max(scratch, rounded(block.scratch_bytes()));
   }
   const Buffers buffers = assign_buffers(network, needed_);
   const std::size_t all = static_cast<std::size_t>(buffers.count) * tensor;
-  memory_ = allocate_bytes(all + saved + scratch);
-  clear_new({memory_.get(), all + saved + scratch});
+  memory_ = tensor::allocate_bytes(all + saved + scratch);
+  tensor::clear_new({memory_.get(), all + saved + scratch});
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (buffers.of[i] < 0) continue;
     tensors_[i] =
@@ -98,9 +99,10 @@ Workspace::Workspace(Chain& chain)
   saved_and_scratch_ = saved + scratch;
 }
 
-void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterStore& parameters) {
+void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
+                        ParameterStore& parameters) {
   if (block.joins()) {
-    const TensorDesc& desc = chain_.tensor_desc(block.dst);
+    const tensor::TensorDesc& desc = chain_.tensor_desc(block.dst);
     const ResidualSums sums =
         join_forward(block, {.src = tensor(block.src),
                              .other = tensor(block.other),
@@ -113,7 +115,7 @@ void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterS
   }
   BlockMemory& memory =
       parameters.block(static_cast<std::size_t>(chain_.network().home_of(static_cast<int>(index))));
-  BlockArgs args;
+  layers::BlockArgs args;
   args.src = block.src == 0 ? images_ : tensor(block.src);
   args.dst = tensor(block.dst);
   args.weights = memory.weights.floats().data();
@@ -122,9 +124,10 @@ void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterS
   args.scratch = scratch_;
   args.training = false;
   if (poisons_) {
-    poison({saved_, saved_and_scratch_});
+    tensor::poison({saved_, saved_and_scratch_});
     if (!block.adds && block.src != block.dst) {
-      poison({reinterpret_cast<std::byte*>(args.dst), chain_.block(index).dst_desc().bytes()});
+      tensor::poison(
+          {reinterpret_cast<std::byte*>(args.dst), chain_.block(index).dst_desc().bytes()});
     }
   }
   chain_.block(index).forward(args);
@@ -132,7 +135,7 @@ void Workspace::forward(const NetworkBlock& block, std::size_t index, ParameterS
 
 std::span<const float> Workspace::forward(ParameterStore& parameters, const float* images) {
   images_ = images;
-  const Network& network = chain_.network();
+  const plan::Network& network = chain_.network();
   for (std::size_t i = 0; i < chain_.size(); ++i) {
     if (needed_[i]) forward(network.blocks[i], i, parameters);
   }
@@ -144,4 +147,4 @@ std::vector<ResidualSums> Workspace::take_residuals() {
   return std::exchange(residuals_, std::vector<ResidualSums>(residuals_.size()));
 }
 
-}  // namespace plait
+}  // namespace plait::run

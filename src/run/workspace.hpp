@@ -10,7 +10,7 @@
 #include "run/parameters.hpp"
 #include "tensor/poison.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class Workspace {
  public:
@@ -22,7 +22,7 @@ class Workspace {
   std::vector<ResidualSums> take_residuals();
 
  private:
-  void forward(const NetworkBlock& block, std::size_t index, ParameterStore& parameters);
+  void forward(const plan::NetworkBlock& block, std::size_t index, ParameterStore& parameters);
   float* tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
 
   Chain& chain_;
@@ -33,8 +33,8 @@ class Workspace {
   std::byte* saved_ = nullptr;
   std::byte* scratch_ = nullptr;
   std::size_t saved_and_scratch_ = 0;
-  bool poisons_ = poisons_memory();
+  bool poisons_ = tensor::poisons_memory();
   std::vector<ResidualSums> residuals_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -49,7 +49,7 @@ std::string host() {
 
 }  // namespace
 
-void agree(Group& control, const Standing& standing) {
+void agree(transport::Group& control, const Standing& standing) {
   Hash hash;
   hash.add(standing.text);
   const Record mine{code_of(standing.error), hash.value()};
@@ -74,4 +74,4 @@ void agree(Group& control, const Standing& standing) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::session

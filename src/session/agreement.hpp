@@ -7,7 +7,7 @@
 
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// Thrown in the processes that have nothing to say: end with this code, quietly.
 struct QuietExit {
@@ -23,6 +23,6 @@ struct Standing {
 
 /// Every process calls it. Returns where all is well. Otherwise the first process with an error (or
 /// the first whose text differs from worker 0's) throws, the others throw QuietExit.
-void agree(Group& control, const Standing& standing);
+void agree(transport::Group& control, const Standing& standing);
 
-}  // namespace plait
+}  // namespace plait::session

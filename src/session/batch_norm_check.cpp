@@ -6,28 +6,29 @@
 #include "base/error.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
 struct Norm {
   std::string layer;  ///< "block 'b', layer 'bn'"
-  Shape src;          ///< of one sample
+  tensor::Shape src;  ///< of one sample
 };
 
 /// By block: the batch_norm that sees one value per channel of a sample, if there is any.
-std::vector<std::optional<Norm>> single_valued_norms(const Network& network) {
-  const std::vector<Shape> shapes = tensor_shapes(network);
+std::vector<std::optional<Norm>> single_valued_norms(const plan::Network& network) {
+  const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
   std::vector<std::optional<Norm>> norms;
-  for (const NetworkBlock& block : network.blocks) {
+  for (const plan::NetworkBlock& block : network.blocks) {
     std::optional<Norm>& found = norms.emplace_back();
     if (block.joins()) continue;
-    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
-    const std::vector<Shape> inner = node_shapes(block.spec, src);
-    for (const Node& node : block.spec.nodes) {
-      if (found || !std::holds_alternative<BatchNormSpec>(node.layer)) continue;
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    const std::vector<tensor::Shape> inner = model::node_shapes(block.spec, src);
+    for (const model::Node& node : block.spec.nodes) {
+      if (found || !std::holds_alternative<model::BatchNormSpec>(node.layer)) continue;
       const int input = node.inputs[0];
-      const Shape& of = input == kBlockInput ? src : inner[static_cast<std::size_t>(input)];
+      const tensor::Shape& of =
+          input == model::kBlockInput ? src : inner[static_cast<std::size_t>(input)];
       if (of.elements() == of[0]) {
         found = Norm{fmt::format("block '{}', layer '{}'", block.name, node.name), of};
       }
@@ -37,7 +38,7 @@ std::vector<std::optional<Norm>> single_valued_norms(const Network& network) {
 }
 
 /// "`batch` 8 / 4 workers / 2 microbatches".
-std::string arithmetic(const Plan& plan, const Samples& samples) {
+std::string arithmetic(const plan::Plan& plan, const plan::Samples& samples) {
   std::string text = fmt::format("`batch` {}", plan.batch);
   const int workers = samples.of / plan.microbatches;
   if (workers > 1) text += fmt::format(" / {} workers", workers);
@@ -45,7 +46,7 @@ std::string arithmetic(const Plan& plan, const Samples& samples) {
   return text;
 }
 
-std::string other_ways(const Plan& plan, const Samples& samples) {
+std::string other_ways(const plan::Plan& plan, const plan::Samples& samples) {
   const bool workers = samples.of > plan.microbatches;
   const bool microbatches = plan.microbatches > 1;
   if (!workers && !microbatches) return "";
@@ -55,15 +56,16 @@ std::string other_ways(const Plan& plan, const Samples& samples) {
 
 }  // namespace
 
-void check_batch_norms(const Plan& plan, const TrainConfig& config, std::int64_t train_samples) {
+void check_batch_norms(const plan::Plan& plan, const TrainConfig& config,
+                       std::int64_t train_samples) {
   if (plan.network.cut) return;  // by rows: sparse layers only
   const std::vector<std::optional<Norm>> norms = single_valued_norms(plan.network);
   const std::int64_t tail = config.drop_last ? 0 : train_samples % plan.batch;
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      const auto* forward = std::get_if<Forward>(&task.what);
+  for (const plan::Program& program : plan.programs) {
+    for (const plan::Task& task : program.tasks) {
+      const auto* forward = std::get_if<plan::Forward>(&task.what);
       if (forward == nullptr) continue;
-      const Samples& samples = forward->samples;
+      const plan::Samples& samples = forward->samples;
       const std::optional<Norm>& norm = norms[static_cast<std::size_t>(forward->block)];
       if (!norm) continue;
       if (samples.count(plan.batch) == 1) {
@@ -85,4 +87,4 @@ void check_batch_norms(const Plan& plan, const TrainConfig& config, std::int64_t
   }
 }
 
-}  // namespace plait
+}  // namespace plait::session

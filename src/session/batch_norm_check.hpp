@@ -5,10 +5,11 @@
 #include "plan/plan.hpp"
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// UserError with the block, the arithmetic of the samples and what to do. `train_samples`: of an
 /// epoch, which decides the size of its last minibatch.
-void check_batch_norms(const Plan& plan, const TrainConfig& config, std::int64_t train_samples);
+void check_batch_norms(const plan::Plan& plan, const TrainConfig& config,
+                       std::int64_t train_samples);
 
-}  // namespace plait
+}  // namespace plait::session

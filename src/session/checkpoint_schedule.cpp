@@ -4,22 +4,22 @@
 #include <algorithm>
 #include <utility>
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
 /// Whether something is done at the end of a range only.
-bool has_ends(const Plan& plan) {
-  return std::ranges::any_of(plan.programs, [](const Program& program) {
-    return std::ranges::any_of(program.tasks, &When::at_end, &Task::when);
+bool has_ends(const plan::Plan& plan) {
+  return std::ranges::any_of(plan.programs, [](const plan::Program& program) {
+    return std::ranges::any_of(program.tasks, &plan::When::at_end, &plan::Task::when);
   });
 }
 
 }  // namespace
 
-CheckpointSchedule::CheckpointSchedule(const Plan& plan, const CheckpointOptions& options)
+CheckpointSchedule::CheckpointSchedule(const plan::Plan& plan, const CheckpointOptions& options)
     : options_(options),
-      between_ranges_only_(plan.depth() > 0 || std::ranges::max(staleness(plan)) > 0 ||
+      between_ranges_only_(plan.depth() > 0 || std::ranges::max(plan::staleness(plan)) > 0 ||
                            has_ends(plan)) {}
 
 std::int64_t CheckpointSchedule::range_end(std::int64_t step, std::int64_t last) const {
@@ -43,4 +43,4 @@ void CheckpointSchedule::saved(std::int64_t step) {
   since_saved_ = Stopwatch();
 }
 
-}  // namespace plait
+}  // namespace plait::session

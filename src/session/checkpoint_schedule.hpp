@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct CheckpointOptions {
   std::int64_t every = 0;  ///< steps; 0: not by steps
@@ -17,7 +17,7 @@ struct CheckpointOptions {
 
 class CheckpointSchedule {
  public:
-  CheckpointSchedule(const Plan& plan, const CheckpointOptions& options);
+  CheckpointSchedule(const plan::Plan& plan, const CheckpointOptions& options);
 
   /// The minibatches of a range depend on where it began (steps overlap, weights are old, or
   /// something is done at its end only): a save inside it would be one of other bits.
@@ -44,4 +44,4 @@ class CheckpointSchedule {
   bool late_before_ = false;
 };
 
-}  // namespace plait
+}  // namespace plait::session

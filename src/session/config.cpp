@@ -7,7 +7,7 @@
 #include "run/class_weights.hpp"
 #include "run/cores.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -23,27 +23,27 @@ void at_most(const char* key, std::int64_t value, std::int64_t most) {
 
 void check_config(const TrainConfig& config) {
   check_settings(config, train_settings());
-  check_plan_settings(config);
+  planner::check_plan_settings(config);
   if (config.fit_coarse && config.init.empty() && !config.resume) {
     user_error("`fit_coarse` fits to a trained network; add `init` FILE");
   }
   if (config.tensorboard && config.run_dir == "none") {
     user_error("`tensorboard` writes into the run folder; omit `run_dir` none");
   }
-  check_optimizer_options(config);
-  check_loss_options(config);
-  check_schedule_options(config);
-  parse_class_weights(config.class_weights);
-  check_pinning(config.pin);
+  optim::check_optimizer_options(config);
+  optim::check_loss_options(config);
+  optim::check_schedule_options(config);
+  run::parse_class_weights(config.class_weights);
+  run::check_pinning(config.pin);
   machine_of(config);
 }
 
 double lr_scale(const TrainConfig& config) {
-  return lr_factor(config, machine_of(config).workers());
+  return optim::lr_factor(config, machine_of(config).workers());
 }
 
-ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
-                           std::int64_t total_steps) {
+optim::ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
+                                  std::int64_t total_steps) {
   return schedule_spec(config, {.steps_per_epoch = steps_per_epoch,
                                 .total_steps = total_steps,
                                 .workers = machine_of(config).workers()});
@@ -51,22 +51,22 @@ ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epo
 
 int threads_per_worker(const TrainConfig& config) {
   if (config.threads > 0) return static_cast<int>(config.threads);
-  return std::max(1, usable_cores() / machine_of(config).workers_per_node);
+  return std::max(1, run::usable_cores() / machine_of(config).workers_per_node);
 }
 
 int threads_on_one_machine(const TrainConfig& config) {
   if (config.threads > 0) return static_cast<int>(config.threads);
-  return std::max(1, usable_cores() / machine_of(config).workers());
+  return std::max(1, run::usable_cores() / machine_of(config).workers());
 }
 
-Machine machine_of(const TrainConfig& config) {
+plan::Machine machine_of(const TrainConfig& config) {
   constexpr std::int64_t kMost = 1 << 20;
   at_most("workers", config.workers, kMost);
   at_most("nodes", config.nodes, kMost);
   at_most("workers_per_node", config.workers_per_node, kMost);
   at_least("nodes", config.nodes, 1);
   at_least("workers_per_node", config.workers_per_node, 0);
-  Machine machine;
+  plan::Machine machine;
   const std::int64_t nodes = config.nodes;
   std::int64_t per_node = config.workers_per_node;
   if (per_node == 0) {
@@ -91,7 +91,7 @@ Machine machine_of(const TrainConfig& config) {
   machine.workers_per_node = static_cast<int>(per_node);
   machine.memory_per_worker = config.memory_per_worker << 20;
   if (!config.link_between_nodes.empty()) {
-    machine.between = parse_link(config.link_between_nodes, "`link_between_nodes`");
+    machine.between = plan::parse_link(config.link_between_nodes, "`link_between_nodes`");
     if (nodes == 1) {
       setting_error("link_between_nodes", config.link_between_nodes,
                     "has no effect with one node; add "
@@ -101,4 +101,4 @@ Machine machine_of(const TrainConfig& config) {
   return machine;
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -10,9 +10,12 @@
 #include "plan/machine.hpp"
 #include "planner/settings.hpp"
 
-namespace plait {
+namespace plait::session {
 
-struct TrainConfig : PlanSettings, OptimizerOptions, LossOptions, ScheduleOptions {
+struct TrainConfig : planner::PlanSettings,
+                     optim::OptimizerOptions,
+                     optim::LossOptions,
+                     optim::ScheduleOptions {
   std::string model = "lenet";
   std::string data = "glyphs";
   std::int64_t workers = 0;           ///< 0: nodes x workers_per_node, or what mpirun started
@@ -55,8 +58,8 @@ void check_config(const TrainConfig& config);
 
 /// The factor on the learning rate, by the config's workers where it says so.
 double lr_scale(const TrainConfig& config);
-ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
-                           std::int64_t total_steps);
+optim::ScheduleSpec schedule_spec(const TrainConfig& config, std::int64_t steps_per_epoch,
+                                  std::int64_t total_steps);
 /// threads, or this machine's cores divided by the workers of a node.
 int threads_per_worker(const TrainConfig& config);
 /// The same where all workers are threads here and nodes are pretended.
@@ -64,6 +67,6 @@ int threads_on_one_machine(const TrainConfig& config);
 
 /// The workers the config asks for, by workers or nodes x workers_per_node; UserError where
 /// they contradict each other. Links are as fast as memory unless the config slows them down.
-Machine machine_of(const TrainConfig& config);
+plan::Machine machine_of(const TrainConfig& config);
 
-}  // namespace plait
+}  // namespace plait::session

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -13,7 +13,8 @@ constexpr int kControlTag = 1;
 }  // namespace
 
 void ControlBroadcast::send(const Control& control) {
-  while (!under_way_.empty() && std::ranges::all_of(under_way_.front().requests, &Request::done)) {
+  while (!under_way_.empty() &&
+         std::ranges::all_of(under_way_.front().requests, &transport::Request::done)) {
     under_way_.pop_front();
   }
   Outgoing& outgoing = under_way_.emplace_back();
@@ -44,7 +45,7 @@ void ControlBroadcast::finish() {
   if (group_.size() == 1 || first_) return;
   if (group_.rank() == 0) {
     for (Outgoing& outgoing : under_way_) {
-      for (Request& request : outgoing.requests) request.wait();
+      for (transport::Request& request : outgoing.requests) request.wait();
     }
     under_way_.clear();
   } else {
@@ -52,4 +53,4 @@ void ControlBroadcast::finish() {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -9,7 +9,7 @@
 
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// What only worker 0 can know: the clock and the signals.
 struct Control {
@@ -21,7 +21,7 @@ struct Control {
 /// The decision for a step is sent one step ahead, so that nobody waits for it.
 class ControlBroadcast {
  public:
-  ControlBroadcast(Group& group, std::function<Control()> decide)
+  ControlBroadcast(transport::Group& group, std::function<Control()> decide)
       : group_(group), decide_(std::move(decide)) {}
   /// Before each step, on every member: what applies to it.
   Control next();
@@ -31,16 +31,16 @@ class ControlBroadcast {
  private:
   struct Outgoing {
     std::array<std::byte, 1> bits{};
-    std::vector<Request> requests{};
+    std::vector<transport::Request> requests{};
   };
   void send(const Control& control);
   Control receive();
 
-  Group& group_;
+  transport::Group& group_;
   std::function<Control()> decide_;
   Control ahead_{};  ///< worker 0: sent already
   bool first_ = true;
   std::deque<Outgoing> under_way_;  ///< slow members take theirs later; nobody waits for that
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -18,7 +18,7 @@
 #include "run/cores.hpp"
 #include "run/this_machine.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace fs = std::filesystem;
 
@@ -36,9 +36,9 @@ std::string text_of(const CostKey& key) {
                      key.threads, key.machine);
 }
 
-std::vector<std::int64_t> batches_of(const ProfileFile& profile) {
+std::vector<std::int64_t> batches_of(const cost::ProfileFile& profile) {
   std::vector<std::int64_t> batches;
-  for (const ProfilePoint& point : profile.points) batches.push_back(point.batch);
+  for (const cost::ProfilePoint& point : profile.points) batches.push_back(point.batch);
   return batches;
 }
 
@@ -52,8 +52,8 @@ fs::path cost_cache_folder() {
 }
 
 std::string this_machine() {
-  return fmt::format("{}, {} core(s), program {}", processor_name(), usable_cores(),
-                     program_hash());
+  return fmt::format("{}, {} core(s), program {}", run::processor_name(), run::usable_cores(),
+                     run::program_hash());
 }
 
 CostCache::CostCache(fs::path folder) : folder_(std::move(folder)) {
@@ -75,12 +75,12 @@ fs::path CostCache::file_of(const CostKey& key) const {
   return folder_ / fmt::format("costs-{}.json", hash.hex());
 }
 
-std::optional<ProfileFile> CostCache::find(const CostKey& key) const {
+std::optional<cost::ProfileFile> CostCache::find(const CostKey& key) const {
   const fs::path file = file_of(key);
   std::error_code error;
   if (folder_.empty() || !fs::is_regular_file(file, error)) return std::nullopt;
   try {
-    ProfileFile profile = read_profile(file.string());
+    cost::ProfileFile profile = cost::read_profile(file.string());
     const bool same = profile.network_hash == key.network_hash && profile.threads == key.threads &&
                       profile.data_shape == key.input && profile.machine == key.machine &&
                       batches_of(profile) == key.batches;
@@ -90,10 +90,10 @@ std::optional<ProfileFile> CostCache::find(const CostKey& key) const {
   return std::nullopt;
 }
 
-void CostCache::keep(const CostKey& key, const ProfileFile& profile) {
+void CostCache::keep(const CostKey& key, const cost::ProfileFile& profile) {
   if (!problem_.empty()) return;
   try {
-    const std::string text = print_profile(profile) + "\n";
+    const std::string text = cost::print_profile(profile) + "\n";
     AtomicFile file(file_of(key), text.size());
     file.sink().write(text);
     file.commit();
@@ -116,4 +116,4 @@ CacheLock::~CacheLock() {
   if (file_ >= 0) close(file_);
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,7 +8,7 @@
 
 #include "cost/profile_file.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// $XDG_CACHE_HOME/plait, else ~/.cache/plait; empty where neither is known.
 std::filesystem::path cost_cache_folder();
@@ -34,9 +34,9 @@ class CostCache {
   const std::string& problem() const { return problem_; }
   std::filesystem::path file_of(const CostKey& key) const;
   /// Nothing where there is no such file, where it is damaged, or where it is of something else.
-  std::optional<ProfileFile> find(const CostKey& key) const;
+  std::optional<cost::ProfileFile> find(const CostKey& key) const;
   /// Written aside and renamed. Sets problem() where that fails.
-  void keep(const CostKey& key, const ProfileFile& profile);
+  void keep(const CostKey& key, const cost::ProfileFile& profile);
 
  private:
   std::filesystem::path folder_;
@@ -56,4 +56,4 @@ class CacheLock {
   int file_ = -1;
 };
 
-}  // namespace plait
+}  // namespace plait::session

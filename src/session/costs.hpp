@@ -13,11 +13,11 @@
 #include "plan/plan.hpp"
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// What is measured: a network as a worker of a plan sees it.
 struct CostSubject {
-  Network network;
+  plan::Network network;
   std::string model;  ///< as the user names it
   std::int64_t batch = 64;
   std::int64_t microbatches = 1;
@@ -52,19 +52,19 @@ enum class Freshness { cached, now };  ///< measured costs: from the cache where
 
 class Costs {
  public:
-  static Costs counted(const Network& network, const AnalyticRates& rates);
+  static Costs counted(const plan::Network& network, const cost::AnalyticRates& rates);
   /// `name`: as in make_measured_cost.
-  static Costs profiled(const ProfileFile& profile, const Network& network,
+  static Costs profiled(const cost::ProfileFile& profile, const plan::Network& network,
                         const std::string& name = "");
   /// Of a network of which only costs are known.
-  static Costs published(const Network& network, std::unique_ptr<CostModel> model);
+  static Costs published(const plan::Network& network, std::unique_ptr<cost::CostModel> model);
   /// Counted where the memory does not suffice.
   static Costs measured(const CostSubject& subject, Freshness freshness,
                         const CostProgress& progress);
 
-  const CostModel& model() const { return *model_; }
+  const cost::CostModel& model() const { return *model_; }
   /// All that has been measured; null where costs are counted or published.
-  const ProfileFile* profile() const { return profile_ ? &*profile_ : nullptr; }
+  const cost::ProfileFile* profile() const { return profile_ ? &*profile_ : nullptr; }
   /// For people: "measured on this machine just now, 1 thread per worker".
   const std::string& text() const { return text_; }
   /// Why measured costs could not be kept; "" where they are.
@@ -73,29 +73,30 @@ class Costs {
   /// The plan that `make` gives with these costs. Where they are measured here and the plan has
   /// blocks of its own, these are measured and the plan is made again, until it has no others:
   /// whatever was planned before, equal requests have equal plans.
-  Plan plan(const std::function<Plan(const CostModel&)>& make);
+  plan::Plan plan(const std::function<plan::Plan(const cost::CostModel&)>& make);
   /// From now on plan() measures nothing, and plans with what the last one was made with.
   void freeze();
 
  private:
   Costs() = default;
   /// One network, cached.
-  ProfileFile measure(const Network& network, const std::string& name, bool whole);
-  ProfileFile measure_now(const Network& network, const std::string& shown, bool whole) const;
+  cost::ProfileFile measure(const plan::Network& network, const std::string& name, bool whole);
+  cost::ProfileFile measure_now(const plan::Network& network, const std::string& shown,
+                                bool whole) const;
   /// Adds the blocks of `torn` that `known` lacks.
-  void measure_added(const Network& torn, ProfileFile& known);
-  void keep_all(const ProfileFile& known);
+  void measure_added(const plan::Network& torn, cost::ProfileFile& known);
+  void keep_all(const cost::ProfileFile& known);
 
-  Network network_;
-  std::unique_ptr<CostModel> model_;
-  std::optional<ProfileFile> profile_;
+  plan::Network network_;
+  std::unique_ptr<cost::CostModel> model_;
+  std::optional<cost::ProfileFile> profile_;
   std::string name_;  ///< source() of the model
   std::string text_;
   std::string problem_;
-  std::optional<CostSubject> subject_;                  ///< of costs measured here
-  std::optional<ProfileFile> base_;                     ///< without added blocks
-  ProfileFile last_{};                                  ///< with those of the last plan
-  std::map<std::string, ProfileFile> measured_here_{};  ///< by file of the cache
+  std::optional<CostSubject> subject_;                        ///< of costs measured here
+  std::optional<cost::ProfileFile> base_;                     ///< without added blocks
+  cost::ProfileFile last_{};                                  ///< with those of the last plan
+  std::map<std::string, cost::ProfileFile> measured_here_{};  ///< by file of the cache
   std::string machine_;
   std::vector<std::int64_t> batches_{};  ///< that are measured
   Freshness freshness_ = Freshness::cached;
@@ -103,4 +104,4 @@ class Costs {
   CostProgress progress_{};
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -16,15 +16,15 @@
 #include "strategy/parareal/tear.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
 std::string now_text() { return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(std::time(nullptr))); }
 
-Plan serial_plan(const Network& network, std::int64_t batch) {
-  const Machine machine;
-  return make_plan("serial", {.network = network, .machine = machine, .batch = batch});
+plan::Plan serial_plan(const plan::Network& network, std::int64_t batch) {
+  const plan::Machine machine;
+  return strategy::make_plan("serial", {.network = network, .machine = machine, .batch = batch});
 }
 
 /// Batch sizes at which a step takes seconds, not minutes. From counts: equal requests measure the
@@ -35,11 +35,11 @@ std::vector<std::int64_t> affordable_batches(const CostSubject& subject) {
   constexpr std::int64_t kManyParameters = 32'000'000;
   constexpr double kLongestStep = 4;  // counted seconds, which are more than real ones
   std::vector<std::int64_t> batches = batches_to_measure(subject.batch, subject.microbatches);
-  const auto cost = make_analytic_cost(subject.network);
+  const auto cost = cost::make_analytic_cost(subject.network);
   const auto too_long = [&](std::int64_t batch) {
     double sum = 0;
     for (int b = 0; b < subject.network.size(); ++b) {
-      const BlockSeconds one = cost->block(b, batch);
+      const cost::BlockSeconds one = cost->block(b, batch);
       sum += one.forward + one.backward_data + one.backward_weights + one.update;
     }
     return sum > kLongestStep * subject.threads;
@@ -54,30 +54,31 @@ std::vector<std::int64_t> affordable_batches(const CostSubject& subject) {
 
 /// The parts that a tearing adds as networks of their own: the way from the image to a piece, the
 /// coarse parts from there on, the model's head. One per piece but the first.
-std::vector<Network> coarse_chains(const Network& model, const Network& torn) {
-  std::vector<BlockSpec> enters;
-  std::vector<BlockSpec> coarse;
-  for (const NetworkBlock& block : torn.blocks) {
+std::vector<plan::Network> coarse_chains(const plan::Network& model, const plan::Network& torn) {
+  std::vector<model::BlockSpec> enters;
+  std::vector<model::BlockSpec> coarse;
+  for (const plan::NetworkBlock& block : torn.blocks) {
     if (!block.added || block.joins() || block.repeats >= 0) continue;
     (block.src == 0 ? enters : coarse).push_back(block.spec);
   }
-  const int head = TornChain(model).head();
-  std::vector<Network> chains;
+  const int head = strategy::TornChain(model).head();
+  std::vector<plan::Network> chains;
   for (std::size_t i = 0; i < enters.size(); ++i) {
-    ModelSpec chain{.name = enters[i].name, .input = model.input, .blocks = {enters[i]}};
+    model::ModelSpec chain{.name = enters[i].name, .input = model.input, .blocks = {enters[i]}};
     for (std::size_t j = i; j < coarse.size(); ++j) chain.blocks.push_back(coarse[j]);
     for (int b = head; b < model.size(); ++b) {
       chain.blocks.push_back(model.blocks[static_cast<std::size_t>(b)].spec);
     }
-    chains.push_back(make_network(chain));
+    chains.push_back(plan::make_network(chain));
   }
   return chains;
 }
 
 /// Appends the blocks of `from` with these names to the added ones of `to`, point by point.
-void add_blocks(const ProfileFile& from, const std::set<std::string>& names, ProfileFile& to) {
+void add_blocks(const cost::ProfileFile& from, const std::set<std::string>& names,
+                cost::ProfileFile& to) {
   for (std::size_t i = 0; i < to.points.size(); ++i) {
-    for (const ProfileBlock& block : from.points[i].blocks) {
+    for (const cost::ProfileBlock& block : from.points[i].blocks) {
       if (names.contains(block.name)) to.points[i].added.push_back(block);
     }
   }
@@ -89,8 +90,8 @@ Costs Costs::measured(const CostSubject& subject, Freshness freshness,
                       const CostProgress& progress) {
   Costs costs;
   costs.batches_ = affordable_batches(subject);
-  const std::int64_t needed =
-      process_memory(serial_plan(subject.network, costs.batches_.front()), 0, 1, subject.threads);
+  const std::int64_t needed = plan::process_memory(
+      serial_plan(subject.network, costs.batches_.front()), 0, 1, subject.threads);
   if (const std::int64_t there = available_memory_bytes(); there > 0 && needed > there) {
     costs = counted(subject.network, {});
     costs.text_ = fmt::format("counted: measuring would take {} of memory, there are {}",
@@ -104,7 +105,7 @@ Costs Costs::measured(const CostSubject& subject, Freshness freshness,
   costs.name_ = "measured";
   costs.machine_ = this_machine();
   costs.base_ = costs.measure(subject.network, subject.model, true);
-  const ProfileFile& base = *costs.base_;
+  const cost::ProfileFile& base = *costs.base_;
   costs.text_ = fmt::format("measured on this machine{}, {}",
                             costs.measured_now_ ? " just now" : " " + base.measured + " (cached)",
                             threads_text(base.threads));
@@ -114,8 +115,9 @@ Costs Costs::measured(const CostSubject& subject, Freshness freshness,
   return costs;
 }
 
-ProfileFile Costs::measure(const Network& network, const std::string& name, bool whole) {
-  const CostKey key{.network_hash = network_hash(network),
+cost::ProfileFile Costs::measure(const plan::Network& network, const std::string& name,
+                                 bool whole) {
+  const CostKey key{.network_hash = plan::network_hash(network),
                     .input = network.input.to_string(),
                     .batches = batches_,
                     .threads = subject_->threads,
@@ -125,7 +127,7 @@ ProfileFile Costs::measure(const Network& network, const std::string& name, bool
   if (const auto here = measured_here_.find(file_name); here != measured_here_.end()) {
     return here->second;
   }
-  std::optional<ProfileFile> found;
+  std::optional<cost::ProfileFile> found;
   const auto look = [&] {
     if (freshness_ == Freshness::cached) found = cache.find(key);
     return found.has_value();
@@ -133,7 +135,8 @@ ProfileFile Costs::measure(const Network& network, const std::string& name, bool
   if (!look()) {
     const CacheLock lock(cost_cache_folder());
     if (!look()) {
-      ProfileFile file = measure_now(network, whole ? name : subject_->model + ", " + name, whole);
+      cost::ProfileFile file =
+          measure_now(network, whole ? name : subject_->model + ", " + name, whole);
       file.model = name;
       file.network_hash = key.network_hash;
       file.data_shape = key.input;
@@ -150,9 +153,10 @@ ProfileFile Costs::measure(const Network& network, const std::string& name, bool
   return *found;
 }
 
-ProfileFile Costs::measure_now(const Network& network, const std::string& shown, bool whole) const {
+cost::ProfileFile Costs::measure_now(const plan::Network& network, const std::string& shown,
+                                     bool whole) const {
   progress_.step({.what = shown, .part = "", .whole = whole});
-  ProfileFile file =
+  cost::ProfileFile file =
       measure_points({.plan = [&](std::int64_t batch) { return serial_plan(network, batch); },
                       .batches = batches_,
                       .config = {.threads = subject_->threads,
@@ -167,27 +171,27 @@ ProfileFile Costs::measure_now(const Network& network, const std::string& shown,
   return file;
 }
 
-void Costs::measure_added(const Network& torn, ProfileFile& known) {
+void Costs::measure_added(const plan::Network& torn, cost::ProfileFile& known) {
   std::set<std::string> names;
-  for (const NetworkBlock& block : torn.blocks) {
+  for (const plan::NetworkBlock& block : torn.blocks) {
     if (block.added) names.insert(block.name);
   }
-  for (const Network& chain : coarse_chains(network_, torn)) {
+  for (const plan::Network& chain : coarse_chains(network_, torn)) {
     add_blocks(measure(chain, chain.name, false), names, known);
   }
 }
 
-void Costs::keep_all(const ProfileFile& known) {
+void Costs::keep_all(const cost::ProfileFile& known) {
   if (!profile_) profile_ = known;
-  const std::vector<ProfileBlock>& added = known.points.front().added;
+  const std::vector<cost::ProfileBlock>& added = known.points.front().added;
   for (std::size_t k = 0; k < added.size(); ++k) {
-    const std::vector<ProfileBlock>& all = profile_->points.front().added;
+    const std::vector<cost::ProfileBlock>& all = profile_->points.front().added;
     if (std::ranges::find(all, added[k]) != all.end()) continue;
     for (std::size_t i = 0; i < known.points.size(); ++i) {
       profile_->points[i].added.push_back(known.points[i].added[k]);
     }
   }
-  model_ = make_measured_cost(*profile_, network_, name_);
+  model_ = cost::make_measured_cost(*profile_, network_, name_);
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -6,16 +6,17 @@
 #include "base/error.hpp"
 #include "checkpoint/store.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
 /// An outer optimizer multiplies the learning rate, so its settings come first. Plain averaging is
 /// rate 1 without momentum.
-std::string outer_advice(const Plan& plan, std::int64_t local_steps) {
-  for (const Bucket& bucket : plan.buckets) {
-    if (bucket.payload != Payload::weights || bucket.merge.kind != MergeKind::outer) continue;
-    const Merge& merge = bucket.merge;
+std::string outer_advice(const plan::Plan& plan, std::int64_t local_steps) {
+  for (const plan::Bucket& bucket : plan.buckets) {
+    if (bucket.payload != plan::Payload::weights || bucket.merge.kind != plan::MergeKind::outer)
+      continue;
+    const plan::Merge& merge = bucket.merge;
     if (merge.momentum == 0 && merge.rate <= 1) break;
     return fmt::format(
         "`outer_lr` {} with `outer_momentum` {} may be too much for `local_steps` {}: try {}, "
@@ -29,7 +30,7 @@ std::string outer_advice(const Plan& plan, std::int64_t local_steps) {
 
 std::string last_good(const std::string& checkpoints) {
   if (!checkpoints.empty()) {
-    const CheckpointStore store{std::filesystem::path(checkpoints)};
+    const checkpoint::CheckpointStore store{std::filesystem::path(checkpoints)};
     if (const auto latest = store.latest()) {
       return "the last good checkpoint is " + store.path_of(latest->folder).string();
     }
@@ -44,7 +45,7 @@ std::string Divergence::hint() const {
          (can_clip ? "try a smaller `lr` or `clip_norm` 1" : "try a smaller `lr`");
 }
 
-void Divergence::stop(const NonFiniteLoss& loss, int worker) const {
+void Divergence::stop(const run::NonFiniteLoss& loss, int worker) const {
   user_error(
       "loss is {} at step {}{}; block '{}' is the first whose result is "
       "not finite; {}",
@@ -53,4 +54,4 @@ void Divergence::stop(const NonFiniteLoss& loss, int worker) const {
       loss.block.empty() ? "loss" : loss.block, hint());
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,10 +8,10 @@
 #include "run/open_losses.hpp"
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct Divergence {
-  const Plan& plan;
+  const plan::Plan& plan;
   const TrainConfig& config;
   const std::string& checkpoints;  ///< folder of them; "": none are written
   bool can_clip = true;            ///< every worker has all gradients
@@ -19,7 +19,7 @@ struct Divergence {
   /// "the last good checkpoint is DIR; try a smaller `lr`"
   std::string hint() const;
   /// UserError that names step, worker and block.
-  [[noreturn]] void stop(const NonFiniteLoss& loss, int worker) const;
+  [[noreturn]] void stop(const run::NonFiniteLoss& loss, int worker) const;
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace plait {
+namespace plait::session {
 
 bool EpochModes::choose(std::int64_t epochs) {
   if (!choice_) return false;
@@ -11,4 +11,4 @@ bool EpochModes::choose(std::int64_t epochs) {
   return std::exchange(mode_, mode) != mode;
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -6,12 +6,12 @@
 
 #include "planner/planner.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class EpochModes {
  public:
   /// `choice` null: the plan has one mode.
-  explicit EpochModes(ModeOfEpoch choice) : choice_(std::move(choice)) {}
+  explicit EpochModes(planner::ModeOfEpoch choice) : choice_(std::move(choice)) {}
 
   /// For the epoch that begins, of `epochs`; true where it is another mode than before.
   bool choose(std::int64_t epochs);
@@ -26,9 +26,9 @@ class EpochModes {
   std::vector<double>& losses() { return losses_; }
 
  private:
-  ModeOfEpoch choice_;
+  planner::ModeOfEpoch choice_;
   std::vector<double> losses_;
   int mode_ = -1;
 };
 
-}  // namespace plait
+}  // namespace plait::session

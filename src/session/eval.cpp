@@ -6,43 +6,44 @@
 #include "base/error.hpp"
 #include "checkpoint/store.hpp"
 
-namespace plait {
+namespace plait::session {
 
 std::int64_t evaluation_batch(const TrainConfig& config, const Setup& setup) {
   constexpr std::int64_t kFew = 1024;
   return std::min(config.batch, std::max(kFew, setup.data.test->size()));
 }
 
-Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,
-                            const std::string& source, const NetworkOfWeights& network_of) {
+run::Evaluation evaluate_weights(const TrainConfig& config,
+                                 const std::vector<checkpoint::NamedTensor>& weights,
+                                 const std::string& source, const NetworkOfWeights& network_of) {
   check_config(config);
   return evaluate_weights(config, make_setup(config), weights, source, network_of);
 }
 
-Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
-                            const std::vector<NamedTensor>& weights, const std::string& source,
-                            const NetworkOfWeights& network_of) {
+run::Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
+                                 const std::vector<checkpoint::NamedTensor>& weights,
+                                 const std::string& source, const NetworkOfWeights& network_of) {
   TrainConfig alone = config;  // however many workers trained it
   alone.workers = alone.nodes = 1;
   alone.workers_per_node = 0;
   alone.link_between_nodes.clear();
-  Network network = make_network(setup.model);
+  plan::Network network = plan::make_network(setup.model);
   if (network_of) {
     std::vector<std::string> names;
-    for (const NamedTensor& tensor : weights) names.push_back(tensor.name);
+    for (const checkpoint::NamedTensor& tensor : weights) names.push_back(tensor.name);
     network = network_of(network, names);
   }
-  Chain chain(std::move(network),
-              {.batch = evaluation_batch(config, setup), .threads = threads_per_worker(alone)});
-  ParameterStore parameters(chain, config.seed, 0);
+  run::Chain chain(std::move(network), {.batch = evaluation_batch(config, setup),
+                                        .threads = threads_per_worker(alone)});
+  run::ParameterStore parameters(chain, config.seed, 0);
   parameters.import_weights(weights, source);
-  Evaluator evaluator(chain, setup.data.test, loss_spec(config));
+  run::Evaluator evaluator(chain, setup.data.test, optim::loss_spec(config));
   return evaluator.run(parameters);
 }
 
 std::filesystem::path weights_of_run(const std::filesystem::path& run_dir) {
-  const CheckpointStore store(run_dir / "checkpoints");
-  for (const CheckpointEntry& one : store.list()) {
+  const checkpoint::CheckpointStore store(run_dir / "checkpoints");
+  for (const checkpoint::CheckpointEntry& one : store.list()) {
     if (one.damage.empty()) continue;
     user_error("{}; it may be the best one: delete '{}' to use the others", one.damage,
                store.path_of(one.folder).string());
@@ -54,4 +55,4 @@ std::filesystem::path weights_of_run(const std::filesystem::path& run_dir) {
   return store.path_of(entry->folder) / "weights.safetensors";
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -9,11 +9,11 @@
 #include "session/config.hpp"
 #include "session/setup.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// The network that weights with these names belong to.
 using NetworkOfWeights =
-    std::function<Network(const Network& model, const std::vector<std::string>& names)>;
+    std::function<plan::Network(const plan::Network& model, const std::vector<std::string>& names)>;
 
 /// The batch that weights are evaluated in: the config's, but not thousands more than the test part
 /// has samples.
@@ -21,15 +21,18 @@ std::int64_t evaluation_batch(const TrainConfig& config, const Setup& setup);
 
 /// `weights` of `source` (a file's name) in config's model, or in what `network_of` makes of it, on
 /// the test part of config's data.
-Evaluation evaluate_weights(const TrainConfig& config, const std::vector<NamedTensor>& weights,
-                            const std::string& source, const NetworkOfWeights& network_of = {});
+run::Evaluation evaluate_weights(const TrainConfig& config,
+                                 const std::vector<checkpoint::NamedTensor>& weights,
+                                 const std::string& source,
+                                 const NetworkOfWeights& network_of = {});
 
 /// The same on what make_setup(config) gave.
-Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
-                            const std::vector<NamedTensor>& weights, const std::string& source,
-                            const NetworkOfWeights& network_of = {});
+run::Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
+                                 const std::vector<checkpoint::NamedTensor>& weights,
+                                 const std::string& source,
+                                 const NetworkOfWeights& network_of = {});
 
 /// weights.safetensors of a run folder's best checkpoint (the latest, where none has a metric).
 std::filesystem::path weights_of_run(const std::filesystem::path& run_dir);
 
-}  // namespace plait
+}  // namespace plait::session

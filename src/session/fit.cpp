@@ -11,7 +11,7 @@
 #include "optim/optimizer.hpp"
 #include "session/fit_interfaces.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr double kNormalisedRate = 10;
 /// A block alone, learning to hit a target.
 class Learner {
  public:
-  Learner(Chain& chain, ParameterStore& store, int block, const FitOptions& options)
+  Learner(run::Chain& chain, run::ParameterStore& store, int block, const FitOptions& options)
       : block_(chain.block(static_cast<std::size_t>(block))),
         memory_(store.block(static_cast<std::size_t>(block))),
         options_(options),
@@ -29,10 +29,10 @@ class Learner {
         dst_(floats_of(block_.dst_desc())),
         diff_dst_(floats_of(block_.dst_desc())),
         diff_src_(floats_of(block_.src_desc())),
-        saved_(allocate_bytes(block_.saved_bytes())),
-        pending_(allocate_bytes(block_.pending_bytes())),
-        scratch_(allocate_bytes(block_.scratch_bytes())),
-        optimizer_(make_optimizer({.kind = "adam"})) {}
+        saved_(tensor::allocate_bytes(block_.saved_bytes())),
+        pending_(tensor::allocate_bytes(block_.pending_bytes())),
+        scratch_(tensor::allocate_bytes(block_.scratch_bytes())),
+        optimizer_(optim::make_optimizer({.kind = "adam"})) {}
 
   const float* forward(const float* src) {
     src_ = src;
@@ -55,24 +55,25 @@ class Learner {
     block_.backward_data(args());
     block_.backward_weights(args());
     const double left = 1 - static_cast<double>(step) / static_cast<double>(steps);
-    UpdateArgs update{.weights = memory_.weights.floats(),
-                      .result = memory_.weights.floats(),
-                      .gradient = memory_.gradient.floats(),
-                      .state = {memory_.optimizer[0].floats(), memory_.optimizer[1].floats()},
-                      .learning_rate = rate_ * left,
-                      .weight_decay = 0,
-                      .gradient_scale = 1,
-                      .step = step + 1,
-                      .threads = options_.threads};
+    optim::UpdateArgs update{
+        .weights = memory_.weights.floats(),
+        .result = memory_.weights.floats(),
+        .gradient = memory_.gradient.floats(),
+        .state = {memory_.optimizer[0].floats(), memory_.optimizer[1].floats()},
+        .learning_rate = rate_ * left,
+        .weight_decay = 0,
+        .gradient_scale = 1,
+        .step = step + 1,
+        .threads = options_.threads};
     optimizer_->update(update);
     return size > 0 ? missed / size : 0;
   }
 
  private:
-  static Tensor floats_of(const TensorDesc& desc) {
-    return Tensor(Shape{desc.physical_elements()});
+  static tensor::Tensor floats_of(const tensor::TensorDesc& desc) {
+    return tensor::Tensor(tensor::Shape{desc.physical_elements()});
   }
-  BlockArgs args() {
+  layers::BlockArgs args() {
     return {.src = src_,
             .dst = dst_.floats().data(),
             .diff_dst = diff_dst_.floats().data(),
@@ -87,41 +88,41 @@ class Learner {
             .randomness = {}};
   }
 
-  Block& block_;
-  BlockMemory& memory_;
+  layers::Block& block_;
+  run::BlockMemory& memory_;
   const FitOptions& options_;
   double rate_;
   const float* src_ = nullptr;
-  Tensor dst_;
-  Tensor diff_dst_;
-  Tensor diff_src_;
+  tensor::Tensor dst_;
+  tensor::Tensor diff_dst_;
+  tensor::Tensor diff_src_;
   std::shared_ptr<std::byte> saved_;
   std::shared_ptr<std::byte> pending_;
   std::shared_ptr<std::byte> scratch_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
 };
 
 /// The model's own blocks, as in evaluation.
 class Frozen {
  public:
-  Frozen(Chain& chain, ParameterStore& store) : chain_(chain), store_(store) {
+  Frozen(run::Chain& chain, run::ParameterStore& store) : chain_(chain), store_(store) {
     std::size_t saved = 0;
     std::size_t scratch = 0;
     for (std::size_t i = 0; i < chain.size(); ++i) {
       saved = std::max(saved, chain.block(i).saved_bytes());
       scratch = std::max(scratch, chain.block(i).scratch_bytes());
     }
-    saved_ = allocate_bytes(saved);
-    scratch_ = allocate_bytes(scratch);
+    saved_ = tensor::allocate_bytes(saved);
+    scratch_ = tensor::allocate_bytes(scratch);
   }
 
-  Tensor forward(const std::vector<int>& blocks, const float* src) {
-    Tensor result;
+  tensor::Tensor forward(const std::vector<int>& blocks, const float* src) {
+    tensor::Tensor result;
     for (const int index : blocks) {
-      Block& block = chain_.block(static_cast<std::size_t>(index));
-      BlockMemory& memory = store_.block(static_cast<std::size_t>(index));
-      Tensor dst(Shape{block.dst_desc().physical_elements()});
-      BlockArgs args;
+      layers::Block& block = chain_.block(static_cast<std::size_t>(index));
+      run::BlockMemory& memory = store_.block(static_cast<std::size_t>(index));
+      tensor::Tensor dst(tensor::Shape{block.dst_desc().physical_elements()});
+      layers::BlockArgs args;
       args.src = src;
       args.dst = dst.floats().data();
       args.weights = memory.weights.floats().data();
@@ -137,14 +138,14 @@ class Frozen {
   }
 
  private:
-  Chain& chain_;
-  ParameterStore& store_;
+  run::Chain& chain_;
+  run::ParameterStore& store_;
   std::shared_ptr<std::byte> saved_;
   std::shared_ptr<std::byte> scratch_;
 };
 
-Tensor difference(const Tensor& a, const float* b) {
-  Tensor result(a.shape());
+tensor::Tensor difference(const tensor::Tensor& a, const float* b) {
+  tensor::Tensor result(a.shape());
   const std::span<float> out = result.floats();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = a.floats()[i] - b[i];
   return result;
@@ -152,10 +153,12 @@ Tensor difference(const Tensor& a, const float* b) {
 
 }  // namespace
 
-std::vector<NamedTensor> fit_added(const Network& network, const std::vector<NamedTensor>& weights,
-                                   const FitOptions& options, const DatasetPtr& data) {
-  Chain chain(network, {.batch = options.batch, .threads = options.threads});
-  ParameterStore store(chain, options.seed, 2);
+std::vector<checkpoint::NamedTensor> fit_added(const plan::Network& network,
+                                               const std::vector<checkpoint::NamedTensor>& weights,
+                                               const FitOptions& options,
+                                               const data::DatasetPtr& data) {
+  run::Chain chain(network, {.batch = options.batch, .threads = options.threads});
+  run::ParameterStore store(chain, options.seed, 2);
   store.import_weights(weights, options.source);
   const std::vector<FitInterface> interfaces = fit_interfaces(network);
   std::vector<Learner> enters;
@@ -165,15 +168,16 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
     coarses.emplace_back(chain, store, one.coarse < 0 ? one.enter : one.coarse, options);
   }
   Frozen frozen(chain, store);
-  const BatchStream stream(data, {.batch = options.batch, .seed = options.seed, .drop_last = true});
+  const data::BatchStream stream(data,
+                                 {.batch = options.batch, .seed = options.seed, .drop_last = true});
   std::vector<std::pair<double, double>> errors(interfaces.size());
-  Batch batch;
+  data::Batch batch;
   const std::int64_t first = (options.steps + 1) / 2;  // for C; F then has a target that stands
   for (std::int64_t step = 0; step < options.steps; ++step) {
     stream.load_into(static_cast<std::uint64_t>(step / stream.batches_per_epoch()),
                      step % stream.batches_per_epoch(), batch);
     const float* images = batch.images.floats().data();
-    Tensor exact;
+    tensor::Tensor exact;
     for (std::size_t i = 0; i < interfaces.size(); ++i) {
       const FitInterface& one = interfaces[i];
       exact = frozen.forward(one.before, i == 0 ? images : exact.floats().data());
@@ -181,9 +185,9 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
       if (step < first) {
         errors[i].first = enters[i].learn(exact.floats().data(), step, first);
       } else if (one.coarse >= 0) {
-        const Tensor d = difference(exact, x);
-        const Tensor from_x = frozen.forward(one.piece, x);
-        const Tensor target =
+        const tensor::Tensor d = difference(exact, x);
+        const tensor::Tensor from_x = frozen.forward(one.piece, x);
+        const tensor::Tensor target =
             difference(frozen.forward(one.piece, exact.floats().data()), from_x.floats().data());
         coarses[i].forward(d.floats().data());
         errors[i].second =
@@ -198,10 +202,11 @@ std::vector<NamedTensor> fit_added(const Network& network, const std::vector<Nam
         network.blocks[static_cast<std::size_t>(interfaces[i].enter)].name, options.steps,
         100 * std::sqrt(errors[i].first), 100 * std::sqrt(errors[i].second)));
   }
-  std::vector<NamedTensor> fitted = store.export_weights();
+  std::vector<checkpoint::NamedTensor> fitted = store.export_weights();
   // Only the model's own running statistics have seen anything: further sets begin like them.
-  std::erase_if(fitted, [](const NamedTensor& one) { return is_of_another_set(one.name); });
+  std::erase_if(
+      fitted, [](const checkpoint::NamedTensor& one) { return plan::is_of_another_set(one.name); });
   return fitted;
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,7 +8,7 @@
 #include "plan/network.hpp"
 #include "run/parameters.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct FitOptions {
   std::int64_t steps = 1000;
@@ -27,7 +27,9 @@ struct FitOptions {
 ///   F                                       ->  least |F(v - x) - (g(v) - g(x))|^2
 /// in the first and in the second half of the steps, with the model's running statistics. Gives all
 /// weights of `network`, those of the model unchanged.
-std::vector<NamedTensor> fit_added(const Network& network, const std::vector<NamedTensor>& weights,
-                                   const FitOptions& options, const DatasetPtr& data);
+std::vector<checkpoint::NamedTensor> fit_added(const plan::Network& network,
+                                               const std::vector<checkpoint::NamedTensor>& weights,
+                                               const FitOptions& options,
+                                               const data::DatasetPtr& data);
 
-}  // namespace plait
+}  // namespace plait::session

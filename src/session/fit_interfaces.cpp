@@ -6,26 +6,27 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
 class Reader {
  public:
-  explicit Reader(const Network& network) : network_(network) {}
+  explicit Reader(const plan::Network& network) : network_(network) {}
 
   std::vector<FitInterface> interfaces() const {
     std::vector<FitInterface> all;
     std::vector<int> before = model_blocks(0, -1);
-    for (const NetworkBlock& block : network_.blocks) {
+    for (const plan::NetworkBlock& block : network_.blocks) {
       if (!block.subtracts) continue;
       FitInterface one;
       one.enter = writer(block.other);
-      one.coarse = find([&](const NetworkBlock& b) { return b.src == block.dst && !b.joins(); });
+      one.coarse =
+          find([&](const plan::NetworkBlock& b) { return b.src == block.dst && !b.joins(); });
       const int correction =
           one.coarse < 0 ? block.dst : network_.blocks[static_cast<std::size_t>(one.coarse)].dst;
       const int sum =
-          find([&](const NetworkBlock& b) { return b.joins() && b.other == correction; });
+          find([&](const plan::NetworkBlock& b) { return b.joins() && b.other == correction; });
       if (one.enter < 0 || sum < 0) fail("block '{}' is not at an interface", block.name);
       one.piece = model_blocks(block.other, network_.blocks[static_cast<std::size_t>(sum)].src);
       one.before = std::exchange(before, one.piece);
@@ -41,14 +42,15 @@ class Reader {
     return found == network_.blocks.end() ? -1 : static_cast<int>(found - network_.blocks.begin());
   }
   int writer(int tensor) const {
-    return find([&](const NetworkBlock& b) { return b.dst == tensor && b.added && b.src == 0; });
+    return find(
+        [&](const plan::NetworkBlock& b) { return b.dst == tensor && b.added && b.src == 0; });
   }
   /// From tensor to tensor (-1: as far as they go before a join).
   std::vector<int> model_blocks(int from, int to) const {
     std::vector<int> blocks;
     while (from != to) {
-      const int next =
-          find([&](const NetworkBlock& b) { return b.src == from && !b.added && !b.joins(); });
+      const int next = find(
+          [&](const plan::NetworkBlock& b) { return b.src == from && !b.added && !b.joins(); });
       if (next < 0) break;
       blocks.push_back(next);
       from = network_.blocks[static_cast<std::size_t>(next)].dst;
@@ -56,13 +58,13 @@ class Reader {
     return blocks;
   }
 
-  const Network& network_;
+  const plan::Network& network_;
 };
 
 }  // namespace
 
-std::vector<FitInterface> fit_interfaces(const Network& network) {
+std::vector<FitInterface> fit_interfaces(const plan::Network& network) {
   return Reader(network).interfaces();
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -5,7 +5,7 @@
 
 #include "plan/network.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// One difference of the network and what belongs to it; blocks by index.
 struct FitInterface {
@@ -16,6 +16,6 @@ struct FitInterface {
 };
 
 /// In the order of the network. Failure where a difference is not at an interface.
-std::vector<FitInterface> fit_interfaces(const Network& network);
+std::vector<FitInterface> fit_interfaces(const plan::Network& network);
 
-}  // namespace plait
+}  // namespace plait::session

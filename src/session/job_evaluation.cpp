@@ -3,23 +3,24 @@
 
 #include <vector>
 
-namespace plait {
+namespace plait::session {
 
-JobEvaluation::JobEvaluation(const MemberParts& parts, Worker& worker, bool replicated)
+JobEvaluation::JobEvaluation(const MemberParts& parts, run::Worker& worker, bool replicated)
     : parts_(parts), worker_(worker), evaluators_(replicated ? parts.control.size() : 1) {
   if (parts.control.rank() >= evaluators_) return;
   const TrainConfig& config = parts.job.config;
   if (parts.plan.network.cut) {
     whole_.emplace(parts.setup.model,
-                   ChainOptions{.batch = config.batch, .threads = threads_per_worker(config)});
+                   run::ChainOptions{.batch = config.batch, .threads = threads_per_worker(config)});
   }
-  evaluator_.emplace(whole_ ? *whole_ : worker.home(), parts.setup.data.test, loss_spec(config));
+  evaluator_.emplace(whole_ ? *whole_ : worker.home(), parts.setup.data.test,
+                     optim::loss_spec(config));
 }
 
-EvaluationSums JobEvaluation::own_sums() {
+run::EvaluationSums JobEvaluation::own_sums() {
   const std::int64_t rank = parts_.control.rank();
   if (rank >= evaluators_) return {};
-  std::optional<ParameterStore> whole;
+  std::optional<run::ParameterStore> whole;
   if (whole_) {
     whole.emplace(*whole_, parts_.job.config.seed, 0);
     whole->import_weights(worker_.parameters().export_weights(), "the workers");
@@ -28,21 +29,21 @@ EvaluationSums JobEvaluation::own_sums() {
   return evaluator_->run(whole ? *whole : worker_.parameters(),
                          {.first = size * rank / evaluators_,
                           .last = size * (rank + 1) / evaluators_,
-                          .tick = [&] { parts_.status.set(WorkerState::unhurried); }});
+                          .tick = [&] { parts_.status.set(run::WorkerState::unhurried); }});
 }
 
-const Evaluation& JobEvaluation::run() {
-  const EvaluationSums sums = own_sums();
-  std::vector<EvaluationSums> all(static_cast<std::size_t>(parts_.control.size()));
+const run::Evaluation& JobEvaluation::run() {
+  const run::EvaluationSums sums = own_sums();
+  std::vector<run::EvaluationSums> all(static_cast<std::size_t>(parts_.control.size()));
   parts_.control.all_gather(std::as_bytes(std::span(&sums, 1)),
                             std::as_writable_bytes(std::span(all)));
-  EvaluationSums total;
-  for (const EvaluationSums& one : all) {
+  run::EvaluationSums total;
+  for (const run::EvaluationSums& one : all) {
     total.loss += one.loss;
     total.correct += one.correct;
     total.samples += one.samples;
   }
-  return current_.emplace(to_evaluation(total, parts_.setup.data.test->classes()));
+  return current_.emplace(run::to_evaluation(total, parts_.setup.data.test->classes()));
 }
 
-}  // namespace plait
+}  // namespace plait::session

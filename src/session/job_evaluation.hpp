@@ -8,28 +8,28 @@
 #include "run/worker.hpp"
 #include "session/member_parts.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class JobEvaluation {
  public:
   /// Both outlive the evaluation.
-  JobEvaluation(const MemberParts& parts, Worker& worker, bool replicated);
+  JobEvaluation(const MemberParts& parts, run::Worker& worker, bool replicated);
 
   /// On every member. Where not replicated, worker 0 has collected the parameters.
-  const Evaluation& run();
+  const run::Evaluation& run();
   /// Of the weights as they are; nothing where they have changed since run().
-  const std::optional<Evaluation>& current() const { return current_; }
+  const std::optional<run::Evaluation>& current() const { return current_; }
   void weights_changed() { current_.reset(); }
 
  private:
-  EvaluationSums own_sums();
+  run::EvaluationSums own_sums();
 
   const MemberParts& parts_;
-  Worker& worker_;
-  std::int64_t evaluators_;     ///< the first so many workers
-  std::optional<Chain> whole_;  ///< the model, where the plan's network is cut
-  std::optional<Evaluator> evaluator_;
-  std::optional<Evaluation> current_;
+  run::Worker& worker_;
+  std::int64_t evaluators_;          ///< the first so many workers
+  std::optional<run::Chain> whole_;  ///< the model, where the plan's network is cut
+  std::optional<run::Evaluator> evaluator_;
+  std::optional<run::Evaluation> current_;
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -15,10 +15,10 @@ std::span<std::byte> bytes_of(std::array<double, 2>& numbers) {
 
 }  // namespace
 
-LossBook::LossBook(const Plan& plan, Group& control) : control_(control) {
+LossBook::LossBook(const plan::Plan& plan, transport::Group& control) : control_(control) {
   for (int worker = 0; worker < plan.workers(); ++worker) {
     const auto& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
-    const auto loss = std::ranges::find_if(tasks, is<Loss>);
+    const auto loss = std::ranges::find_if(tasks, plan::is<plan::Loss>);
     if (loss == tasks.end()) continue;
     offset_ = loss->when.offset;
     if (worker == 0) zero_has_loss_ = true;
@@ -26,14 +26,14 @@ LossBook::LossBook(const Plan& plan, Group& control) : control_(control) {
   }
 }
 
-void LossBook::send(const MinibatchLoss& loss) {
+void LossBook::send(const run::MinibatchLoss& loss) {
   while (!sent_.empty() && sent_.front()->request.done()) sent_.pop_front();
   Sent& sent = *sent_.emplace_back(std::make_unique<Sent>());
   sent.numbers = {loss.loss.sum, static_cast<double>(loss.loss.correct)};
   sent.request = control_.isend(bytes_of(sent.numbers), 0, kLossTag);
 }
 
-void LossBook::open(const MinibatchLoss& own) {
+void LossBook::open(const run::MinibatchLoss& own) {
   Line& line = open_.emplace_back();
   line.own = own;
   line.others.resize(senders_.size());
@@ -42,22 +42,22 @@ void LossBook::open(const MinibatchLoss& own) {
   }
 }
 
-void LossBook::add(std::vector<MinibatchLoss> losses, std::int64_t step,
-                   const MinibatchRange& range) {
+void LossBook::add(std::vector<run::MinibatchLoss> losses, std::int64_t step,
+                   const plan::MinibatchRange& range) {
   const bool zero = control_.rank() == 0;
   const std::int64_t minibatch = step - offset_;
   if (zero && !zero_has_loss_ && minibatch >= range.first && minibatch < range.last) {
     losses.push_back({minibatch, {}});
   }
-  for (const MinibatchLoss& loss : losses) zero ? open(loss) : send(loss);
+  for (const run::MinibatchLoss& loss : losses) zero ? open(loss) : send(loss);
 }
 
-std::vector<MinibatchLoss> LossBook::collect(bool wait) {
-  std::vector<MinibatchLoss> complete;
+std::vector<run::MinibatchLoss> LossBook::collect(bool wait) {
+  std::vector<run::MinibatchLoss> complete;
   while (!open_.empty()) {
     Line& line = open_.front();
-    if (!wait && !std::ranges::all_of(line.requests, &Request::done)) break;
-    MinibatchLoss sum = line.own;
+    if (!wait && !std::ranges::all_of(line.requests, &transport::Request::done)) break;
+    run::MinibatchLoss sum = line.own;
     for (std::size_t i = 0; i < line.requests.size(); ++i) {
       line.requests[i].wait();
       sum.loss.sum += line.others[i][0];
@@ -69,4 +69,4 @@ std::vector<MinibatchLoss> LossBook::collect(bool wait) {
   return complete;
 }
 
-}  // namespace plait
+}  // namespace plait::session

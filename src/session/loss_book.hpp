@@ -11,33 +11,34 @@
 #include "run/open_losses.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class LossBook {
  public:
   /// `control` outlives the book.
-  LossBook(const Plan& plan, Group& control);
+  LossBook(const plan::Plan& plan, transport::Group& control);
 
   /// After each step: what Worker::take_losses gave.
-  void add(std::vector<MinibatchLoss> losses, std::int64_t step, const MinibatchRange& range);
+  void add(std::vector<run::MinibatchLoss> losses, std::int64_t step,
+           const plan::MinibatchRange& range);
   /// Worker 0: sums in the order of the workers, of every minibatch that all have reported. With
   /// `wait`, of all that were added here.
-  std::vector<MinibatchLoss> collect(bool wait);
+  std::vector<run::MinibatchLoss> collect(bool wait);
 
  private:
   struct Line {
-    MinibatchLoss own;
+    run::MinibatchLoss own;
     std::vector<std::array<double, 2>> others;
-    std::vector<Request> requests;
+    std::vector<transport::Request> requests;
   };
   struct Sent {
     std::array<double, 2> numbers{};
-    Request request;
+    transport::Request request;
   };
-  void send(const MinibatchLoss& loss);
-  void open(const MinibatchLoss& own);
+  void send(const run::MinibatchLoss& loss);
+  void open(const run::MinibatchLoss& own);
 
-  Group& control_;
+  transport::Group& control_;
   std::vector<int> senders_;    ///< workers with a loss task, but for worker 0
   bool zero_has_loss_ = false;  ///< worker 0 has a loss task
   int offset_ = 0;              ///< of the loss tasks
@@ -45,4 +46,4 @@ class LossBook {
   std::deque<std::unique_ptr<Sent>> sent_;
 };
 
-}  // namespace plait
+}  // namespace plait::session

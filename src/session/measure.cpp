@@ -10,7 +10,7 @@
 #include "plan/worker_memory.hpp"
 #include "run/cores.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -33,13 +33,13 @@ std::vector<std::int64_t> batches_to_measure(std::int64_t batch, std::int64_t mi
   return batches;
 }
 
-ProfilePoint to_point(const Profile& measured, std::int64_t batch) {
-  ProfilePoint point{.batch = batch,
-                     .blocks = {},
-                     .loss_ms = measured.loss_ms,
-                     .load_ms = 0,
-                     .step_ms = measured.step_ms};
-  for (const BlockProfile& block : measured.blocks) {
+cost::ProfilePoint to_point(const run::Profile& measured, std::int64_t batch) {
+  cost::ProfilePoint point{.batch = batch,
+                           .blocks = {},
+                           .loss_ms = measured.loss_ms,
+                           .load_ms = 0,
+                           .step_ms = measured.step_ms};
+  for (const run::BlockProfile& block : measured.blocks) {
     (block.added ? point.added : point.blocks)
         .push_back({.name = block.name,
                     .forward_ms = block.forward_ms,
@@ -53,36 +53,37 @@ ProfilePoint to_point(const Profile& measured, std::int64_t batch) {
   return point;
 }
 
-ProfileFile measure_points(const MeasureRequest& request, const Measuring& told) {
+cost::ProfileFile measure_points(const MeasureRequest& request, const Measuring& told) {
   const std::int64_t batch = request.batches.front();
   told(fmt::format("batch {}", batch));
-  const Profile main = steady_profile(request.plan(batch), request.config);
-  ProfileFile file{.threads = request.config.threads,
-                   .steps = request.config.steps,
-                   .points = {to_point(main, batch)},
-                   .noise = main.noise};
+  const run::Profile main = run::steady_profile(request.plan(batch), request.config);
+  cost::ProfileFile file{.threads = request.config.threads,
+                         .steps = request.config.steps,
+                         .points = {to_point(main, batch)},
+                         .noise = main.noise};
   measure_more_points(request, told, file);
   return file;
 }
 
-void measure_more_points(const MeasureRequest& request, const Measuring& told, ProfileFile& file) {
+void measure_more_points(const MeasureRequest& request, const Measuring& told,
+                         cost::ProfileFile& file) {
   for (std::size_t i = 1; i < request.batches.size(); ++i) {
     const std::int64_t batch = request.batches[i];
     told(fmt::format("batch {}", batch));
-    const Profile smaller = steady_profile(request.plan(batch), request.config);
+    const run::Profile smaller = run::steady_profile(request.plan(batch), request.config);
     file.points.push_back(to_point(smaller, batch));
     file.noise = std::max(file.noise, smaller.noise);
   }
   if (!request.together) return;
-  const int beside = usable_cores() / request.config.threads;
-  const std::int64_t needed =
-      beside * process_memory(request.plan(request.batches.front()), 0, 1, request.config.threads);
+  const int beside = run::usable_cores() / request.config.threads;
+  const std::int64_t needed = beside * plan::process_memory(request.plan(request.batches.front()),
+                                                            0, 1, request.config.threads);
   if (const std::int64_t there = available_memory_bytes();
       beside > 1 && (there == 0 || needed < there)) {
     told(fmt::format("{} workers at once", beside));
     // In turn, so that both halves of a ratio come from the same minute.
-    const Plan plan = request.plan(request.batches.front());
-    ProfileConfig all = request.config;
+    const plan::Plan plan = request.plan(request.batches.front());
+    run::ProfileConfig all = request.config;
     all.side_by_side = beside;
     double alone = file.points.front().step_ms;
     std::vector<double> factors;
@@ -92,15 +93,15 @@ void measure_more_points(const MeasureRequest& request, const Measuring& told, P
     }
     file.contention = {.workers = beside, .factor = std::max(1.0, median(std::move(factors)))};
   }
-  file.sum_bytes_per_second = measure_sum_rate(std::max(2, beside));
+  file.sum_bytes_per_second = run::measure_sum_rate(std::max(2, beside));
 }
 
 std::string noise_note(double noise, const std::string& advice) {
-  if (noise <= kNoisy) return "";
+  if (noise <= run::kNoisy) return "";
   return fmt::format(
       "note: this machine was busy: steps of equal work were {:.0f}% apart each time.\n"
       "      The times may be too long; stop other programs, then {}\n",
       100 * noise, advice);
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -10,12 +10,12 @@
 #include "plan/plan.hpp"
 #include "run/profile.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct MeasureRequest {
-  std::function<Plan(std::int64_t batch)> plan;  ///< of one worker
-  std::vector<std::int64_t> batches{};           ///< the main one first
-  ProfileConfig config{};
+  std::function<plan::Plan(std::int64_t batch)> plan;  ///< of one worker
+  std::vector<std::int64_t> batches{};                 ///< the main one first
+  run::ProfileConfig config{};
   bool together = true;  ///< also with all cores at work
 };
 
@@ -26,16 +26,17 @@ using Measuring = std::function<void(const std::string& what)>;
 /// made from these, so that all of them rest on the same numbers.
 std::vector<std::int64_t> batches_to_measure(std::int64_t batch, std::int64_t microbatches);
 
-ProfilePoint to_point(const Profile& measured, std::int64_t batch);
+cost::ProfilePoint to_point(const run::Profile& measured, std::int64_t batch);
 
 /// Points of all batches, contention, the rate of sums, noise. Whose network it is, the caller
 /// knows.
-ProfileFile measure_points(const MeasureRequest& request, const Measuring& told);
+cost::ProfileFile measure_points(const MeasureRequest& request, const Measuring& told);
 
 /// Adds to a file that has the point of batches.front() already.
-void measure_more_points(const MeasureRequest& request, const Measuring& told, ProfileFile& file);
+void measure_more_points(const MeasureRequest& request, const Measuring& told,
+                         cost::ProfileFile& file);
 
 /// "" where the machine was quiet, else two lines: how noisy it was, and `advice`.
 std::string noise_note(double noise, const std::string& advice);
 
-}  // namespace plait
+}  // namespace plait::session

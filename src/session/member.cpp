@@ -3,23 +3,23 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
-LossSpec loss_of(const MemberParts& parts) {
-  LossSpec loss = loss_spec(parts.job.config);
+optim::LossSpec loss_of(const MemberParts& parts) {
+  optim::LossSpec loss = optim::loss_spec(parts.job.config);
   loss.class_weights = parts.setup.weights.of_class;
   return loss;
 }
 
-WorkerOptions worker_options(const MemberParts& parts) {
+run::WorkerOptions worker_options(const MemberParts& parts) {
   const TrainConfig& config = parts.job.config;
   return {.rank = parts.group.rank(),
           .threads = threads_per_worker(config),
           .seed = config.seed,
           .loss = loss_of(parts),
-          .optimizer = optimizer_spec(config),
+          .optimizer = optim::optimizer_spec(config),
           .weight_decay = config.weight_decay,
           .decay_matrices = config.decay == "matrices",
           .clip_norm = config.clip_norm,
@@ -34,18 +34,18 @@ Member::Member(const MemberParts& parts)
       config_(parts.job.config),
       minibatches_(config_, parts.setup, parts.program()),
       worker_(parts.plan, worker_options(parts),
-              WorkerLinks{.group = parts.group,
-                          .trace = parts.trace,
-                          .status = parts.status,
-                          .next_batch = [this](Batch& batch) { prefetch_->next(batch); },
-                          .minibatch = [this](std::int64_t m) { return minibatches_.of(m); },
-                          .hook = parts.job.hook}),
+              run::WorkerLinks{.group = parts.group,
+                               .trace = parts.trace,
+                               .status = parts.status,
+                               .next_batch = [this](data::Batch& batch) { prefetch_->next(batch); },
+                               .minibatch = [this](std::int64_t m) { return minibatches_.of(m); },
+                               .hook = parts.job.hook}),
       transfer_(parts.plan, parts.control),
       evaluation_(parts_, worker_, transfer_.replicated()),
       control_(parts.control, [this] { return decide(); }),
       losses_(parts.plan, parts.control),
       residual_book_(parts.plan.network, parts.control, worker_),
-      modes_(modes_of(config_)),
+      modes_(planner::modes_of(config_)),
       saves_(parts.plan, {.every = config_.checkpoint_every,
                           .minutes = config_.checkpoint_minutes,
                           .writes = !parts.checkpoints.empty()}) {}
@@ -66,7 +66,7 @@ TrainResult Member::run() {
   }
   if (!evaluation_.current() && !stop_) evaluate();
   TrainResult done = result(first_step);
-  parts_.status.set(WorkerState::finished);
+  parts_.status.set(run::WorkerState::finished);
   return done;
 }
 
@@ -79,8 +79,8 @@ void Member::start() {
   }
   if (!config_.init.empty() || config_.resume) share();
   prefetch_.emplace(minibatches_.stream(),
-                    PrefetchOptions{.epoch = static_cast<std::uint64_t>(progress_.epoch),
-                                    .index = progress_.batch});
+                    data::PrefetchOptions{.epoch = static_cast<std::uint64_t>(progress_.epoch),
+                                          .index = progress_.batch});
   if (parts_.is_zero()) parts_.job.observer.begin(headline());
   parts_.control.barrier();  // the workers' traces count from one moment
   worker_.begin_trace();
@@ -94,8 +94,8 @@ void Member::start() {
 void Member::play_to(std::int64_t last) {
   const std::int64_t depth = parts_.plan.depth();
   const bool drains = saves_.between_ranges_only();
-  const MinibatchRange range{progress_.step, saves_.range_end(progress_.step, last),
-                             modes_.played()};
+  const plan::MinibatchRange range{progress_.step, saves_.range_end(progress_.step, last),
+                                   modes_.played()};
   bool save_wanted = false;
   for (std::int64_t step = range.first; step < range.last + depth; ++step) {
     const Control control = control_.next();
@@ -131,24 +131,24 @@ void Member::note_late_checkpoint() {
                   parts_.plan.strategy));
 }
 
-void Member::one_step(std::int64_t step, const MinibatchRange& range) {
+void Member::one_step(std::int64_t step, const plan::MinibatchRange& range) {
   const Stopwatch watch;
   try {
     worker_.play(step, range);
-  } catch (const NonFiniteLoss& loss) {
+  } catch (const run::NonFiniteLoss& loss) {
     divergence().stop(loss, parts_.group.rank());
   }
   evaluation_.weights_changed();
   times_.add_step(watch.seconds());
-  parts_.status.set(WorkerState::elsewhere);
+  parts_.status.set(run::WorkerState::elsewhere);
   losses_.add(worker_.take_losses(), step, range);
   take_losses(false);
 }
 
 void Member::take_losses(bool wait) {
-  for (const MinibatchLoss& line : losses_.collect(wait)) {
+  for (const run::MinibatchLoss& line : losses_.collect(wait)) {
     progress_.epoch_loss += line.loss.sum;
-    const Minibatch batch = minibatches_.of(line.minibatch);
+    const run::Minibatch batch = minibatches_.of(line.minibatch);
     const auto samples = static_cast<double>(batch.samples);
     parts_.job.observer.step(
         {.step = line.minibatch + 1,
@@ -169,4 +169,4 @@ Control Member::decide() const {
   return {.stop = interrupt != nullptr && interrupt->load(), .save = saves_.due_by_time()};
 }
 
-}  // namespace plait
+}  // namespace plait::session

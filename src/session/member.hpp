@@ -16,7 +16,7 @@
 #include "session/residual_book.hpp"
 #include "session/run_times.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class Member {
  public:
@@ -30,7 +30,7 @@ class Member {
   // The loop (member.cpp).
   void start();
   void play_to(std::int64_t last);
-  void one_step(std::int64_t step, const MinibatchRange& range);
+  void one_step(std::int64_t step, const plan::MinibatchRange& range);
   void take_losses(bool wait);
   void note_late_checkpoint();
   Control decide() const;
@@ -47,10 +47,10 @@ class Member {
   // Weights from and to files (member_weights.cpp).
   void import_initial_weights();
   void restore();
-  void check_resumed(const RunState& state, const std::string& source) const;
+  void check_resumed(const checkpoint::RunState& state, const std::string& source) const;
   void share();
   void save(std::optional<double> metric = std::nullopt);
-  Checkpoint checkpoint(std::optional<double> metric);
+  checkpoint::Checkpoint checkpoint(std::optional<double> metric);
   std::string model_hash() const;
   Divergence divergence() const;
 
@@ -61,8 +61,8 @@ class Member {
   MemberParts parts_;
   const TrainConfig& config_;
   MinibatchSchedule minibatches_;
-  std::optional<Prefetch> prefetch_;
-  Worker worker_;
+  std::optional<data::Prefetch> prefetch_;
+  run::Worker worker_;
   ParameterTransfer transfer_;
   JobEvaluation evaluation_;
   ControlBroadcast control_;
@@ -75,4 +75,4 @@ class Member {
   bool stop_ = false;
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -6,7 +6,7 @@
 #include "session/member.hpp"
 #include "session/trace_gather.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -22,9 +22,9 @@ void Member::choose_mode() {
 }
 
 void Member::evaluate() {
-  parts_.status.set(WorkerState::unhurried);
+  parts_.status.set(run::WorkerState::unhurried);
   if (!transfer_.replicated()) transfer_.collect(worker_.parameters());
-  const Evaluation& evaluation = evaluation_.run();
+  const run::Evaluation& evaluation = evaluation_.run();
   if (!std::isfinite(evaluation.loss) && parts_.is_zero()) {
     user_error("the test loss is {} after step {}; {}", evaluation.loss, progress_.step,
                divergence().hint());
@@ -64,7 +64,7 @@ EpochReport Member::report(double seconds) {
 void Member::finish_epoch() {
   const double seconds = count_epoch();
   evaluate();
-  const Evaluation& evaluation = *evaluation_.current();
+  const run::Evaluation& evaluation = *evaluation_.current();
   const double metric = evaluation.accuracy.value_or(-evaluation.loss);
   progress_.epochs_since_best =
       metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;
@@ -88,10 +88,10 @@ void Member::finish_epoch() {
 }
 
 void Member::show_timeline() {
-  const Trace recent = gather_events(parts_.control, parts_.trace.last(kStepsShown));
+  const trace::Trace recent = gather_events(parts_.control, parts_.trace.last(kStepsShown));
   if (!parts_.is_zero()) return;
   const std::string run_dir = parts_.folder->writes() ? parts_.folder->path().string() : "";
   parts_.job.observer.timeline({.plan = parts_.plan, .trace = recent, .run_dir = run_dir});
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,22 +8,24 @@
 #include "session/setup.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// All of it outlives the member.
 struct MemberParts {
   const TrainJob& job;
   const Setup& setup;
-  const Plan& plan;
-  Group& group;
-  Group& control;
-  WorkerStatus& status;
-  WorkerTrace& trace;
+  const plan::Plan& plan;
+  transport::Group& group;
+  transport::Group& control;
+  run::WorkerStatus& status;
+  trace::WorkerTrace& trace;
   RunFolder* folder = nullptr;  ///< worker 0 only
   std::string checkpoints;      ///< where worker 0 writes them; "": nowhere
 
   bool is_zero() const { return control.rank() == 0; }
-  const Program& program() const { return plan.programs[static_cast<std::size_t>(group.rank())]; }
+  const plan::Program& program() const {
+    return plan.programs[static_cast<std::size_t>(group.rank())];
+  }
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -6,24 +6,24 @@
 #include "base/text.hpp"
 #include "session/member.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
 /// What every worker reports at the end.
 struct WorkerSummary {
-  Totals totals;
-  Traffic traffic;
+  trace::Totals totals;
+  transport::Traffic traffic;
   double play_seconds = 0;
   std::int64_t peak_memory = 0;
   std::int64_t memory = 0;
-  ExchangeTimes exchanges;
+  run::ExchangeTimes exchanges;
 };
 
 }  // namespace
 
 std::string Member::headline() const {
-  const Machine& machine = parts_.plan.machine;
+  const plan::Machine& machine = parts_.plan.machine;
   std::string who = fmt::format("{} thread(s)", threads_per_worker(config_));
   if (parts_.plan.workers() > 1) {
     who = fmt::format("{}, {} workers{} of {}", parts_.plan.strategy, parts_.plan.workers(),
@@ -31,7 +31,7 @@ std::string Member::headline() const {
   }
   const std::string task = fmt::format(
       "{} ({} parameters) on {} ({} train, {} test), ", config_.model,
-      with_commas(parameter_count(parts_.setup.model)), config_.data,
+      with_commas(model::parameter_count(parts_.setup.model)), config_.data,
       with_commas(parts_.setup.data.train->size()), with_commas(parts_.setup.data.test->size()));
   std::string how = fmt::format("batch {}, {} step(s), {}", config_.batch,
                                 with_commas(minibatches_.total_steps()), who);
@@ -51,10 +51,10 @@ TrainResult Member::result(std::int64_t first_step) {
   parts_.control.all_gather(std::as_bytes(std::span(&mine, 1)),
                             std::as_writable_bytes(std::span(all)));
   transfer_.collect(worker_.parameters());
-  std::vector<Residual> residuals = residual_book_.take();
+  std::vector<run::Residual> residuals = residual_book_.take();
   if (!parts_.is_zero()) return {};
   const auto images = static_cast<double>(minibatches_.samples(first_step, progress_.step));
-  const std::optional<Evaluation>& evaluation = evaluation_.current();
+  const std::optional<run::Evaluation>& evaluation = evaluation_.current();
   TrainResult done{.model = config_.model,
                    .strategy = parts_.plan.strategy,
                    .workers = parts_.plan.workers(),
@@ -72,7 +72,7 @@ TrainResult Member::result(std::int64_t first_step) {
                    .images_per_second = times_.steps() > 0 ? images / times_.steps() : 0,
                    .step_seconds = times_.median_step(),
                    .weights_hash = worker_.parameters().hash(),
-                   .staleness_max = std::ranges::max(staleness(parts_.plan)),
+                   .staleness_max = std::ranges::max(plan::staleness(parts_.plan)),
                    .shares = {},
                    .memory = {},
                    .residuals = std::move(residuals),
@@ -84,7 +84,7 @@ TrainResult Member::result(std::int64_t first_step) {
     done.bytes_sent += one.traffic.bytes;
     done.messages_sent += one.traffic.messages;
     done.peak_memory_bytes = std::max(done.peak_memory_bytes, one.peak_memory);
-    done.shares.push_back(shares(one.totals, one.play_seconds));
+    done.shares.push_back(trace::shares(one.totals, one.play_seconds));
     done.memory.push_back(one.memory);
     const auto workers = static_cast<double>(all.size());
     done.exchanges = std::max(done.exchanges, one.exchanges.count);
@@ -95,4 +95,4 @@ TrainResult Member::result(std::int64_t first_step) {
   return done;
 }
 
-}  // namespace plait
+}  // namespace plait::session

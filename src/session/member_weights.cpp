@@ -5,13 +5,13 @@
 #include "session/fit.hpp"
 #include "session/member.hpp"
 
-namespace plait {
+namespace plait::session {
 
 void Member::import_initial_weights() {
-  std::vector<NamedTensor> weights = initial_weights(parts_.job, parts_.setup.model);
+  std::vector<checkpoint::NamedTensor> weights = initial_weights(parts_.job, parts_.setup.model);
   if (config_.fit_coarse && !config_.resume) {
-    parts_.status.set(WorkerState::unhurried);
-    const Network network =
+    parts_.status.set(run::WorkerState::unhurried);
+    const plan::Network network =
         parts_.job.planner->network_to_fit(parts_.setup.model, parts_.plan.machine);
     weights = fit_added(network, weights,
                         {.steps = config_.fit_steps,
@@ -19,20 +19,22 @@ void Member::import_initial_weights() {
                          .threads = threads_per_worker(config_),
                          .seed = config_.seed,
                          .source = config_.init,
-                         .tick = [&] { parts_.status.set(WorkerState::unhurried); },
+                         .tick = [&] { parts_.status.set(run::WorkerState::unhurried); },
                          .note = [&](const std::string& line) { parts_.job.observer.note(line); }},
                         parts_.setup.data.train);
-  } else if (!has_added_weights(parts_.plan.network, weights) &&
-             std::ranges::any_of(parts_.plan.network.blocks, &NetworkBlock::added)) {
+  } else if (!run::has_added_weights(parts_.plan.network, weights) &&
+             std::ranges::any_of(parts_.plan.network.blocks, &plan::NetworkBlock::added)) {
     parts_.job.observer.note(config_.init +
                              " belongs to the serial network: the coarse parts start at random");
   }
   worker_.parameters().import_weights(weights, config_.init);
 }
 
-std::string Member::model_hash() const { return network_hash(make_network(parts_.setup.model)); }
+std::string Member::model_hash() const {
+  return plan::network_hash(plan::make_network(parts_.setup.model));
+}
 
-void Member::check_resumed(const RunState& state, const std::string& source) const {
+void Member::check_resumed(const checkpoint::RunState& state, const std::string& source) const {
   const std::int64_t per_epoch = minibatches_.per_epoch();
   const auto model = state.extra.find("model_hash");
   if (state.seed != config_.seed || (model != state.extra.end() && model->second != model_hash())) {
@@ -62,7 +64,7 @@ void Member::restore() {
     return;
   }
   const std::string source = parts_.folder->latest_checkpoint_path();
-  const RunState& state = checkpoint->state;
+  const checkpoint::RunState& state = checkpoint->state;
   check_resumed(state, source);
   worker_.parameters().import_weights(checkpoint->weights, source + "/weights.safetensors");
   worker_.parameters().import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
@@ -83,11 +85,11 @@ void Member::share() {
   residual_book_.share();
 }
 
-Checkpoint Member::checkpoint(std::optional<double> metric) {
-  ParameterStore& parameters = worker_.parameters();
-  Checkpoint checkpoint{.weights = parameters.export_weights(),
-                        .optimizer = parameters.export_optimizer(),
-                        .state = {}};
+checkpoint::Checkpoint Member::checkpoint(std::optional<double> metric) {
+  run::ParameterStore& parameters = worker_.parameters();
+  checkpoint::Checkpoint checkpoint{.weights = parameters.export_weights(),
+                                    .optimizer = parameters.export_optimizer(),
+                                    .state = {}};
   TrainingProgress progress = progress_;
   if (progress.batch > 0) progress.epoch_seconds += times_.epoch();
   write_progress(progress, config_.batch, checkpoint.state);
@@ -101,7 +103,7 @@ Checkpoint Member::checkpoint(std::optional<double> metric) {
 }
 
 void Member::save(std::optional<double> metric) {
-  parts_.status.set(WorkerState::unhurried);
+  parts_.status.set(run::WorkerState::unhurried);
   transfer_.collect(worker_.parameters());
   residual_book_.gather();
   if (parts_.is_zero()) {
@@ -112,7 +114,7 @@ void Member::save(std::optional<double> metric) {
   }
   saves_.saved(progress_.step);
   parts_.control.barrier();  // no member counts as stalled while worker 0 writes
-  parts_.status.set(WorkerState::elsewhere);
+  parts_.status.set(run::WorkerState::elsewhere);
 }
 
 Divergence Member::divergence() const {
@@ -123,4 +125,4 @@ Divergence Member::divergence() const {
           .can_clip = transfer_.replicated()};
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "plan/worker_memory.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -26,11 +26,11 @@ void check_memory(std::int64_t bytes, const std::string& what, const std::string
 namespace {
 
 /// With the data, which has been read by now; what the planner has let pass was without it.
-void check_limit(const TrainConfig& config, const Plan& plan) {
+void check_limit(const TrainConfig& config, const plan::Plan& plan) {
   constexpr std::int64_t kStillToCome = 10 << 20;  // of the program's code and threads
-  MemoryForecast forecast(plan, {.threads = threads_per_worker(config)});
+  plan::MemoryForecast forecast(plan, {.threads = threads_per_worker(config)});
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    const WorkerMemory memory = forecast.of(worker);
+    const plan::WorkerMemory memory = forecast.of(worker);
     const std::int64_t bytes =
         memory.own() + std::max(memory.program, resident_memory_bytes() + kStillToCome);
     if (bytes <= config.memory_per_worker << 20) continue;
@@ -43,17 +43,17 @@ void check_limit(const TrainConfig& config, const Plan& plan) {
 
 }  // namespace
 
-void check_training_memory(const TrainConfig& config, const Plan& plan, bool mpi) {
+void check_training_memory(const TrainConfig& config, const plan::Plan& plan, bool mpi) {
   if (config.memory_per_worker > 0) return check_limit(config, plan);
   const int threads = threads_per_worker(config);
   std::int64_t bytes = 0;
   int workers = plan.workers();
   if (mpi) {
     workers = plan.machine.workers_per_node;
-    for (const std::int64_t one : estimate_memories(plan, {.threads = threads})) bytes += one;
+    for (const std::int64_t one : plan::estimate_memories(plan, {.threads = threads})) bytes += one;
     bytes /= plan.machine.nodes;
   } else {
-    bytes = process_memory(plan, 0, workers, threads);
+    bytes = plan::process_memory(plan, 0, workers, threads);
   }
   const std::string who = workers == 1 ? "" : fmt::format(" on {} workers", workers);
   check_memory(bytes, fmt::format("`model` {} with `batch` {}{}", config.model, config.batch, who),
@@ -62,9 +62,9 @@ void check_training_memory(const TrainConfig& config, const Plan& plan, bool mpi
                    : kSmaller);
 }
 
-void check_evaluation_memory(const Network& network, std::int64_t batch, int threads) {
-  check_memory(evaluation_memory(network, batch, threads),
+void check_evaluation_memory(const plan::Network& network, std::int64_t batch, int threads) {
+  check_memory(plan::evaluation_memory(network, batch, threads),
                fmt::format("{} with `batch` {}", network.name, batch), kSmaller);
 }
 
-}  // namespace plait
+}  // namespace plait::session

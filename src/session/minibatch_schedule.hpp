@@ -10,21 +10,21 @@
 #include "run/worker_context.hpp"
 #include "session/setup.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class MinibatchSchedule {
  public:
   /// For the worker with this program. All outlive the schedule.
-  MinibatchSchedule(const TrainConfig& config, const Setup& setup, const Program& program);
+  MinibatchSchedule(const TrainConfig& config, const Setup& setup, const plan::Program& program);
 
-  const std::shared_ptr<const BatchStream>& stream() const { return stream_; }
+  const std::shared_ptr<const data::BatchStream>& stream() const { return stream_; }
   std::int64_t per_epoch() const { return stream_->batches_per_epoch(); }
   std::int64_t total_steps() const { return total_steps_; }
   /// Of the whole run; the last may be cut short.
   std::int64_t epochs() const { return (total_steps_ + per_epoch() - 1) / per_epoch(); }
 
   /// Counted over the whole run.
-  Minibatch of(std::int64_t minibatch) const;
+  run::Minibatch of(std::int64_t minibatch) const;
   double rate(std::int64_t minibatch) const { return learning_rate(schedule_, minibatch); }
   /// What the samples of the first `batches` minibatches of an epoch weigh together.
   double weight(std::int64_t epoch, std::int64_t batches) const {
@@ -34,10 +34,10 @@ class MinibatchSchedule {
   std::int64_t samples(std::int64_t first, std::int64_t last) const;
 
  private:
-  std::shared_ptr<const BatchStream> stream_;
-  MinibatchWeights weights_;
+  std::shared_ptr<const data::BatchStream> stream_;
+  run::MinibatchWeights weights_;
   std::int64_t total_steps_;
-  ScheduleSpec schedule_;
+  optim::ScheduleSpec schedule_;
 };
 
-}  // namespace plait
+}  // namespace plait::session

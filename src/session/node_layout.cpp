@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-namespace plait {
+namespace plait::session {
 
 std::string uneven_nodes(const std::vector<int>& node_of_rank) {
   constexpr std::size_t kMostNodes = 4;
@@ -41,10 +41,10 @@ std::string uneven_nodes(const std::vector<int>& node_of_rank) {
       lie, each);
 }
 
-std::string uneven_nodes(Group& group) {
+std::string uneven_nodes(transport::Group& group) {
   std::vector<int> nodes;
   for (int rank = 0; rank < group.size(); ++rank) nodes.push_back(group.node(rank));
   return uneven_nodes(nodes);
 }
 
-}  // namespace plait
+}  // namespace plait::session

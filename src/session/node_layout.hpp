@@ -7,11 +7,11 @@
 
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// Where several nodes have unequal or mixed ranks: how they lie, and how to start the job instead.
 /// "" where there is one node, or nothing is wrong.
 std::string uneven_nodes(const std::vector<int>& node_of_rank);
-std::string uneven_nodes(Group& group);
+std::string uneven_nodes(transport::Group& group);
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,27 +8,27 @@
 #include "run/parameters.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class ParameterTransfer {
  public:
   /// Both outlive the transfer.
-  ParameterTransfer(const Plan& plan, Group& control);
+  ParameterTransfer(const plan::Plan& plan, transport::Group& control);
 
   /// Every worker holds every block, with current running statistics: each can evaluate.
   bool replicated() const { return replicated_; }
 
   /// On every member: from worker 0 to all who need them. Parameters lie alike on every worker.
-  void share(ParameterStore& parameters);
+  void share(run::ParameterStore& parameters);
   /// On every member: to worker 0, the blocks that others update.
-  void collect(ParameterStore& parameters);
+  void collect(run::ParameterStore& parameters);
 
  private:
-  const Plan& plan_;
-  Group& control_;
+  const plan::Plan& plan_;
+  transport::Group& control_;
   bool replicated_;
   std::vector<int> owners_;        ///< per block: of weights and optimizer arrays
   std::vector<int> state_owners_;  ///< per block: of running statistics
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -10,7 +10,7 @@
 #include "base/in_file.hpp"
 #include "session/setup.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -24,13 +24,13 @@ std::string file_of(const TrainConfig& config) {
 }
 
 /// A value of the plan's settings in the config.
-void take_setting(TrainConfig& config, const Setting<PlanSettings>& row,
-                  const PlanDocument& document, const std::string& file) {
-  const PlanSettings usual;
+void take_setting(TrainConfig& config, const Setting<planner::PlanSettings>& row,
+                  const planner::PlanDocument& document, const std::string& file) {
+  const planner::PlanSettings usual;
   std::visit(
       [&](auto member) {
         const auto& planned = document.settings.*member;
-        auto& here = static_cast<PlanSettings&>(config).*member;
+        auto& here = static_cast<planner::PlanSettings&>(config).*member;
         if (here == planned) return;
         if (here != usual.*member && row.decides_plan) {
           setting_error(row.key, here,
@@ -43,24 +43,24 @@ void take_setting(TrainConfig& config, const Setting<PlanSettings>& row,
 
 }  // namespace
 
-PlanDocument read_plan_file(const std::string& file, const ModelSpec* model) {
+planner::PlanDocument read_plan_file(const std::string& file, const model::ModelSpec* model) {
   check_input_file(file);
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   if (stream) text << stream.rdbuf();
   if (!stream) user_error("{}: there is no such file; plait plan `out` FILE writes plans", file);
-  return read_plan_document(text.str(), file, model);
+  return planner::read_plan_document(text.str(), file, model);
 }
 
-std::optional<PlanDocument> take_given_plan(TrainConfig& config) {
+std::optional<planner::PlanDocument> take_given_plan(TrainConfig& config) {
   if (!names_plan(config)) return std::nullopt;
   const std::string file = file_of(config);
-  const ModelSpec model = make_setup(config).model;
-  PlanDocument document = read_plan_file(file, &model);
-  for (const Setting<PlanSettings>& row : plan_settings()) {
+  const model::ModelSpec model = make_setup(config).model;
+  planner::PlanDocument document = read_plan_file(file, &model);
+  for (const Setting<planner::PlanSettings>& row : planner::plan_settings()) {
     take_setting(config, row, document, file);
   }
-  const Machine& machine = document.plan.machine;
+  const plan::Machine& machine = document.plan.machine;
   if (config.workers == 0 && config.nodes == 1 && config.workers_per_node == 0) {
     config.workers = machine.workers();
     config.nodes = machine.nodes;
@@ -69,9 +69,9 @@ std::optional<PlanDocument> take_given_plan(TrainConfig& config) {
   return document;
 }
 
-void check_given_plan(const PlanDocument& document, const TrainConfig& config,
-                      const Machine& machine) {
-  const Plan& plan = document.plan;
+void check_given_plan(const planner::PlanDocument& document, const TrainConfig& config,
+                      const plan::Machine& machine) {
+  const plan::Plan& plan = document.plan;
   const std::string file = file_of(config);
   if (plan.machine.nodes != machine.nodes ||
       plan.machine.workers_per_node != machine.workers_per_node) {
@@ -81,12 +81,13 @@ void check_given_plan(const PlanDocument& document, const TrainConfig& config,
         file, plan.machine.nodes, plan.machine.workers_per_node, machine.nodes,
         machine.workers_per_node);
   }
-  if (plan.optimizer_states != optimizer_states(config)) {
+  if (plan.optimizer_states != optim::optimizer_states(config)) {
     user_error("the plan in {} was made for another optimizer than {}; plan with `optimizer` {}",
                file, config.optimizer, config.optimizer);
   }
-  const bool clips = std::ranges::any_of(plan.programs, [](const Program& program) {
-    return std::ranges::any_of(program.tasks, [](const Task& task) { return is<Clip>(task); });
+  const bool clips = std::ranges::any_of(plan.programs, [](const plan::Program& program) {
+    return std::ranges::any_of(program.tasks,
+                               [](const plan::Task& task) { return plan::is<plan::Clip>(task); });
   });
   if (clips != (config.clip_norm > 0)) {
     user_error("the plan in {} was made {} `clip_norm`; plan again with the same", file,
@@ -94,4 +95,4 @@ void check_given_plan(const PlanDocument& document, const TrainConfig& config,
   }
 }
 
-}  // namespace plait
+}  // namespace plait::session

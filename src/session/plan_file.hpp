@@ -8,18 +8,18 @@
 #include "planner/document.hpp"
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// `model` may be null: then the plan is not compared with one.
-PlanDocument read_plan_file(const std::string& file, const ModelSpec* model);
+planner::PlanDocument read_plan_file(const std::string& file, const model::ModelSpec* model);
 
 /// The plan that the config names, or for a resumed run the one in its folder; nothing where there
 /// is none. The config's strategy, machine and settings become the plan's; UserError where the user
 /// has set another value.
-std::optional<PlanDocument> take_given_plan(TrainConfig& config);
+std::optional<planner::PlanDocument> take_given_plan(TrainConfig& config);
 
 /// UserError where the plan is not for this training: other workers, optimizer or clipping.
-void check_given_plan(const PlanDocument& document, const TrainConfig& config,
-                      const Machine& machine);
+void check_given_plan(const planner::PlanDocument& document, const TrainConfig& config,
+                      const plan::Machine& machine);
 
-}  // namespace plait
+}  // namespace plait::session

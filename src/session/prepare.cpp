@@ -7,7 +7,7 @@
 #include "session/batch_norm_check.hpp"
 #include "session/memory_check.hpp"
 
-namespace plait {
+namespace plait::session {
 
 Prepared prepare(const TrainJob& job) {
   check_config(job.config);
@@ -21,11 +21,11 @@ Prepared prepare(const TrainJob& job) {
                       : "",
                   samples);
   }
-  prepared.setup.weights = class_weights(job.config.class_weights, *prepared.setup.data.train);
+  prepared.setup.weights = run::class_weights(job.config.class_weights, *prepared.setup.data.train);
   return prepared;
 }
 
-void prepare_plan(const TrainJob& job, const Machine& machine, Prepared& prepared) {
+void prepare_plan(const TrainJob& job, const plan::Machine& machine, Prepared& prepared) {
   prepared.plan = job.planner->plan(prepared.setup.model, machine);
   check_training_memory(job.config, prepared.plan, job.mpi != nullptr);
   job.observer.planned(
@@ -33,11 +33,11 @@ void prepare_plan(const TrainJob& job, const Machine& machine, Prepared& prepare
   check_batch_norms(prepared.plan, job.config, prepared.setup.data.train->size());
   if (!job.config.init.empty() && (job.mpi == nullptr || job.mpi->rank() == 0)) {
     // Now, while no run folder has been made.
-    const Network& network = prepared.plan.network;
-    const std::vector<NamedTensor> weights = initial_weights(job, prepared.setup.model);
-    check_weights(network.cut ? make_network(prepared.setup.model) : network, weights,
-                  job.config.init);
-    if (const std::string wrong = non_finite_tensor(weights); !wrong.empty()) {
+    const plan::Network& network = prepared.plan.network;
+    const std::vector<checkpoint::NamedTensor> weights = initial_weights(job, prepared.setup.model);
+    run::check_weights(network.cut ? plan::make_network(prepared.setup.model) : network, weights,
+                       job.config.init);
+    if (const std::string wrong = run::non_finite_tensor(weights); !wrong.empty()) {
       user_error("{}: {}; start from other weights", job.config.init, wrong);
     }
   }
@@ -47,7 +47,7 @@ void prepare_plan(const TrainJob& job, const Machine& machine, Prepared& prepare
   }
 }
 
-RunFolder make_folder(const TrainJob& job, const Plan& plan) {
+RunFolder make_folder(const TrainJob& job, const plan::Plan& plan) {
   RunFolder folder(job.config, job.config_text);
   if (!folder.writes()) return folder;
   folder.keep("costs.json", job.planner->costs_text());
@@ -60,10 +60,10 @@ std::string checkpoints_of(const RunFolder& folder) {
 }
 
 void pin(const TrainConfig& config, int place, int workers) {
-  pin_this_thread({.mode = config.pin,
-                   .place = place,
-                   .workers = workers,
-                   .threads = threads_per_worker(config)});
+  run::pin_this_thread({.mode = config.pin,
+                        .place = place,
+                        .workers = workers,
+                        .threads = threads_per_worker(config)});
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -7,14 +7,14 @@
 #include "session/setup.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// After trouble, workers get this long to end by themselves; one that computes for ever does not.
 constexpr auto kGrace = std::chrono::seconds(2);
 
 struct Prepared {
   Setup setup;
-  Plan plan;
+  plan::Plan plan;
 };
 
 /// Data and model.
@@ -22,10 +22,10 @@ Prepared prepare(const TrainJob& job);
 
 /// Asks for the plan and checks it against the data, the memory and the initial weights. UserError
 /// where they do not fit together. Under MPI every process calls it.
-void prepare_plan(const TrainJob& job, const Machine& machine, Prepared& prepared);
+void prepare_plan(const TrainJob& job, const plan::Machine& machine, Prepared& prepared);
 
 /// The folder of the run, with its plan and what that was made of.
-RunFolder make_folder(const TrainJob& job, const Plan& plan);
+RunFolder make_folder(const TrainJob& job, const plan::Plan& plan);
 
 /// "" where nothing is written.
 std::string checkpoints_of(const RunFolder& folder);
@@ -37,4 +37,4 @@ void pin(const TrainConfig& config, int place, int workers);
 TrainResult train_on_threads(const TrainJob& job);
 TrainResult train_on_mpi(const TrainJob& job);
 
-}  // namespace plait
+}  // namespace plait::session

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -18,7 +18,8 @@ double exact(const std::map<std::string, std::string>& extra, const char* key, d
 
 }  // namespace
 
-void write_progress(const TrainingProgress& progress, std::int64_t batch_size, RunState& state) {
+void write_progress(const TrainingProgress& progress, std::int64_t batch_size,
+                    checkpoint::RunState& state) {
   state.step = progress.step;
   state.epoch = progress.epoch;
   state.position = progress.batch * batch_size;
@@ -30,13 +31,13 @@ void write_progress(const TrainingProgress& progress, std::int64_t batch_size, R
   state.extra["epochs_since_best"] = exact(static_cast<double>(progress.epochs_since_best));
 }
 
-void write_epoch_losses(const std::vector<double>& losses, RunState& state) {
+void write_epoch_losses(const std::vector<double>& losses, checkpoint::RunState& state) {
   std::string& text = state.extra["epoch_losses"];
   text.clear();
   for (const double loss : losses) text += exact(loss) + " ";
 }
 
-std::vector<double> read_epoch_losses(const RunState& state) {
+std::vector<double> read_epoch_losses(const checkpoint::RunState& state) {
   std::vector<double> losses;
   const auto found = state.extra.find("epoch_losses");
   if (found != state.extra.end()) {
@@ -51,7 +52,7 @@ std::vector<double> read_epoch_losses(const RunState& state) {
   return losses;
 }
 
-TrainingProgress read_progress(const RunState& state, std::int64_t batch_size) {
+TrainingProgress read_progress(const checkpoint::RunState& state, std::int64_t batch_size) {
   return {
       .step = state.step,
       .epoch = state.epoch,
@@ -63,4 +64,4 @@ TrainingProgress read_progress(const RunState& state, std::int64_t batch_size) {
       .epochs_since_best = static_cast<std::int64_t>(exact(state.extra, "epochs_since_best", 0))};
 }
 
-}  // namespace plait
+}  // namespace plait::session

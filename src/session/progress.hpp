@@ -9,7 +9,7 @@
 
 #include "checkpoint/state.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct TrainingProgress {
   std::int64_t step = 0;       ///< updates done
@@ -23,10 +23,11 @@ struct TrainingProgress {
 };
 
 /// `batch_size`: samples per update, to turn batches into a position.
-void write_progress(const TrainingProgress& progress, std::int64_t batch_size, RunState& state);
+void write_progress(const TrainingProgress& progress, std::int64_t batch_size,
+                    checkpoint::RunState& state);
 /// Exactly, one per finished epoch; those of older checkpoints are not known and read as 0.
-void write_epoch_losses(const std::vector<double>& losses, RunState& state);
-std::vector<double> read_epoch_losses(const RunState& state);
-TrainingProgress read_progress(const RunState& state, std::int64_t batch_size);
+void write_epoch_losses(const std::vector<double>& losses, checkpoint::RunState& state);
+std::vector<double> read_epoch_losses(const checkpoint::RunState& state);
+TrainingProgress read_progress(const checkpoint::RunState& state, std::int64_t batch_size);
 
-}  // namespace plait
+}  // namespace plait::session

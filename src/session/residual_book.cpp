@@ -7,51 +7,53 @@
 #include <sstream>
 #include <string>
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
 constexpr const char* kKey = "residual_sums";
 
-bool nothing(const ResidualSums& sums) { return sums.difference == 0 && sums.other == 0; }
+bool nothing(const run::ResidualSums& sums) { return sums.difference == 0 && sums.other == 0; }
 
-void add(ResidualSums& total, const ResidualSums& sums) {
+void add(run::ResidualSums& total, const run::ResidualSums& sums) {
   total.difference += sums.difference;
   total.other += sums.other;
 }
 
 }  // namespace
 
-ResidualBook::ResidualBook(const Network& network, Group& control, Worker& worker)
+ResidualBook::ResidualBook(const plan::Network& network, transport::Group& control,
+                           run::Worker& worker)
     : network_(network),
       control_(control),
       worker_(worker),
-      any_(std::ranges::any_of(network.blocks, &NetworkBlock::subtracts)),
+      any_(std::ranges::any_of(network.blocks, &plan::NetworkBlock::subtracts)),
       last_(network.blocks.size()) {}
 
 /// Worker by worker, all blocks of each.
-std::vector<ResidualSums> ResidualBook::all_sums() {
-  const std::vector<ResidualSums>& mine = worker_.residuals();
-  std::vector<ResidualSums> all(mine.size() * static_cast<std::size_t>(control_.size()));
+std::vector<run::ResidualSums> ResidualBook::all_sums() {
+  const std::vector<run::ResidualSums>& mine = worker_.residuals();
+  std::vector<run::ResidualSums> all(mine.size() * static_cast<std::size_t>(control_.size()));
   control_.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
   return all;
 }
 
-std::vector<Residual> ResidualBook::take() {
+std::vector<run::Residual> ResidualBook::take() {
   if (!any_) return {};
-  const std::vector<ResidualSums> all = all_sums();
+  const std::vector<run::ResidualSums> all = all_sums();
   const std::size_t count = worker_.residuals().size();
   worker_.residuals().assign(count, {});
-  std::vector<ResidualSums> sums(count);
+  std::vector<run::ResidualSums> sums(count);
   for (std::size_t i = 0; i < all.size(); ++i) add(sums[i % count], all[i]);
-  const auto empty = [](const ResidualSums& one) { return one.other == 0; };
+  const auto empty = [](const run::ResidualSums& one) { return one.other == 0; };
   if (!std::ranges::all_of(sums, empty)) last_ = sums;
-  return std::ranges::all_of(last_, nothing) ? std::vector<Residual>{} : residuals(network_, last_);
+  return std::ranges::all_of(last_, nothing) ? std::vector<run::Residual>{}
+                                             : run::residuals(network_, last_);
 }
 
 void ResidualBook::gather() {
   if (!any_) return;
-  const std::vector<ResidualSums> all = all_sums();
+  const std::vector<run::ResidualSums> all = all_sums();
   if (control_.rank() != 0) return;
   entries_.clear();
   workers_ = control_.size();
@@ -65,7 +67,7 @@ void ResidualBook::gather() {
   }
 }
 
-void ResidualBook::write(RunState& state) const {
+void ResidualBook::write(checkpoint::RunState& state) const {
   if (!any_) return;
   std::string& text = state.extra[kKey];
   text = std::to_string(workers_);
@@ -75,7 +77,7 @@ void ResidualBook::write(RunState& state) const {
   }
 }
 
-void ResidualBook::read(const RunState& state) {
+void ResidualBook::read(const checkpoint::RunState& state) {
   const auto found = state.extra.find(kKey);
   if (found == state.extra.end()) return;
   std::istringstream words(found->second);
@@ -105,4 +107,4 @@ void ResidualBook::share() {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -9,21 +9,21 @@
 #include "run/worker.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class ResidualBook {
  public:
   /// All outlive the book.
-  ResidualBook(const Network& network, Group& control, Worker& worker);
+  ResidualBook(const plan::Network& network, transport::Group& control, run::Worker& worker);
 
   /// On every member: residuals of all workers since the last call; those of the last call where
   /// nothing was computed since.
-  std::vector<Residual> take();
+  std::vector<run::Residual> take();
   /// On every member, before a checkpoint is written: worker 0 gets what write() needs.
   void gather();
-  void write(RunState& state) const;
+  void write(checkpoint::RunState& state) const;
   /// Worker 0, before share().
-  void read(const RunState& state);
+  void read(const checkpoint::RunState& state);
   /// On every member after a resume: each gets its own sums back. Where the number of workers is
   /// another one, worker 0 has those of all.
   void share();
@@ -33,17 +33,17 @@ class ResidualBook {
   struct Entry {
     int worker = -1;
     int block = 0;
-    ResidualSums sums;
+    run::ResidualSums sums;
   };
-  std::vector<ResidualSums> all_sums();
+  std::vector<run::ResidualSums> all_sums();
 
-  const Network& network_;
-  Group& control_;
-  Worker& worker_;
+  const plan::Network& network_;
+  transport::Group& control_;
+  run::Worker& worker_;
   bool any_ = false;  ///< the network has differences
-  std::vector<ResidualSums> last_;
+  std::vector<run::ResidualSums> last_;
   std::vector<Entry> entries_;  ///< worker 0
   int workers_ = 0;             ///< whose entries these are
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "partition/partition_file.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -18,40 +18,43 @@ namespace {
 constexpr std::int64_t kMostPartitioned = 16'000'000;
 
 /// The first layer with its rows only.
-std::vector<std::shared_ptr<const SparsePattern>> without_input(
-    std::vector<std::shared_ptr<const SparsePattern>> layers) {
+std::vector<std::shared_ptr<const tensor::SparsePattern>> without_input(
+    std::vector<std::shared_ptr<const tensor::SparsePattern>> layers) {
   if (layers.empty()) return layers;
   const std::int64_t rows = layers.front()->rows;
-  layers.front() = std::make_shared<const SparsePattern>(
-      SparsePattern{.rows = rows,
-                    .columns = 0,
-                    .row_begin = std::vector<std::int64_t>(static_cast<std::size_t>(rows) + 1, 0),
-                    .column = {}});
+  layers.front() = std::make_shared<const tensor::SparsePattern>(tensor::SparsePattern{
+      .rows = rows,
+      .columns = 0,
+      .row_begin = std::vector<std::int64_t>(static_cast<std::size_t>(rows) + 1, 0),
+      .column = {}});
   return layers;
 }
 
 bool is_method(const std::string& how) {
-  return std::ranges::any_of(std::array{PartitionMethod::merged, PartitionMethod::zoltan,
-                                        PartitionMethod::block, PartitionMethod::random},
-                             [&](PartitionMethod method) { return method_name(method) == how; });
+  return std::ranges::any_of(
+      std::array{partition::PartitionMethod::merged, partition::PartitionMethod::zoltan,
+                 partition::PartitionMethod::block, partition::PartitionMethod::random},
+      [&](partition::PartitionMethod method) { return partition::method_name(method) == how; });
 }
 
 }  // namespace
 
-std::string partitioned_hash(const std::vector<std::shared_ptr<const SparsePattern>>& layers) {
-  return layers_hash(without_input(layers));
+std::string partitioned_hash(
+    const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers) {
+  return partition::layers_hash(without_input(layers));
 }
 
-RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed) {
-  return [how, seed](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
-                     int workers) -> RowOwners {
+strategy::RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed) {
+  return [how, seed](const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers,
+                     int workers) -> strategy::RowOwners {
     const bool is_file = how.find('/') != std::string::npos || how.ends_with(".safetensors");
     if (is_method(how) || !is_file) {
-      return make_partition(layers, {.parts = workers, .method = method_named(how), .seed = seed})
+      return partition::make_partition(
+                 layers, {.parts = workers, .method = partition::method_named(how), .seed = seed})
           .owners;
     }
-    PartitionRecord record = read_partition(how);
-    check_record(record, without_input(layers), how);
+    partition::PartitionRecord record = partition::read_partition(how);
+    partition::check_record(record, without_input(layers), how);
     if (record.partition.parts != workers) {
       user_error("{}: has {} parts but there are {} workers; use `workers` {}", how,
                  record.partition.parts, workers, record.partition.parts);
@@ -60,9 +63,9 @@ RowPartitioner row_partitioner(const std::string& how, std::uint64_t seed) {
   };
 }
 
-RowPartitioner in_seconds(RowPartitioner partition, std::size_t machines) {
+strategy::RowPartitioner in_seconds(strategy::RowPartitioner partition, std::size_t machines) {
   return [partition = std::move(partition), machines](
-             const std::vector<std::shared_ptr<const SparsePattern>>& layers, int workers) {
+             const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers, int workers) {
     std::int64_t elements = 0;
     for (const auto& layer : layers) elements += layer->size();
     if (workers > 1 && elements > kMostPartitioned / static_cast<std::int64_t>(machines)) {
@@ -75,4 +78,4 @@ RowPartitioner in_seconds(RowPartitioner partition, std::size_t machines) {
   };
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,7 +8,7 @@
 #include "planner/cost_settings.hpp"
 #include "session/cost_cache.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -16,7 +16,7 @@ constexpr const char* kMeasured = "measured";
 
 }  // namespace
 
-Costs& RunCosts::of(const Network& network) {
+Costs& RunCosts::of(const plan::Network& network) {
   if (!costs_) costs_ = find(network);
   return *costs_;
 }
@@ -28,15 +28,15 @@ void RunCosts::freeze() {
 std::string RunCosts::text() const {
   const bool measured =
       costs_ && costs_->profile() != nullptr && costs_->model().source() == kMeasured;
-  return measured ? print_profile(*costs_->profile()) : "";
+  return measured ? cost::print_profile(*costs_->profile()) : "";
 }
 
-Costs RunCosts::find(const Network& network) const {
+Costs RunCosts::find(const plan::Network& network) const {
   if (!config_.profile.empty()) return of_profile(network);
-  if (config_.cost == "analytic") return Costs::counted(network, rates_of(config_));
+  if (config_.cost == "analytic") return Costs::counted(network, planner::rates_of(config_));
   if (taken_) {
     if (taken_->empty()) return Costs::counted(network, {});
-    return Costs::profiled(parse_profile(*taken_, "worker 0"), network, kMeasured);
+    return Costs::profiled(cost::parse_profile(*taken_, "worker 0"), network, kMeasured);
   }
   if (auto costs = of_resumed_run(network)) return std::move(*costs);
   if (config_.cost == "auto") {
@@ -56,9 +56,9 @@ Costs RunCosts::find(const Network& network) const {
                          options_.progress);
 }
 
-Costs RunCosts::of_profile(const Network& network) const {
-  ProfileSource source = open_profile(config_.profile);
-  const auto* ours = std::get_if<ProfileFile>(&source);
+Costs RunCosts::of_profile(const plan::Network& network) const {
+  cost::ProfileSource source = cost::open_profile(config_.profile);
+  const auto* ours = std::get_if<cost::ProfileFile>(&source);
   if (ours == nullptr) {
     user_error(
         "`profile` {} is a published profile of another network; measure this one with "
@@ -68,7 +68,7 @@ Costs RunCosts::of_profile(const Network& network) const {
   return Costs::profiled(*ours, network);
 }
 
-std::optional<Costs> RunCosts::of_resumed_run(const Network& network) const {
+std::optional<Costs> RunCosts::of_resumed_run(const plan::Network& network) const {
   namespace fs = std::filesystem;
   const fs::path folder = config_.run_dir;
   std::error_code error;
@@ -77,10 +77,10 @@ std::optional<Costs> RunCosts::of_resumed_run(const Network& network) const {
   }
   const fs::path file = folder / "costs.json";
   if (fs::exists(file, error)) {
-    return Costs::profiled(read_profile(file.string()), network, kMeasured);
+    return Costs::profiled(cost::read_profile(file.string()), network, kMeasured);
   }
   if (config_.cost == "auto") return Costs::counted(network, {});
   return std::nullopt;
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,7 +8,7 @@
 
 #include "session/costs.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct RunCostsOptions {
   int workers = 1;
@@ -23,7 +23,7 @@ class RunCosts {
 
   /// Found out once, for the model's network. With `cost` auto they are counted where one worker is
   /// alone, where a resumed run began so, and where nothing can be kept for the next run.
-  Costs& of(const Network& network);
+  Costs& of(const plan::Network& network);
   /// From now on they stay as they are.
   void freeze();
 
@@ -33,10 +33,10 @@ class RunCosts {
   void take(std::string text) { taken_ = std::move(text); }
 
  private:
-  Costs find(const Network& network) const;
-  Costs of_profile(const Network& network) const;
+  Costs find(const plan::Network& network) const;
+  Costs of_profile(const plan::Network& network) const;
   /// Of a run that is resumed; nothing where it is not, or where other costs are asked for.
-  std::optional<Costs> of_resumed_run(const Network& network) const;
+  std::optional<Costs> of_resumed_run(const plan::Network& network) const;
 
   TrainConfig config_;
   RunCostsOptions options_;
@@ -44,4 +44,4 @@ class RunCosts {
   std::optional<Costs> costs_;
 };
 
-}  // namespace plait
+}  // namespace plait::session

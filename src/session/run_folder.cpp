@@ -11,7 +11,7 @@
 #include "base/in_file.hpp"
 #include "base/out_file.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -25,7 +25,7 @@ std::vector<Scalar> scalars_of(const EpochReport& report) {
                               {"speed/seconds_per_epoch", report.seconds},
                               {"speed/images_per_second", report.images_per_second}};
   if (report.test_accuracy) scalars.push_back({"accuracy/test", *report.test_accuracy});
-  for (const Residual& one : report.residuals) {
+  for (const run::Residual& one : report.residuals) {
     scalars.push_back({"residual/" + one.name, one.value});
   }
   return scalars;
@@ -88,7 +88,7 @@ RunFolder::RunFolder(const TrainConfig& config, const std::string& config_text)
         setting_error("run_dir", path_.string(), "is a file; choose another folder");
       }
       const bool used = fs::exists(path_ / "config.toml") || fs::exists(path_ / "metrics.jsonl") ||
-                        CheckpointStore(path_ / "checkpoints").latest().has_value();
+                        checkpoint::CheckpointStore(path_ / "checkpoints").latest().has_value();
       if (used && !config.resume) {
         user_error(
             "{} already holds a run; add `resume` to continue it, or choose another `run_dir`",
@@ -108,7 +108,7 @@ void RunFolder::keep(const std::string& name, const std::string& text) const {
   if (store_ && !text.empty()) write_out_file(path_ / name, text);
 }
 
-std::optional<Checkpoint> RunFolder::resume_point() const {
+std::optional<checkpoint::Checkpoint> RunFolder::resume_point() const {
   if (!store_) return std::nullopt;
   const auto latest = store_->latest();
   if (!latest) return std::nullopt;
@@ -121,7 +121,7 @@ std::string RunFolder::latest_checkpoint_path() const {
   return latest ? store_->path_of(latest->folder).string() : "";
 }
 
-void RunFolder::save(const Checkpoint& checkpoint) {
+void RunFolder::save(const checkpoint::Checkpoint& checkpoint) {
   if (store_) store_->save(checkpoint);
 }
 
@@ -157,7 +157,7 @@ std::string metrics_line(const EpochReport& report) {
                               {"images_per_second", report.images_per_second}};
   if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
   if (!report.mode.empty()) line["mode"] = report.mode;
-  for (const Residual& one : report.residuals) line["residuals"][one.name] = one.value;
+  for (const run::Residual& one : report.residuals) line["residuals"][one.name] = one.value;
   return line.dump();
 }
 
@@ -175,4 +175,4 @@ std::string RunFolder::write(const EpochReport& report) {
   return note;
 }
 
-}  // namespace plait
+}  // namespace plait::session

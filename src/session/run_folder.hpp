@@ -12,7 +12,7 @@
 #include "session/tensorboard.hpp"
 #include "session/train.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// A line of metrics.jsonl, without its end.
 std::string metrics_line(const EpochReport& report);
@@ -30,10 +30,10 @@ class RunFolder {
   void keep(const std::string& name, const std::string& text) const;
 
   /// The newest whole checkpoint of an earlier run in this folder.
-  std::optional<Checkpoint> resume_point() const;
+  std::optional<checkpoint::Checkpoint> resume_point() const;
   /// "" before the first.
   std::string latest_checkpoint_path() const;
-  void save(const Checkpoint& checkpoint);
+  void save(const checkpoint::Checkpoint& checkpoint);
   /// The run goes on from here: config.toml is that of now, and the metrics of steps after
   /// `after_step` (they will be computed again) are dropped. Damaged lines are left out; the file
   /// as it was is kept then, and the line that says so comes back ("": none).
@@ -44,10 +44,10 @@ class RunFolder {
  private:
   std::filesystem::path path_;
   std::string config_text_;
-  std::optional<CheckpointStore> store_;
+  std::optional<checkpoint::CheckpointStore> store_;
   std::ofstream metrics_;
   bool wants_tensorboard_ = false;
   std::optional<Tensorboard> tensorboard_;
 };
 
-}  // namespace plait
+}  // namespace plait::session

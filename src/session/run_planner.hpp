@@ -10,15 +10,16 @@
 #include "session/run_costs.hpp"
 #include "transport/mpi.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// Makes the plan for this model and machine in place of the planner.
-using PlanMaker = std::function<Plan(const ModelSpec& model, const Machine& machine)>;
+using PlanMaker =
+    std::function<plan::Plan(const model::ModelSpec& model, const plan::Machine& machine)>;
 
 struct RunPlannerOptions {
-  MpiWorld* mpi = nullptr;              ///< null: workers are threads of this process
-  std::optional<PlanDocument> given{};  ///< the plan to be played
-  PlanMaker make{};                     ///< plans that no strategy makes; null: the planner
+  transport::MpiWorld* mpi = nullptr;            ///< null: workers are threads of this process
+  std::optional<planner::PlanDocument> given{};  ///< the plan to be played
+  PlanMaker make{};  ///< plans that no strategy makes; null: the planner
 };
 
 class RunPlanner {
@@ -30,18 +31,18 @@ class RunPlanner {
   explicit RunPlanner(const TrainConfig& config, PlanMaker make = {});
 
   /// The plan of the run; from then on its costs stay. Under MPI every process calls it.
-  Plan plan(const ModelSpec& model, const Machine& machine);
+  plan::Plan plan(const model::ModelSpec& model, const plan::Machine& machine);
   /// The network in which the blocks that the strategy adds are fitted: that of the plan, with one
   /// sweep.
-  Network network_to_fit(const ModelSpec& model, const Machine& machine);
+  plan::Network network_to_fit(const model::ModelSpec& model, const plan::Machine& machine);
 
-  Costs& costs(const Network& network) { return costs_.of(network); }
+  Costs& costs(const plan::Network& network) { return costs_.of(network); }
   /// For the run folder: costs.json ("": none) and plan.json.
   std::string costs_text() const { return costs_.text(); }
-  std::string plan_text(const Plan& plan) const;
+  std::string plan_text(const plan::Plan& plan) const;
 
  private:
-  Plan make(const ModelSpec& model, const Machine& machine);
+  plan::Plan make(const model::ModelSpec& model, const plan::Machine& machine);
 
   TrainConfig config_;
   RunCosts costs_;
@@ -49,7 +50,7 @@ class RunPlanner {
 };
 
 /// The strategy's plan for the config, with these costs.
-Plan plan_of(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
-             RunCosts& costs);
+plan::Plan plan_of(const TrainConfig& config, const model::ModelSpec& model,
+                   const plan::Machine& machine, RunCosts& costs);
 
-}  // namespace plait
+}  // namespace plait::session

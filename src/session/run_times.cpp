@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::session {
 
 void RunTimes::add_step(double seconds) {
   steps_ += seconds;
@@ -25,4 +25,4 @@ double RunTimes::lap() {
   return seconds;
 }
 
-}  // namespace plait
+}  // namespace plait::session

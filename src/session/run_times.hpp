@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 
-namespace plait {
+namespace plait::session {
 
 class RunTimes {
  public:
@@ -36,4 +36,4 @@ class RunTimes {
   Stopwatch report_;
 };
 
-}  // namespace plait
+}  // namespace plait::session

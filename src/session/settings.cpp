@@ -4,7 +4,7 @@
 
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -189,13 +189,13 @@ std::vector<Setting<C>> own_rows() {
 /// In the order of the help: group by group, the planner's own groups before the run folder.
 std::vector<Setting<C>> make_rows() {
   std::vector<Setting<C>> all;
-  inherit(all, plan_settings());
-  inherit(all, optimizer_settings());
-  inherit(all, loss_settings());
-  inherit(all, schedule_settings());
+  inherit(all, planner::plan_settings());
+  inherit(all, optim::optimizer_settings());
+  inherit(all, optim::loss_settings());
+  inherit(all, optim::schedule_settings());
   for (Setting<C>& row : own_rows()) all.push_back(std::move(row));
-  std::vector<std::string_view> groups{kTask, kLength, optimizer_settings().front().group,
-                                       schedule_settings().front().group, kMachine};
+  std::vector<std::string_view> groups{kTask, kLength, optim::optimizer_settings().front().group,
+                                       optim::schedule_settings().front().group, kMachine};
   for (const Setting<C>& row : all) {
     const bool known = std::ranges::find(groups, row.group) != groups.end();
     if (!known && row.group != kFolder) groups.push_back(row.group);
@@ -216,4 +216,4 @@ std::span<const Setting<TrainConfig>> train_settings() {
   return rows;
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -8,10 +8,10 @@
 
 #include "session/run_planner.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct SettleOptions {
-  MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
+  transport::MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
   CostProgress progress{};
 };
 
@@ -24,4 +24,4 @@ struct SettledRun {
 /// UserError on settings that exclude each other or that the strategy does not use.
 SettledRun settle(TrainConfig config, const SettleOptions& options = {});
 
-}  // namespace plait
+}  // namespace plait::session

@@ -5,23 +5,24 @@
 #include "model/model_file.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::session {
 
 Setup make_setup(const TrainConfig& config) {
   Setup setup;
-  setup.data = open_data(config.data, {.seed = config.seed,
-                                       .train_limit = config.train_limit,
-                                       .test_limit = config.test_limit,
-                                       .normalise = config.normalise,
-                                       .augmentation = parse_augmentation(config.augment)});
-  const Dataset& train = *setup.data.train;
+  setup.data =
+      data::open_data(config.data, {.seed = config.seed,
+                                    .train_limit = config.train_limit,
+                                    .test_limit = config.test_limit,
+                                    .normalise = config.normalise,
+                                    .augmentation = data::parse_augmentation(config.augment)});
+  const data::Dataset& train = *setup.data.train;
   const auto targets = static_cast<int>(train.target_shape().elements());
   if (train.classes() == 0 && config.loss == "cross_entropy") {
     setting_error("data", config.data, "has values as targets, not classes; use `loss` mse");
   }
   const int outputs = train.classes() > 0 ? train.classes() : targets;
-  setup.model = load_model(config.model, train.sample_shape(), outputs);
-  const Shape dst = border_shapes(setup.model).back();
+  setup.model = model::load_model(config.model, train.sample_shape(), outputs);
+  const tensor::Shape dst = model::border_shapes(setup.model).back();
   if (dst.rank() != 1 || dst[0] != outputs) {
     user_error("model '{}' ends with shape {}, but `data` {} needs {} output(s)", config.model, dst,
                config.data, outputs);
@@ -29,4 +30,4 @@ Setup make_setup(const TrainConfig& config) {
   return setup;
 }
 
-}  // namespace plait
+}  // namespace plait::session

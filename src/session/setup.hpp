@@ -6,16 +6,16 @@
 #include "run/class_weights.hpp"
 #include "session/config.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct Setup {
-  Splits data;
-  ModelSpec model;
-  ClassWeights weights{};  ///< filled by train() only
+  data::Splits data;
+  model::ModelSpec model;
+  run::ClassWeights weights{};  ///< filled by train() only
 };
 
 /// Opens the data and makes the model for it; UserError where the two do not fit each other or the
 /// loss.
 Setup make_setup(const TrainConfig& config);
 
-}  // namespace plait
+}  // namespace plait::session

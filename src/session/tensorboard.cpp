@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::session {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
@@ -154,4 +154,4 @@ void Tensorboard::record(const std::string& event) {
   if (!file_) fail("{}: cannot write; is the disk full?", path_.string());
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plait {
+namespace plait::session {
 
 struct Scalar {
   std::string name;
@@ -37,4 +37,4 @@ class Tensorboard {
 /// CRC-32C (Castagnoli), as in iSCSI.
 std::uint32_t crc32c(std::string_view bytes);
 
-}  // namespace plait
+}  // namespace plait::session

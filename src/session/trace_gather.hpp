@@ -4,9 +4,9 @@
 #include "trace/trace.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::session {
 
 /// Every worker calls it; complete on worker 0, empty elsewhere.
-Trace gather_events(Group& control, std::span<const Event> mine);
+trace::Trace gather_events(transport::Group& control, std::span<const trace::Event> mine);
 
-}  // namespace plait
+}  // namespace plait::session

@@ -16,7 +16,7 @@
 #include "trace/trace.hpp"
 #include "transport/mpi.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct StepReport {
   std::int64_t step = 0;  ///< updates done, this one included
@@ -37,21 +37,21 @@ struct EpochReport {
   double learning_rate = 0;
   double seconds = 0;
   double images_per_second = 0;
-  std::vector<Residual> residuals{};  ///< of the epoch's training steps
-  std::string mode{};                 ///< of the plan; "" where there is one
+  std::vector<run::Residual> residuals{};  ///< of the epoch's training steps
+  std::string mode{};                      ///< of the plan; "" where there is one
 };
 
 /// Before the first step: what will be played.
 struct PlanReport {
-  const Plan& plan;
-  const ModelSpec& model;
+  const plan::Plan& plan;
+  const model::ModelSpec& model;
   RunPlanner& planner;  ///< has the costs the plan was made with
 };
 
 /// After an epoch: what all workers did in its last steps.
 struct TimelineReport {
-  const Plan& plan;
-  const Trace& trace;
+  const plan::Plan& plan;
+  const trace::Trace& trace;
   const std::string& run_dir;  ///< "" when nothing is written
 };
 
@@ -96,39 +96,40 @@ struct TrainResult {
   double exchange_waited_seconds = 0;  ///< not hidden behind compute
   std::string weights_hash;
   std::int64_t staleness_max = 0;
-  double utilisation = 0;      ///< share of the steps' time spent computing, mean of the workers
-  std::vector<Shares> shares;  ///< per worker
-  std::vector<std::int64_t> memory;  ///< per worker: bytes of its tensors and weights
-  std::vector<Residual> residuals;   ///< of the last epoch, or of what came after it
-  std::string run_dir;               ///< "" when nothing was written
+  double utilisation = 0;  ///< share of the steps' time spent computing, mean of the workers
+  std::vector<trace::Shares> shares;     ///< per worker
+  std::vector<std::int64_t> memory;      ///< per worker: bytes of its tensors and weights
+  std::vector<run::Residual> residuals;  ///< of the last epoch, or of what came after it
+  std::string run_dir;                   ///< "" when nothing was written
   bool interrupted = false;
-  Plan plan;
-  Trace trace;  ///< of the last config.trace_steps steps
+  plan::Plan plan;
+  trace::Trace trace;  ///< of the last config.trace_steps steps
 };
 
 /// The weights of a file, under the names of the model.
-using WeightsReader =
-    std::function<std::vector<NamedTensor>(const std::string& file, const ModelSpec& model)>;
+using WeightsReader = std::function<std::vector<checkpoint::NamedTensor>(
+    const std::string& file, const model::ModelSpec& model)>;
 
 struct TrainJob {
   TrainConfig config;
-  std::string config_text;              ///< kept in the run folder as config.toml
-  std::shared_ptr<RunPlanner> planner;  ///< whom it asks for its plan
+  std::string config_text;                ///< kept in the run folder as config.toml
+  std::shared_ptr<RunPlanner> planner{};  ///< brings the plan; null: settle() makes it
   TrainObserver& observer;
   /// When it becomes true, the run ends after the step under way, with a checkpoint.
   const std::atomic<bool>* interrupt = nullptr;
-  MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
-  TaskHook hook{};
+  transport::MpiWorld* mpi = nullptr;  ///< null: workers are threads of this process
+  run::TaskHook hook{};
   WeightsReader read_weights{};  ///< of config.init; null: a .safetensors file as plait writes it
 };
 
 /// The machine as MPI found it. UserError where the config says another.
-Machine machine_of(const TrainConfig& config, Group& group);
+plan::Machine machine_of(const TrainConfig& config, transport::Group& group);
 
 /// Of config.init.
-std::vector<NamedTensor> initial_weights(const TrainJob& job, const ModelSpec& model);
+std::vector<checkpoint::NamedTensor> initial_weights(const TrainJob& job,
+                                                     const model::ModelSpec& model);
 
 /// Under MPI every process calls it; the result is rank 0's, the others get an empty one.
-TrainResult train(const TrainJob& job);
+TrainResult train(const TrainJob& given);
 
-}  // namespace plait
+}  // namespace plait::session

@@ -16,7 +16,7 @@
 #include "session/watch.hpp"
 #include "transport/lifeline.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -24,7 +24,7 @@ namespace {
 /// tell the other nodes: they would take the end of its processes for a loss.
 constexpr auto kFarewell = std::chrono::milliseconds(150);
 
-void agree_or_leave(const TrainJob& job, Group& control, const Standing& standing) {
+void agree_or_leave(const TrainJob& job, transport::Group& control, const Standing& standing) {
   try {
     agree(control, standing);
   } catch (const UserError& error) {
@@ -36,14 +36,14 @@ void agree_or_leave(const TrainJob& job, Group& control, const Standing& standin
   }
 }
 
-[[noreturn]] void leave(MpiWorld& mpi, int code) {
+[[noreturn]] void leave(transport::MpiWorld& mpi, int code) {
   mpi.exit_all(code);
   std::abort();  // g++ does not believe [[noreturn]] of a virtual function
 }
 
 /// One process says the line and ends all others; these wait for it, but not for ever.
 [[noreturn]] void end_job(const TrainJob& job, const std::string& line, int code) {
-  if (take_last_word(job.mpi->board())) {
+  if (run::take_last_word(job.mpi->board())) {
     job.observer.fatal(line);
     std::this_thread::sleep_for(kFarewell);
   } else {
@@ -60,7 +60,7 @@ double silence_of(const TrainConfig& config) {
 
 }  // namespace
 
-Machine machine_of(const TrainConfig& config, Group& group) {
+plan::Machine machine_of(const TrainConfig& config, transport::Group& group) {
   const int size = group.size();
   if (config.workers != 0 && config.workers != size) {
     setting_error("workers", config.workers,
@@ -71,7 +71,7 @@ Machine machine_of(const TrainConfig& config, Group& group) {
     setting_error("link_between_nodes", config.link_between_nodes,
                   "is for workers in one process; under MPI the links are real");
   }
-  Machine machine;
+  plan::Machine machine;
   machine.nodes = group.node(size - 1) + 1;
   machine.workers_per_node = size / machine.nodes;
   for (int member = 0; member < size; ++member) {
@@ -90,15 +90,15 @@ Machine machine_of(const TrainConfig& config, Group& group) {
 /// Once all have agreed to begin, an error ends the processes of the whole job from here: nobody
 /// returns.
 TrainResult train_on_mpi(const TrainJob& given) {
-  MpiWorld& mpi = *given.mpi;
+  transport::MpiWorld& mpi = *given.mpi;
   const auto group = mpi.group();
   const auto control = mpi.control_group();
   TrainJob job = given;
   Standing standing{.error = {}, .text = {}, .what = "program and settings"};
   std::optional<Prepared> prepared;
   std::optional<RunFolder> folder;
-  const cpu_set_t processors = affinity_of_node(*control);
-  Machine machine;
+  const cpu_set_t processors = run::affinity_of_node(*control);
+  plan::Machine machine;
   try {
     check_config(job.config);
     machine = machine_of(job.config, *group);
@@ -106,11 +106,11 @@ TrainResult train_on_mpi(const TrainJob& given) {
     job.config.nodes = machine.nodes;
     job.config.workers_per_node = machine.workers_per_node;
     if (job.config.threads == 0) {
-      job.config.threads = std::max(1, usable_cores(processors) / machine.workers_per_node);
+      job.config.threads = std::max(1, run::usable_cores(processors) / machine.workers_per_node);
     }
     prepared.emplace(prepare(job));
-    standing.text = fmt::format("{} {} {} {}", job.config_text, program_hash(),
-                                network_hash(make_network(prepared->setup.model)),
+    standing.text = fmt::format("{} {} {} {}", job.config_text, run::program_hash(),
+                                plan::network_hash(plan::make_network(prepared->setup.model)),
                                 threads_per_worker(job.config));
   } catch (...) {
     standing.error = std::current_exception();
@@ -118,7 +118,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
   agree_or_leave(job, *control, standing);
   try {  // only now: where costs are measured, worker 0 tells the others
     prepare_plan(job, machine, *prepared);
-    standing.text = network_hash(prepared->plan.network);
+    standing.text = plan::network_hash(prepared->plan.network);
   } catch (...) {
     standing.error = std::current_exception();
   }
@@ -140,14 +140,14 @@ TrainResult train_on_mpi(const TrainJob& given) {
   const std::vector<int> here = mpi.board().members();
   const auto place = static_cast<int>(std::ranges::find(here, mpi.rank()) - here.begin());
   pin(job.config, place, static_cast<int>(here.size()));
-  WorkerTrace trace(job.config.trace_steps);
-  Lifeline lifeline(*control, silence_of(job.config));
+  trace::WorkerTrace trace(job.config.trace_steps);
+  transport::Lifeline lifeline(*control, silence_of(job.config));
   const Watch watch(prepared->plan, mpi.board(),
                     {.stall_seconds = job.config.stall_seconds,
                      .own = {mpi.rank()},
                      .lost =
                          [&] {
-                           if (last_word_taken(mpi.board())) lifeline.farewell();
+                           if (run::last_word_taken(mpi.board())) lifeline.farewell();
                            return lifeline.lost();
                          }},
                     [&](const std::string& line) {
@@ -160,7 +160,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
                    .plan = prepared->plan,
                    .group = *group,
                    .control = *control,
-                   .status = status_of(mpi.board(), mpi.rank()),
+                   .status = run::status_of(mpi.board(), mpi.rank()),
                    .trace = trace,
                    .folder = folder ? &*folder : nullptr,
                    .checkpoints = checkpoints.data()});
@@ -169,7 +169,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
     if (mpi.rank() == 0) result.plan = prepared->plan;  // the watch still reads it
     control->barrier();
     return result;
-  } catch (const Aborted& aborted) {
+  } catch (const transport::Aborted& aborted) {
     std::this_thread::sleep_for(kGrace);  // who aborted says why and ends us
     end_job(job, aborted.what(), 1);
   } catch (const UserError& error) {
@@ -181,4 +181,4 @@ TrainResult train_on_mpi(const TrainJob& given) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -12,7 +12,7 @@
 #include "session/watch.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -62,20 +62,20 @@ class LastResort {
 
 TrainResult train_on_threads(const TrainJob& job) {
   check_config(job.config);
-  const Machine machine = machine_of(job.config);
+  const plan::Machine machine = machine_of(job.config);
   Prepared prepared = prepare(job);
   prepare_plan(job, machine, prepared);
   RunFolder folder = make_folder(job, prepared.plan);
-  ThreadWorld world(
+  transport::ThreadWorld world(
       {.nodes = machine.nodes,
        .members_per_node = machine.workers_per_node,
        .between_nodes = {machine.between.bytes_per_second, machine.between.latency_seconds},
-       .board_bytes = kStatusBytes});
+       .board_bytes = run::kStatusBytes});
   const int workers = machine.workers();
   std::vector<int> all;
   for (int rank = 0; rank < workers; ++rank) all.push_back(rank);
-  Trace trace;
-  trace.workers.assign(all.size(), WorkerTrace(job.config.trace_steps));
+  trace::Trace trace;
+  trace.workers.assign(all.size(), trace::WorkerTrace(job.config.trace_steps));
   TrainResult result;
   Trouble trouble;
   LastResort last_resort;
@@ -88,7 +88,7 @@ TrainResult train_on_threads(const TrainJob& job) {
                       last_resort.arm();
                     });
   try {
-    run_members(world, [&](int rank) {
+    transport::run_members(world, [&](int rank) {
       pin(job.config, rank, workers);
       const auto group = world.group(rank);
       const auto control = world.control_group(rank);
@@ -97,14 +97,14 @@ TrainResult train_on_threads(const TrainJob& job) {
                      .plan = prepared.plan,
                      .group = *group,
                      .control = *control,
-                     .status = status_of(world.board(), rank),
+                     .status = run::status_of(world.board(), rank),
                      .trace = trace.workers[static_cast<std::size_t>(rank)],
                      .folder = rank == 0 ? &folder : nullptr,
                      .checkpoints = checkpoints_of(folder)});
       TrainResult done = member.run();
       if (rank == 0) result = std::move(done);
     });
-  } catch (const Aborted& aborted) {
+  } catch (const transport::Aborted& aborted) {
     fail("{}", aborted.what());
   }
   if (const std::string line = trouble.line(); !line.empty()) fail("{}", line);
@@ -113,4 +113,4 @@ TrainResult train_on_threads(const TrainJob& job) {
   return result;
 }
 
-}  // namespace plait
+}  // namespace plait::session

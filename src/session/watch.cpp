@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 
-namespace plait {
+namespace plait::session {
 
 namespace {
 
@@ -20,25 +20,26 @@ constexpr double kAsleep = 2;
 /// Getting ready, evaluating and saving bring few events: so many times the usual patience.
 constexpr double kUnhurried = 10;
 
-WorkerState state_of(const WorkerStatus& status) {
-  return static_cast<WorkerState>(status.state.load(std::memory_order_relaxed));
+run::WorkerState state_of(const run::WorkerStatus& status) {
+  return static_cast<run::WorkerState>(status.state.load(std::memory_order_relaxed));
 }
 
-const char* verb_of(WorkerState state) {
-  if (state == WorkerState::waiting) return "waits";
-  return state == WorkerState::working ? "works" : "is";
+const char* verb_of(run::WorkerState state) {
+  if (state == run::WorkerState::waiting) return "waits";
+  return state == run::WorkerState::working ? "works" : "is";
 }
 
 }  // namespace
 
-Watch::Watch(const Plan& plan, Board& board, WatchOptions options,
+Watch::Watch(const plan::Plan& plan, transport::Board& board, WatchOptions options,
              std::function<void(const std::string&)> trouble)
     : plan_(plan),
       board_(board),
       options_(std::move(options)),
       trouble_(std::move(trouble)),
       awake_since_(now_seconds()) {
-  for (const int member : options_.own) status_of(board_, member).set(WorkerState::absent);
+  for (const int member : options_.own)
+    run::status_of(board_, member).set(run::WorkerState::absent);
   thread_ = std::thread([this] { look(); });
 }
 
@@ -68,17 +69,17 @@ void Watch::look() {
 }
 
 std::string Watch::what(int member) const {
-  const WorkerStatus& status = status_of(board_, member);
+  const run::WorkerStatus& status = run::status_of(board_, member);
   const auto state = state_of(status);
-  if (state == WorkerState::absent) return "getting ready";
+  if (state == run::WorkerState::absent) return "getting ready";
   const auto& tasks = plan_.programs[static_cast<std::size_t>(member)].tasks;
   const auto position = static_cast<std::size_t>(status.task.load());
-  const char* where = state == WorkerState::elsewhere   ? "between two steps, after"
-                      : state == WorkerState::unhurried ? "evaluating or saving, after"
-                      : state == WorkerState::finished  ? "at the end, after"
-                                                        : "in";
+  const char* where = state == run::WorkerState::elsewhere   ? "between two steps, after"
+                      : state == run::WorkerState::unhurried ? "evaluating or saving, after"
+                      : state == run::WorkerState::finished  ? "at the end, after"
+                                                             : "in";
   return fmt::format("{} {} (minibatch {}, step {})", where,
-                     position < tasks.size() ? describe(plan_, tasks[position]) : "a task",
+                     position < tasks.size() ? plan::describe(plan_, tasks[position]) : "a task",
                      status.minibatch.load() + 1, status.step.load() + 1);
 }
 
@@ -95,7 +96,7 @@ std::string Watch::death() const {
 }
 
 double Watch::silence(int member) const {
-  const std::int64_t since = status_of(board_, member).since_ns.load();
+  const std::int64_t since = run::status_of(board_, member).since_ns.load();
   return since == 0 ? 0 : now_seconds() - std::max(1e-9 * static_cast<double>(since), awake_since_);
 }
 
@@ -104,12 +105,13 @@ double Watch::silence(int member) const {
 std::string Watch::stall() const {
   if (options_.stall_seconds <= 0) return "";
   const std::vector<int> members = board_.members();
-  const auto state = [&](int member) { return state_of(status_of(board_, member)); };
+  const auto state = [&](int member) { return state_of(run::status_of(board_, member)); };
   const auto in_task = [&](int member) {
-    return state(member) == WorkerState::working || state(member) == WorkerState::waiting;
+    return state(member) == run::WorkerState::working || state(member) == run::WorkerState::waiting;
   };
   const auto unhurried = [&](int member) {
-    return state(member) == WorkerState::absent || state(member) == WorkerState::unhurried;
+    return state(member) == run::WorkerState::absent ||
+           state(member) == run::WorkerState::unhurried;
   };
   const double patience =
       options_.stall_seconds * (std::ranges::any_of(members, unhurried) ? kUnhurried : 1);
@@ -126,4 +128,4 @@ std::string Watch::stall() const {
   return line + "; `stall_seconds` sets the patience";
 }
 
-}  // namespace plait
+}  // namespace plait::session

@@ -11,7 +11,7 @@
 #include "plan/plan.hpp"
 #include "run/status.hpp"
 
-namespace plait {
+namespace plait::session {
 
 struct WatchOptions {
   double stall_seconds = 60;  ///< 0: stalls are nobody's business
@@ -26,7 +26,7 @@ struct WatchOptions {
 class Watch {
  public:
   /// `trouble(line)` is called once at most, from the watch's thread.
-  Watch(const Plan& plan, Board& board, WatchOptions options,
+  Watch(const plan::Plan& plan, transport::Board& board, WatchOptions options,
         std::function<void(const std::string&)> trouble);
   ~Watch();
   Watch(const Watch&) = delete;
@@ -41,8 +41,8 @@ class Watch {
   double silence(int member) const;
   std::string what(int member) const;
 
-  const Plan& plan_;
-  Board& board_;
+  const plan::Plan& plan_;
+  transport::Board& board_;
   WatchOptions options_;
   std::function<void(const std::string&)> trouble_;
   std::mutex mutex_;
@@ -52,4 +52,4 @@ class Watch {
   std::thread thread_;
 };
 
-}  // namespace plait
+}  // namespace plait::session

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "plan/message_name.hpp"
 
-namespace plait {
+namespace plait::simulate {
 
 namespace {
 
@@ -17,7 +17,7 @@ constexpr std::int64_t kShardUnit = 16;
 
 class Compiler {
  public:
-  Compiler(const Plan& plan, const CostModel& cost)
+  Compiler(const plan::Plan& plan, const cost::CostModel& cost)
       : plan_(plan),
         cost_(cost),
         busy_(static_cast<std::size_t>(plan.machine.nodes)),
@@ -35,58 +35,59 @@ class Compiler {
     for (int worker = 0; worker < plan_.workers(); ++worker) {
       std::vector<CompiledTask>& program = compiled_.programs[static_cast<std::size_t>(worker)];
       program.reserve(tasks(worker).size());
-      for (const Task& task : tasks(worker)) program.push_back(compile(worker, task));
+      for (const plan::Task& task : tasks(worker)) program.push_back(compile(worker, task));
     }
     compiled_.channels = static_cast<int>(channels_.size());
     return std::move(compiled_);
   }
 
  private:
-  const std::vector<Task>& tasks(int worker) const {
+  const std::vector<plan::Task>& tasks(int worker) const {
     return plan_.programs[static_cast<std::size_t>(worker)].tasks;
   }
   std::size_t node_of(int worker) const {
     return static_cast<std::size_t>(plan_.machine.node_of(worker));
   }
 
-  CompiledTask compile(int worker, const Task& task) {
+  CompiledTask compile(int worker, const plan::Task& task) {
     const int busy = busy_[node_of(worker)];
-    if (message_of(task) != nullptr) {
-      return {.bytes = wire_bytes(plan_, worker, task), .channel = channel(worker, task)};
+    if (plan::message_of(task) != nullptr) {
+      return {.bytes = plan::wire_bytes(plan_, worker, task), .channel = channel(worker, task)};
     }
-    if (is<Reduce>(task)) return reduce(worker, task, busy);
-    return {.seconds = is<Clip>(task) ? clip_seconds(cost_, plan_, worker, busy)
-                                      : task_seconds(cost_, plan_, task, busy)};
+    if (plan::is<plan::Reduce>(task)) return reduce(worker, task, busy);
+    return {.seconds = plan::is<plan::Clip>(task) ? cost::clip_seconds(cost_, plan_, worker, busy)
+                                                  : cost::task_seconds(cost_, plan_, task, busy)};
   }
 
-  CompiledTask reduce(int worker, const Task& task, int busy) {
-    const auto& reduce = std::get<Reduce>(task.what);
+  CompiledTask reduce(int worker, const plan::Task& task, int busy) {
+    const auto& reduce = std::get<plan::Reduce>(task.what);
     const std::vector<int>& group = plan_.groups[static_cast<std::size_t>(reduce.group)];
     const auto place = std::ranges::lower_bound(group, worker);
     if (place == group.end() || *place != worker) {
       fail("worker {} reduces over group {}, of which it is no member: {}", worker, reduce.group,
-           describe(plan_, task));
+           plan::describe(plan_, task));
     }
-    CompiledTask result{.bytes = wire_bytes(plan_, worker, task),
+    CompiledTask result{.bytes = plan::wire_bytes(plan_, worker, task),
                         .channel = reduction(reduce),
                         .member = static_cast<int>(place - group.begin())};
     // Sums are of fp32 whatever travels: a shard of every member; then the others' shards copied.
     const auto n = static_cast<std::int64_t>(group.size());
     const std::int64_t bytes = 4 * elements(reduce.bucket);
-    if (reduce.move == Move::sum && n > 1) {
+    if (reduce.move == plan::Move::sum && n > 1) {
       result.seconds = cost_.sum(bytes / n, static_cast<int>(n)) * cost_.contention(busy);
-    } else if (reduce.move == Move::finish && n > 1) {
+    } else if (reduce.move == plan::Move::finish && n > 1) {
       result.seconds = cost_.sum(bytes / n * (n - 1), 1) * cost_.contention(busy);
     }
     return result;
   }
 
-  int channel(int worker, const Task& task) {
-    return channels_.try_emplace(name_of_message(worker, task), static_cast<int>(channels_.size()))
+  int channel(int worker, const plan::Task& task) {
+    return channels_
+        .try_emplace(plan::name_of_message(worker, task), static_cast<int>(channels_.size()))
         .first->second;
   }
 
-  int reduction(const Reduce& reduce) {
+  int reduction(const plan::Reduce& reduce) {
     const auto group = static_cast<std::size_t>(reduce.group);
     const auto number = static_cast<std::size_t>(reduce.bucket);
     int& index = reduction_of_[group * plan_.buckets.size() + number];
@@ -96,26 +97,28 @@ class Compiler {
       index = static_cast<int>(compiled_.reductions.size());
       compiled_.reductions.push_back(
           {.group = reduce.group,
-           .bytes = static_cast<double>(bucket_bytes(plan_, plan_.buckets[number])),
+           .bytes = static_cast<double>(plan::bucket_bytes(plan_, plan_.buckets[number])),
            .messages = std::min(n, units) * (n - 1)});
     }
     return index;
   }
 
   std::int64_t elements(int index) const {
-    return bucket_numbers(plan_, plan_.buckets[static_cast<std::size_t>(index)]);
+    return plan::bucket_numbers(plan_, plan_.buckets[static_cast<std::size_t>(index)]);
   }
 
-  const Plan& plan_;
-  const CostModel& cost_;
+  const plan::Plan& plan_;
+  const cost::CostModel& cost_;
   Compiled compiled_;
   std::vector<int> busy_;          ///< per node: workers with something to do
   std::vector<int> reduction_of_;  ///< by (group, bucket)
-  std::unordered_map<MessageName, int, MessageNameHash> channels_;
+  std::unordered_map<plan::MessageName, int, plan::MessageNameHash> channels_;
 };
 
 }  // namespace
 
-Compiled compile(const Plan& plan, const CostModel& cost) { return Compiler(plan, cost).run(); }
+Compiled compile(const plan::Plan& plan, const cost::CostModel& cost) {
+  return Compiler(plan, cost).run();
+}
 
-}  // namespace plait
+}  // namespace plait::simulate

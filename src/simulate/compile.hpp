@@ -5,7 +5,7 @@
 #include "cost/cost_model.hpp"
 #include "simulate/ways.hpp"
 
-namespace plait {
+namespace plait::simulate {
 
 struct CompiledTask {
   double seconds = 0;      ///< of the worker's own work
@@ -30,6 +30,6 @@ struct Compiled {
   std::vector<Spread> groups{};
 };
 
-Compiled compile(const Plan& plan, const CostModel& cost);
+Compiled compile(const plan::Plan& plan, const cost::CostModel& cost);
 
-}  // namespace plait
+}  // namespace plait::simulate

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace plait {
+namespace plait::simulate {
 
 constexpr double kNotYet = std::numeric_limits<double>::infinity();
 
@@ -60,4 +60,4 @@ struct ReductionQueue {
   std::vector<Meeting> gathered{};  ///< after sum
 };
 
-}  // namespace plait
+}  // namespace plait::simulate

@@ -11,7 +11,7 @@
 #include "simulate/meetings.hpp"
 #include "simulate/summary.hpp"
 
-namespace plait {
+namespace plait::simulate {
 
 namespace {
 
@@ -24,7 +24,7 @@ struct Worker {
 
 class Simulator {
  public:
-  Simulator(const Plan& plan, const CostModel& cost, const SimulateOptions& options)
+  Simulator(const plan::Plan& plan, const cost::CostModel& cost, const SimulateOptions& options)
       : plan_(plan),
         compiled_(compile(plan, cost)),
         range_{.first = 0, .last = options.minibatches, .mode = options.mode, .ends = false},
@@ -39,10 +39,10 @@ class Simulator {
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
       reductions_[i].members.resize(static_cast<std::size_t>(spread_of(i).members));
     }
-    result_.trace.workers.assign(workers_.size(), WorkerTrace(options.keep_events ? -1 : 0));
-    for (const Program& program : plan.programs) {
-      for (const Task& task : program.tasks) {
-        has_updates_ = has_updates_ || is<Update>(task);
+    result_.trace.workers.assign(workers_.size(), trace::WorkerTrace(options.keep_events ? -1 : 0));
+    for (const plan::Program& program : plan.programs) {
+      for (const plan::Task& task : program.tasks) {
+        has_updates_ = has_updates_ || plan::is<plan::Update>(task);
       }
     }
   }
@@ -71,18 +71,18 @@ class Simulator {
   const Spread& spread_of(std::size_t reduction) const {
     return compiled_.groups[static_cast<std::size_t>(compiled_.reductions[reduction].group)];
   }
-  static std::int64_t minibatch_of(const Worker& worker, const Task& task) {
+  static std::int64_t minibatch_of(const Worker& worker, const plan::Task& task) {
     return task.when.minibatch_at(worker.step);
   }
 
   /// Plays the worker's tasks until it is blocked, needs a way later than `now`, or is finished.
   void advance(int worker, double now) {
     Worker& self = state(worker);
-    const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
+    const std::vector<plan::Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
     for (; self.step < steps_; ++self.step, self.position = 0) {
       for (; self.position < static_cast<int>(tasks.size()); ++self.position) {
-        const Task& task = tasks[static_cast<std::size_t>(self.position)];
-        if (!runs(task.when, self.step, range_)) continue;
+        const plan::Task& task = tasks[static_cast<std::size_t>(self.position)];
+        if (!plan::runs(task.when, self.step, range_)) continue;
         const Outcome outcome = play(worker, task, now);
         if (outcome == Outcome::too_early) ready_.emplace(self.time, worker);
         if (outcome != Outcome::done) return;
@@ -92,61 +92,61 @@ class Simulator {
     result_.seconds = std::max(result_.seconds, self.time);
   }
 
-  Outcome play(int worker, const Task& task, double now) {
+  Outcome play(int worker, const plan::Task& task, double now) {
     Worker& self = state(worker);
     const CompiledTask& compiled =
         compiled_
             .programs[static_cast<std::size_t>(worker)][static_cast<std::size_t>(self.position)];
-    if (is<Send>(task)) {
+    if (plan::is<plan::Send>(task)) {
       if (self.time > now) return Outcome::too_early;
       send(worker, task, compiled);
       return Outcome::done;
     }
-    if (is<Receive>(task)) {
+    if (plan::is<plan::Receive>(task)) {
       const double arrival = messages_[static_cast<std::size_t>(compiled.channel)].take(worker);
       if (arrival == kNotYet) return Outcome::blocked;
       wait_until(worker, task, arrival);
-      record(worker, task, compiled, Activity::communicate);
+      record(worker, task, compiled, trace::Activity::communicate);
       return Outcome::done;
     }
-    if (is<Reduce>(task)) return reduce(worker, task, compiled, now);
-    record(worker, task, compiled, Activity::compute);
+    if (plan::is<plan::Reduce>(task)) return reduce(worker, task, compiled, now);
+    record(worker, task, compiled, trace::Activity::compute);
     return Outcome::done;
   }
 
-  void send(int worker, const Task& task, const CompiledTask& compiled) {
-    const int peer = message_of(task)->peer;
+  void send(int worker, const plan::Task& task, const CompiledTask& compiled) {
+    const int peer = plan::message_of(task)->peer;
     const double arrival = ways_.send(state(worker).time, {worker, peer, compiled.bytes});
     wake(messages_[static_cast<std::size_t>(compiled.channel)].put(arrival), arrival);
     ++messages_sent_;
-    record(worker, task, compiled, Activity::communicate);
+    record(worker, task, compiled, trace::Activity::communicate);
   }
 
-  Outcome reduce(int worker, const Task& task, const CompiledTask& compiled, double now) {
+  Outcome reduce(int worker, const plan::Task& task, const CompiledTask& compiled, double now) {
     Worker& self = state(worker);
     const auto index = static_cast<std::size_t>(compiled.channel);
     ReductionQueue& queue = reductions_[index];
     ReductionQueue::Member& member = queue.members[static_cast<std::size_t>(compiled.member)];
-    const Move move = std::get<Reduce>(task.what).move;
-    if (move == Move::start) {
+    const plan::Move move = std::get<plan::Reduce>(task.what).move;
+    if (move == plan::Move::start) {
       if (self.time > now) return Outcome::too_early;
       join(index, queue.shards, member.started++, self.time);
-      record(worker, task, compiled, Activity::communicate);
+      record(worker, task, compiled, trace::Activity::communicate);
       return Outcome::done;
     }
-    if (move == Move::finish) {
+    if (move == plan::Move::finish) {
       const double arrival = wait_for(queue.gathered, member.finished, worker);
       if (arrival == kNotYet) return Outcome::blocked;
       ++member.finished;
       wait_until(worker, task, arrival);
-      record(worker, task, compiled, Activity::communicate);
+      record(worker, task, compiled, trace::Activity::communicate);
       return Outcome::done;
     }
     if (!self.sum_done) {
       const double arrival = wait_for(queue.shards, member.summed, worker);
       if (arrival == kNotYet) return Outcome::blocked;
       wait_until(worker, task, arrival);
-      record(worker, task, compiled, Activity::communicate);
+      record(worker, task, compiled, trace::Activity::communicate);
       self.sum_done = true;
     }
     if (self.time > now) return Outcome::too_early;
@@ -184,11 +184,11 @@ class Simulator {
     if (worker >= 0) ready_.emplace(std::max(time, state(worker).time), worker);
   }
 
-  void wait_until(int worker, const Task& task, double time) {
+  void wait_until(int worker, const plan::Task& task, double time) {
     Worker& self = state(worker);
     if (time <= self.time) return;
     add_event(worker, {.task = self.position,
-                       .activity = Activity::wait,
+                       .activity = trace::Activity::wait,
                        .minibatch = minibatch_of(self, task),
                        .step = self.step,
                        .begin = self.time,
@@ -197,25 +197,26 @@ class Simulator {
   }
 
   /// The worker's own part of the task.
-  void record(int worker, const Task& task, const CompiledTask& compiled, Activity activity) {
+  void record(int worker, const plan::Task& task, const CompiledTask& compiled,
+              trace::Activity activity) {
     Worker& self = state(worker);
-    const Event event{.task = self.position,
-                      .activity = activity,
-                      .minibatch = minibatch_of(self, task),
-                      .step = self.step,
-                      .begin = self.time,
-                      .end = self.time + compiled.seconds,
-                      .bytes = is<Receive>(task) ? 0 : compiled.bytes};
+    const trace::Event event{.task = self.position,
+                             .activity = activity,
+                             .minibatch = minibatch_of(self, task),
+                             .step = self.step,
+                             .begin = self.time,
+                             .end = self.time + compiled.seconds,
+                             .bytes = plan::is<plan::Receive>(task) ? 0 : compiled.bytes};
     self.time = event.end;
     add_event(worker, event);
     const auto minibatch = static_cast<std::size_t>(event.minibatch);
-    if (activity == Activity::compute) compute_of_[minibatch] += compiled.seconds;
-    if (is<Update>(task) || !has_updates_) {
+    if (activity == trace::Activity::compute) compute_of_[minibatch] += compiled.seconds;
+    if (plan::is<plan::Update>(task) || !has_updates_) {
       end_of_[minibatch] = std::max(end_of_[minibatch], event.end);
     }
   }
 
-  void add_event(int worker, const Event& event) {
+  void add_event(int worker, const trace::Event& event) {
     result_.trace.workers[static_cast<std::size_t>(worker)].add(event);
   }
 
@@ -226,18 +227,18 @@ class Simulator {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       const Worker& worker = workers_[i];
       if (worker.step == steps_ || ++blocked > kNamed) continue;
-      const Task& task = plan_.programs[i].tasks[static_cast<std::size_t>(worker.position)];
+      const plan::Task& task = plan_.programs[i].tasks[static_cast<std::size_t>(worker.position)];
       text +=
           fmt::format("{} worker {} waits in {}, minibatch {}, step {}", blocked == 1 ? ":" : ";",
-                      i, describe(plan_, task), minibatch_of(worker, task), worker.step);
+                      i, plan::describe(plan_, task), minibatch_of(worker, task), worker.step);
     }
     if (blocked > kNamed) text += fmt::format("; and {} more", blocked - kNamed);
     return text;
   }
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   const Compiled compiled_;
-  const MinibatchRange range_;  ///< what a step takes: not what comes once an epoch
+  const plan::MinibatchRange range_;  ///< what a step takes: not what comes once an epoch
   const std::int64_t minibatches_;
   const std::int64_t steps_;
   Ways ways_;
@@ -256,7 +257,8 @@ class Simulator {
 
 }  // namespace
 
-Simulation simulate(const Plan& plan, const CostModel& cost, const SimulateOptions& options) {
+Simulation simulate(const plan::Plan& plan, const cost::CostModel& cost,
+                    const SimulateOptions& options) {
   if (options.minibatches < 0) fail("simulate: {} minibatches", options.minibatches);
   if (plan.workers() > plan.machine.workers()) {
     fail("simulate: {} programs for a machine of {} workers", plan.workers(),
@@ -265,4 +267,4 @@ Simulation simulate(const Plan& plan, const CostModel& cost, const SimulateOptio
   return Simulator(plan, cost, options).run();
 }
 
-}  // namespace plait
+}  // namespace plait::simulate

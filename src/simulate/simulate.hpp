@@ -4,7 +4,7 @@
 #include "cost/cost_model.hpp"
 #include "trace/trace.hpp"
 
-namespace plait {
+namespace plait::simulate {
 
 struct SimulateOptions {
   std::int64_t minibatches = 3;  ///< a pipeline needs depth + 3 to show its steady state
@@ -13,10 +13,10 @@ struct SimulateOptions {
 };
 
 /// Enough for a plan to show its steady state.
-std::int64_t steady_minibatches(const Plan& plan);
+std::int64_t steady_minibatches(const plan::Plan& plan);
 
 struct Simulation {
-  Trace trace;
+  trace::Trace trace;
   double seconds = 0;          ///< of all minibatches
   double step_seconds = 0;     ///< steady state: from one minibatch's last update to the next one's
   double utilisation = 0;      ///< share of compute, mean of the workers, in the steady state
@@ -30,6 +30,7 @@ struct Simulation {
 /// communication. ways.hpp says how messages share the links.
 /// Failure naming the blocked workers (the first 16) and their tasks where the plan cannot come to
 /// its end. The indices in the plan must be sound (check_plan).
-Simulation simulate(const Plan& plan, const CostModel& cost, const SimulateOptions& options = {});
+Simulation simulate(const plan::Plan& plan, const cost::CostModel& cost,
+                    const SimulateOptions& options = {});
 
-}  // namespace plait
+}  // namespace plait::simulate

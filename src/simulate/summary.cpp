@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::simulate {
 
 namespace {
 
@@ -35,16 +35,16 @@ void summarise(const SimulatedSteps& steps, Simulation& result) {
     compute += steps.compute[static_cast<std::size_t>(m)];
   }
   const auto minibatches = static_cast<double>(steps.minibatches);
-  const std::vector<WorkerTrace>& workers = result.trace.workers;
+  const std::vector<trace::WorkerTrace>& workers = result.trace.workers;
   // However the minibatches begin and end, the busiest worker needs its time for each.
   double busiest = 0;
-  for (const WorkerTrace& trace : workers) {
+  for (const trace::WorkerTrace& trace : workers) {
     busiest = std::max(busiest, trace.totals().compute / minibatches);
   }
   const double played = seconds / steady.count();
   result.step_seconds = std::max(played, busiest);
   std::int64_t bytes = 0;
-  for (const WorkerTrace& trace : workers) {
+  for (const trace::WorkerTrace& trace : workers) {
     const double each = trace.totals().compute / minibatches;
     result.busy.push_back(result.step_seconds > 0 ? each / result.step_seconds : 0);
     bytes += trace.totals().bytes;
@@ -57,14 +57,14 @@ void summarise(const SimulatedSteps& steps, Simulation& result) {
   result.messages_per_step = steps.messages / steps.minibatches;
 }
 
-std::int64_t steady_minibatches(const Plan& plan) {
+std::int64_t steady_minibatches(const plan::Plan& plan) {
   constexpr int kRounds = 6;  // of what comes only now and then
   int every = 1;
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) every = std::max(every, task.when.every);
+  for (const plan::Program& program : plan.programs) {
+    for (const plan::Task& task : program.tasks) every = std::max(every, task.when.every);
   }
   const std::int64_t few = plan.depth() == 0 ? 3 : 16 + 8 * std::int64_t{plan.depth()};
   return every == 1 ? few : std::max<std::int64_t>(few, std::int64_t{kRounds} * every);
 }
 
-}  // namespace plait
+}  // namespace plait::simulate

@@ -6,7 +6,7 @@
 
 #include "simulate/simulate.hpp"
 
-namespace plait {
+namespace plait::simulate {
 
 /// What a simulated run has counted beside its trace.
 struct SimulatedSteps {
@@ -20,4 +20,4 @@ struct SimulatedSteps {
 /// Fills in the figures of `result`, whose trace is complete.
 void summarise(const SimulatedSteps& steps, Simulation& result);
 
-}  // namespace plait
+}  // namespace plait::simulate

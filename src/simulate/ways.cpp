@@ -3,17 +3,17 @@
 
 #include <algorithm>
 
-namespace plait {
+namespace plait::simulate {
 
 namespace {
 
-double transfer_seconds(const Link& link, double bytes) {
+double transfer_seconds(const plan::Link& link, double bytes) {
   return link.bytes_per_second > 0 ? bytes / link.bytes_per_second : 0;
 }
 
 }  // namespace
 
-Spread spread(const Machine& machine, const std::vector<int>& workers) {
+Spread spread(const plan::Machine& machine, const std::vector<int>& workers) {
   Spread result{.parts = {}, .members = static_cast<int>(workers.size())};
   for (const int worker : workers) {  // ascending, so nodes come in runs
     const int node = machine.node_of(worker);
@@ -25,7 +25,7 @@ Spread spread(const Machine& machine, const std::vector<int>& workers) {
   return result;
 }
 
-Ways::Ways(const Machine& machine)
+Ways::Ways(const plan::Machine& machine)
     : machine_(machine),
       out_free_(static_cast<std::size_t>(machine.nodes)),
       in_free_(static_cast<std::size_t>(machine.nodes)) {}
@@ -33,7 +33,7 @@ Ways::Ways(const Machine& machine)
 double Ways::send(double now, const Message& message) {
   const int from = machine_.node_of(message.from);
   const int to = machine_.node_of(message.to);
-  const Link& link = machine_.link(message.from, message.to);
+  const plan::Link& link = machine_.link(message.from, message.to);
   const double seconds = transfer_seconds(link, static_cast<double>(message.bytes));
   if (from == to) return now + link.latency_seconds + seconds;
   double& out = out_free_[static_cast<std::size_t>(from)];
@@ -49,12 +49,12 @@ double Ways::exchange(double now, const Spread& group, double bytes) {
   for (const Spread::Part& part : group.parts) {
     const double c = part.members;
     if (part.members > 1) {
-      const Link& link = machine_.inside;
+      const plan::Link& link = machine_.inside;
       done =
           std::max(done, now + link.latency_seconds + transfer_seconds(link, (c - 1) * bytes / n));
     }
     if (part.members < group.members) {
-      const Link& link = machine_.between;
+      const plan::Link& link = machine_.between;
       double& out = out_free_[static_cast<std::size_t>(part.node)];
       double& in = in_free_[static_cast<std::size_t>(part.node)];
       const double end = std::max({now, out, in}) + transfer_seconds(link, c * (n - c) * bytes / n);
@@ -65,4 +65,4 @@ double Ways::exchange(double now, const Spread& group, double bytes) {
   return done;
 }
 
-}  // namespace plait
+}  // namespace plait::simulate

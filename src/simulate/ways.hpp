@@ -8,7 +8,7 @@
 
 #include "plan/machine.hpp"
 
-namespace plait {
+namespace plait::simulate {
 
 /// How the members of a group lie on the nodes.
 struct Spread {
@@ -20,11 +20,11 @@ struct Spread {
   int members = 0;
 };
 
-Spread spread(const Machine& machine, const std::vector<int>& workers);
+Spread spread(const plan::Machine& machine, const std::vector<int>& workers);
 
 class Ways {
  public:
-  explicit Ways(const Machine& machine);
+  explicit Ways(const plan::Machine& machine);
 
   struct Message {
     int from = 0;  ///< workers
@@ -42,9 +42,9 @@ class Ways {
   double exchange(double now, const Spread& group, double bytes);
 
  private:
-  Machine machine_;
+  plan::Machine machine_;
   std::vector<double> out_free_{};  ///< per node: free from then on
   std::vector<double> in_free_{};
 };
 
-}  // namespace plait
+}  // namespace plait::simulate

@@ -4,15 +4,16 @@
 
 #include "plan/plan.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Blocks in the order in which their gradients become complete; buckets are closed as soon as they
 /// hold `bucket_bytes` on the wire.
-std::vector<Bucket> gradient_buckets(const Network& network, const std::vector<int>& blocks,
-                                     std::int64_t bucket_bytes, int wire_bytes);
+std::vector<plan::Bucket> gradient_buckets(const plan::Network& network,
+                                           const std::vector<int>& blocks,
+                                           std::int64_t bucket_bytes, int wire_bytes);
 
 /// The running statistics among these blocks as one bucket; without blocks where there are none.
-Bucket state_bucket(const Network& network, const std::vector<int>& blocks);
+plan::Bucket state_bucket(const plan::Network& network, const std::vector<int>& blocks);
 
 /// Appends to a program: start(j) is followed by sum(j - 1) and finish(j - 2).
 class OverlappedReductions {
@@ -23,8 +24,8 @@ class OverlappedReductions {
     int first = 0;
     int last = 0;
   };
-  OverlappedReductions(const Plan& plan, const Range& range, bool update_at_once,
-                       std::vector<Task>& tasks)
+  OverlappedReductions(const plan::Plan& plan, const Range& range, bool update_at_once,
+                       std::vector<plan::Task>& tasks)
       : plan_(plan),
         range_(range),
         update_at_once_(update_at_once),
@@ -41,18 +42,20 @@ class OverlappedReductions {
   void drain();
 
  private:
-  const Bucket& bucket(int index) const { return plan_.buckets[static_cast<std::size_t>(index)]; }
-  void append(Move move, int index);
+  const plan::Bucket& bucket(int index) const {
+    return plan_.buckets[static_cast<std::size_t>(index)];
+  }
+  void append(plan::Move move, int index);
   void start();
   void finish();
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   Range range_;
   bool update_at_once_;
-  std::vector<Task>& tasks_;
+  std::vector<plan::Task>& tasks_;
   int started_;
   int summed_;
   int finished_;
 };
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -1,10 +1,10 @@
 // Appends the tasks of a forward pass, of one block's backward pass, and of the updates.
 #include "strategy/steps.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
-Plan empty_plan(const std::string& strategy, const PlanRequest& request) {
-  Plan plan;
+plan::Plan empty_plan(const std::string& strategy, const PlanRequest& request) {
+  plan::Plan plan;
   plan.strategy = strategy;
   plan.machine = request.machine;
   plan.network = request.network;
@@ -16,33 +16,34 @@ Plan empty_plan(const std::string& strategy, const PlanRequest& request) {
   return plan;
 }
 
-void append_forward(const Network& network, const Microbatch& of, std::vector<Task>& tasks) {
-  tasks.push_back({.what = Load{of.samples}});
+void append_forward(const plan::Network& network, const Microbatch& of,
+                    std::vector<plan::Task>& tasks) {
+  tasks.push_back({.what = plan::Load{of.samples}});
   for (int block = 0; block < network.size(); ++block) {
     tasks.push_back(
-        {.what = Forward{.block = block, .samples = of.samples, .moves_state = of.first}});
+        {.what = plan::Forward{.block = block, .samples = of.samples, .moves_state = of.first}});
   }
-  tasks.push_back({.what = Loss{of.samples}});
+  tasks.push_back({.what = plan::Loss{of.samples}});
 }
 
-void append_backward(const Network& network, int block, const Microbatch& of,
-                     std::vector<Task>& tasks) {
-  const NetworkBlock& network_block = network.blocks[static_cast<std::size_t>(block)];
+void append_backward(const plan::Network& network, int block, const Microbatch& of,
+                     std::vector<plan::Task>& tasks) {
+  const plan::NetworkBlock& network_block = network.blocks[static_cast<std::size_t>(block)];
   if (network_block.src != 0 || network_block.parameters > 0) {
-    tasks.push_back({.what = BackwardData{.block = block, .samples = of.samples}});
+    tasks.push_back({.what = plan::BackwardData{.block = block, .samples = of.samples}});
   }
   if (network_block.parameters > 0) {
     tasks.push_back(
-        {.what = BackwardWeights{.block = block, .samples = of.samples, .adds = !of.first}});
+        {.what = plan::BackwardWeights{.block = block, .samples = of.samples, .adds = !of.first}});
   }
 }
 
-void append_updates(const Network& network, bool clip, std::vector<Task>& tasks) {
-  if (clip) tasks.push_back({.what = Clip{}});
+void append_updates(const plan::Network& network, bool clip, std::vector<plan::Task>& tasks) {
+  if (clip) tasks.push_back({.what = plan::Clip{}});
   for (int block = 0; block < network.size(); ++block) {
     if (network.blocks[static_cast<std::size_t>(block)].parameters == 0) continue;
-    tasks.push_back({.what = Update{block}});
+    tasks.push_back({.what = plan::Update{block}});
   }
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -14,12 +14,12 @@
 #include "strategy/serial/serial.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
 void check_request(const PlanRequest& request) {
-  check_machine(request.machine);
+  plan::check_machine(request.machine);
   if (request.network.blocks.empty()) user_error("the network has no blocks: nothing to plan");
   if (request.batch < 1) setting_error("batch", request.batch, "must be at least 1");
   if (request.microbatches < 1) {
@@ -33,9 +33,9 @@ void check_request(const PlanRequest& request) {
   }
 }
 
-bool clips_what_it_updates(const Program& program) {
-  return std::ranges::any_of(program.tasks, is<Clip>) ||
-         std::ranges::none_of(program.tasks, is<Update>);
+bool clips_what_it_updates(const plan::Program& program) {
+  return std::ranges::any_of(program.tasks, plan::is<plan::Clip>) ||
+         std::ranges::none_of(program.tasks, plan::is<plan::Update>);
 }
 
 }  // namespace
@@ -121,15 +121,15 @@ const Strategy& find_strategy(const std::string& name) {
   return *std::ranges::find(strategies(), name, &Strategy::name);
 }
 
-Plan make_plan(const std::string& strategy, const PlanRequest& request) {
+plan::Plan make_plan(const std::string& strategy, const PlanRequest& request) {
   const Strategy& found = find_strategy(strategy);
   check_request(request);
-  Plan plan = found.make(request);
-  check_plan(plan);
+  plan::Plan plan = found.make(request);
+  plan::check_plan(plan);
   if (request.clip && !std::ranges::all_of(plan.programs, clips_what_it_updates)) {
     fail("the plan of strategy {} leaves out `clip_norm`", strategy);
   }
   return plan;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

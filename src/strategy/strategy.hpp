@@ -12,21 +12,21 @@
 #include "strategy/pipeline/request.hpp"
 #include "strategy/replicas/exchange_request.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Per linear layer of the network, per row: a worker.
 using RowOwners = std::vector<std::vector<std::int32_t>>;
 /// Who shall own the rows of these layers, each of which reads the one before it.
 using RowPartitioner = std::function<RowOwners(
-    const std::vector<std::shared_ptr<const SparsePattern>>& layers, int workers)>;
+    const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers, int workers)>;
 
 /// UserError ("did you mean") where no strategy inside a node has this name.
 void check_inner(const std::string& name);
 
 struct PlanRequest {
-  const Network& network;
-  const Machine& machine;
-  const CostModel* cost = nullptr;  ///< null: the strategy does without
+  const plan::Network& network;
+  const plan::Machine& machine;
+  const cost::CostModel* cost = nullptr;  ///< null: the strategy does without
   std::int64_t batch = 64;
   int microbatches = 1;
   int optimizer_states = 1;
@@ -42,7 +42,7 @@ struct PlanRequest {
 struct Strategy {
   std::string name;
   std::string about;  ///< one line for people
-  std::function<Plan(const PlanRequest&)> make;
+  std::function<plan::Plan(const PlanRequest&)> make;
   /// Which of the plan's modes the next epoch takes. Null: there is one.
   std::function<int(const ExchangeRequest& exchange, const EpochLosses& so_far)> mode{};
 };
@@ -57,6 +57,6 @@ const Strategy& find_strategy(const std::string& name);
 
 /// The checked plan of the strategy with this name; UserError for an unknown one ("did you mean"),
 /// or where the strategy cannot use the machine (more workers than samples, ...).
-Plan make_plan(const std::string& strategy, const PlanRequest& request);
+plan::Plan make_plan(const std::string& strategy, const PlanRequest& request);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace plait {
+namespace plait::tensor {
 
 bool poisons_memory() {
   const char* value = std::getenv("PLAIT_POISON_MEMORY");
@@ -18,4 +18,4 @@ void clear_new(std::span<std::byte> memory) {
   std::memset(memory.data(), poisons_memory() ? 0xFF : 0, memory.size());
 }
 
-}  // namespace plait
+}  // namespace plait::tensor

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-namespace plait {
+namespace plait::tensor {
 
 bool poisons_memory();
 
@@ -16,4 +16,4 @@ void poison(std::span<std::byte> memory);
 /// least reproducible; NaN in the mode above.
 void clear_new(std::span<std::byte> memory);
 
-}  // namespace plait
+}  // namespace plait::tensor

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::tensor {
 
 std::int64_t Shape::elements() const {
   std::int64_t product = 1;
@@ -53,4 +53,4 @@ Shape parse_shape(const std::string& text) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::tensor

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::tensor {
 
 class Shape {
  public:
@@ -40,12 +40,12 @@ class Shape {
 /// Reads "3x32x32"; UserError on anything else, on extents below 1 and on absurd sizes.
 Shape parse_shape(const std::string& text);
 
-}  // namespace plait
+}  // namespace plait::tensor
 
 template <>
-struct fmt::formatter<plait::Shape> : fmt::formatter<std::string> {
+struct fmt::formatter<plait::tensor::Shape> : fmt::formatter<std::string> {
   template <class Context>
-  auto format(const plait::Shape& shape, Context& context) const {
+  auto format(const plait::tensor::Shape& shape, Context& context) const {
     return fmt::formatter<std::string>::format(shape.to_string(), context);
   }
 };

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 
-namespace plait {
+namespace plait::tensor {
 
 double SparsePattern::sparsity() const {
   const double all = static_cast<double>(rows) * static_cast<double>(columns);
@@ -86,4 +86,4 @@ std::string pattern_hash(const SparsePattern& pattern) {
   return hash.hex();
 }
 
-}  // namespace plait
+}  // namespace plait::tensor

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::tensor {
 
 struct SparsePattern {
   std::int64_t rows = 0;
@@ -55,4 +55,4 @@ TransposedPattern transposed(const SparsePattern& pattern);
 /// Of sizes and places: equal patterns, equal text.
 std::string pattern_hash(const SparsePattern& pattern);
 
-}  // namespace plait
+}  // namespace plait::tensor

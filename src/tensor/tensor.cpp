@@ -7,7 +7,7 @@
 #include "base/rounding.hpp"
 #include "tensor/poison.hpp"
 
-namespace plait {
+namespace plait::tensor {
 
 namespace {
 
@@ -89,4 +89,4 @@ Tensor::Tensor(TensorDesc desc) : desc_(std::move(desc)), data_(allocate_bytes(d
 Tensor::Tensor(TensorDesc desc, void* data)
     : desc_(std::move(desc)), data_(static_cast<std::byte*>(data), [](std::byte*) {}) {}
 
-}  // namespace plait
+}  // namespace plait::tensor

@@ -8,7 +8,7 @@
 
 #include "tensor/shape.hpp"
 
-namespace plait {
+namespace plait::tensor {
 
 enum class DType { f32, bf16, u8, i32, i64 };
 
@@ -78,4 +78,4 @@ class Tensor {
   std::shared_ptr<std::byte> data_;
 };
 
-}  // namespace plait
+}  // namespace plait::tensor

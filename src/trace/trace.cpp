@@ -2,7 +2,7 @@
 // for that.
 #include "trace/trace.hpp"
 
-namespace plait {
+namespace plait::trace {
 
 void WorkerTrace::add(const Event& event) {
   const double seconds = event.end - event.begin;
@@ -43,4 +43,4 @@ Shares shares(const Totals& totals, double seconds) {
           .wait = totals.wait / seconds};
 }
 
-}  // namespace plait
+}  // namespace plait::trace

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace plait {
+namespace plait::trace {
 
 enum class Activity : std::uint8_t { compute, communicate, wait };
 
@@ -61,4 +61,4 @@ struct Shares {
 };
 Shares shares(const Totals& totals, double seconds);
 
-}  // namespace plait
+}  // namespace plait::trace

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace plait {
+namespace plait::transport {
 
 inline std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -18,4 +18,4 @@ inline float from_bf16(std::uint16_t value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16U);
 }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace plait {
+namespace plait::transport {
 
 class Board {
  public:
@@ -21,4 +21,4 @@ class Board {
   virtual bool alive(int member) const = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::transport

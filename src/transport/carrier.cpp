@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "transport/tags.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 std::string to_string(const SizeMismatch& mismatch) {
   const std::string where = mismatch.tag < kFirstCollectiveTag
@@ -14,4 +14,4 @@ std::string to_string(const SizeMismatch& mismatch) {
                      mismatch.sent, mismatch.to, where, mismatch.expected);
 }
 
-}  // namespace plait
+}  // namespace plait::transport

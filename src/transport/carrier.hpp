@@ -7,7 +7,7 @@
 
 #include "transport/request.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 /// Messages with equal labels arrive in the order they were sent. A channel belongs to one group;
 /// `peer` is the other end, by its rank in the whole job.
@@ -39,4 +39,4 @@ struct SizeMismatch {
 };
 std::string to_string(const SizeMismatch& mismatch);
 
-}  // namespace plait
+}  // namespace plait::transport

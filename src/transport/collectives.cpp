@@ -6,7 +6,7 @@
 #include "transport/reduction.hpp"
 #include "transport/tags.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 int Group::next_collective_tag() {
   const int tag = kFirstCollectiveTag + collectives_;
@@ -71,4 +71,4 @@ void Group::barrier() {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -15,7 +15,7 @@
 
 #include "transport/request.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 /// The job was ended by another member; what() says by which and why.
 class Aborted : public std::runtime_error {
@@ -75,4 +75,4 @@ class Group {
   int collectives_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::transport

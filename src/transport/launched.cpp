@@ -4,7 +4,7 @@
 
 #include "transport/mpi.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 // mpirun of Open MPI; PMIx (also srun --mpi=pmix); PMI 1 and 2 (MPICH, Intel, srun --mpi=pmi2). A
 // plain srun sets SLURM_* only: its processes know nothing of each other.
@@ -33,4 +33,4 @@ int unconnected_tasks() {
   return count > 1 ? count : 0;
 }
 
-}  // namespace plait
+}  // namespace plait::transport

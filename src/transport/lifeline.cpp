@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 namespace {
 
@@ -190,4 +190,4 @@ std::string Lifeline::lost() {
   return !loss_.empty() && now_seconds() >= say_it_at_ ? loss_ : "";
 }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -11,7 +11,7 @@
 #include "transport/group.hpp"
 #include "transport/socket.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 class Lifeline {
  public:
@@ -52,4 +52,4 @@ class Lifeline {
   double say_it_at_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::transport

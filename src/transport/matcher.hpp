@@ -7,7 +7,7 @@
 
 #include "transport/carrier.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 template <class Message, class Receive>
 class Matcher {
@@ -57,4 +57,4 @@ class Matcher {
   Kept<Receive> receives_;
 };
 
-}  // namespace plait
+}  // namespace plait::transport

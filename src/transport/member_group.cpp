@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "transport/tags.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 struct Choice {
@@ -90,4 +90,4 @@ Traffic MemberGroup::traffic() const {
           .messages = messages_.load(std::memory_order_relaxed)};
 }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -8,7 +8,7 @@
 #include "transport/carrier.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 struct MemberGroupSpec {
   std::vector<int> members{};  ///< their ranks in the whole job
@@ -45,4 +45,4 @@ class MemberGroup final : public Group {
 /// The members 0 to size - 1 of the whole job.
 MemberGroupSpec whole_job(int size, int rank, std::uint64_t channel);
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -8,7 +8,7 @@
 #include "transport/board.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 /// Must outlive its groups and their requests, and be destroyed by the thread that made it.
 class MpiWorld {
@@ -40,4 +40,4 @@ bool has_mpi();
 /// Initialises MPI (once per process). UserError where this build has none.
 std::unique_ptr<MpiWorld> make_mpi_world(std::size_t board_bytes);
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -5,7 +5,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 Pieces::Pieces(std::vector<std::span<float>> pieces) : pieces_(std::move(pieces)) {
   std::erase_if(pieces_, [](std::span<float> piece) { return piece.empty(); });
@@ -56,4 +56,4 @@ IndexRange shard_of(std::size_t n, int members, int member) {
   return {begin(member), begin(member + 1)};
 }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace plait {
+namespace plait::transport {
 
 struct IndexRange {
   std::size_t begin = 0;
@@ -37,4 +37,4 @@ class Pieces {
 /// units of 16 values (the last unit may be short).
 IndexRange shard_of(std::size_t n, int members, int member);
 
-}  // namespace plait
+}  // namespace plait::transport

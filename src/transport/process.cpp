@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 struct Stat {
@@ -45,4 +45,4 @@ bool alive(const ProcessId& process) {
   return stat.state != 'X' && stat.state != 'x' && stat.state != 'Z' && stat.began == process.began;
 }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace plait {
+namespace plait::transport {
 
 /// A process, and when it began (in ticks since the machine did): its number alone may be reused.
 struct ProcessId {
@@ -15,4 +15,4 @@ ProcessId this_process();
 /// False also for a zombie, and for another process that has got the same number.
 bool alive(const ProcessId& process);
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -9,7 +9,7 @@
 #include "transport/bf16.hpp"
 #include "transport/pieces.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 /// Values are summed in blocks that stay in the first-level cache.
@@ -235,4 +235,4 @@ void Reduction::finish() { state_->finish(); }
 double Reduction::waited() const { return state_->waited(); }
 double Reduction::under_way() const { return state_->under_way(); }
 
-}  // namespace plait
+}  // namespace plait::transport

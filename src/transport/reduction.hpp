@@ -13,7 +13,7 @@
 
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 class Reduction {
  public:
@@ -42,4 +42,4 @@ class Reduction {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace plait
+}  // namespace plait::transport

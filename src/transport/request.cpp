@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 /// `exceptions`: how many were on their way when the owner was made.
@@ -72,4 +72,4 @@ void Incoming::release() {
   transfer_.reset();
 }
 
-}  // namespace plait
+}  // namespace plait::transport

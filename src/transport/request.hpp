@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace plait {
+namespace plait::transport {
 
 /// What a transport implements. wait() may throw; done() never waits, and is true as well when
 /// wait() would throw. The destructor comes after wait(), whether it threw or not, and blocks only
@@ -72,4 +72,4 @@ class Incoming {
   int exceptions_ = std::uncaught_exceptions();
 };
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -17,7 +17,7 @@
 
 #include "base/clock.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 namespace {
 
@@ -153,4 +153,4 @@ void keep_alive(const Socket& socket, double seconds) {
   set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
 }
 
-}  // namespace plait
+}  // namespace plait::transport

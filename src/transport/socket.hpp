@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace plait {
+namespace plait::transport {
 
 class Socket {
  public:
@@ -56,4 +56,4 @@ bool write_all(const Socket& socket, std::span<const std::byte> bytes);
 /// The kernel asks the other machine now and then; without answers for `seconds` reading fails.
 void keep_alive(const Socket& socket, double seconds);
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -9,7 +9,7 @@
 #include "transport/board.hpp"
 #include "transport/group.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 /// The link by which messages leave a node for any other. It carries one message at a time, in the
 /// order of sending; a message arrives latency_seconds after its last byte has left.
@@ -52,4 +52,4 @@ class ThreadWorld {
 /// aborts the world, so the others end too.
 void run_members(ThreadWorld& world, const std::function<void(int rank)>& body);
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -9,7 +9,7 @@
 #include "checkpoint/disk_limits.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 namespace {
 
 using testing::AllOf;
@@ -145,4 +145,4 @@ TEST(AtomicFolder, RemoveFolder) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <string>
 
-namespace plait {
+namespace plait::checkpoint {
 
 /// Each enter() gives "" or the reason why it cannot.
 struct FileSizeLimit {
@@ -77,4 +77,4 @@ std::string message_in_child(const Limit& limit, const Work& work) {
   return message;
 }
 
-}  // namespace plait
+}  // namespace plait::checkpoint

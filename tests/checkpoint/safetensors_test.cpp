@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 namespace {
 
 using testing::HasSubstr;
@@ -47,12 +47,15 @@ std::string entry(const std::string& dtype, const std::string& shape, const std:
 
 std::vector<NamedTensor> all_types() {
   std::vector<NamedTensor> tensors;
-  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::i32, DType::i64}) {
-    tensors.push_back({std::string("of ") + name_of(dtype), Tensor(Shape{3, 5}, dtype)});
+  for (const tensor::DType dtype : {tensor::DType::u8, tensor::DType::bf16, tensor::DType::f32,
+                                    tensor::DType::i32, tensor::DType::i64}) {
+    tensors.push_back(
+        {std::string("of ") + tensor::name_of(dtype), tensor::Tensor(tensor::Shape{3, 5}, dtype)});
   }
-  tensors.push_back({"scalar", Tensor(Shape{})});
-  tensors.push_back({"empty", Tensor(Shape{0, 4})});
-  tensors.push_back({"quoted \"\\\n\x01 \xc3\xa9", Tensor(Shape{1}, DType::u8)});
+  tensors.push_back({"scalar", tensor::Tensor(tensor::Shape{})});
+  tensors.push_back({"empty", tensor::Tensor(tensor::Shape{0, 4})});
+  tensors.push_back(
+      {"quoted \"\\\n\x01 \xc3\xa9", tensor::Tensor(tensor::Shape{1}, tensor::DType::u8)});
   std::uint8_t next = 1;
   for (NamedTensor& named : tensors) {
     for (std::size_t i = 0; i < named.tensor.bytes(); ++i)
@@ -72,7 +75,7 @@ TEST(Safetensors, RoundTripOfEveryType) {
   ASSERT_EQ(file.tensors.size(), tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     EXPECT_EQ(file.tensors[i].name, tensors[i].name);
-    const Tensor& tensor = file.at(tensors[i].name);
+    const tensor::Tensor& tensor = file.at(tensors[i].name);
     EXPECT_EQ(tensor.desc(), tensors[i].tensor.desc());
     EXPECT_EQ(std::memcmp(tensor.data(), tensors[i].tensor.data(), tensor.bytes()), 0);
   }
@@ -87,7 +90,8 @@ TEST(Safetensors, RoundTripOfEveryType) {
 TEST(Safetensors, TheBytesOfTheFormat) {
   const TempFolder folder;
   const auto path = folder.path() / "a.safetensors";
-  std::vector<NamedTensor> tensors{{"b", Tensor(Shape{2}, DType::u8)}, {"a", Tensor(Shape{1, 1})}};
+  std::vector<NamedTensor> tensors{{"b", tensor::Tensor(tensor::Shape{2}, tensor::DType::u8)},
+                                   {"a", tensor::Tensor(tensor::Shape{1, 1})}};
   tensors[0].tensor.data()[0] = std::byte{7};
   tensors[1].tensor.floats()[0] = 1;
   write_safetensors(path, tensors, {{"k", "v"}});
@@ -110,7 +114,7 @@ TEST(Safetensors, TakesAnyOrderAndSpaces) {
           entry("F32", "[2]", "[0,8]") + ",\"none\":" + entry("I64", "[0]", "[8,8]") + "}   ",
       9));
   EXPECT_EQ(file.tensors.at(0).name, "z");
-  EXPECT_EQ(file.at("a").shape(), (Shape{2}));
+  EXPECT_EQ(file.at("a").shape(), (tensor::Shape{2}));
   EXPECT_EQ(file.at("none").bytes(), 0u);
 }
 
@@ -232,16 +236,18 @@ TEST(Safetensors, NamesWhatIsNotThere) {
 }
 
 TEST(Safetensors, DoesNotWriteWhatItWouldNotRead) {
-  const std::vector<NamedTensor> twins{{"a", Tensor(Shape{1})}, {"a", Tensor(Shape{1})}};
+  const std::vector<NamedTensor> twins{{"a", tensor::Tensor(tensor::Shape{1})},
+                                       {"a", tensor::Tensor(tensor::Shape{1})}};
   EXPECT_THROW(SafetensorsWriter{twins}, Failure);
-  const std::vector<NamedTensor> reserved{{"__metadata__", Tensor(Shape{1})}};
+  const std::vector<NamedTensor> reserved{{"__metadata__", tensor::Tensor(tensor::Shape{1})}};
   EXPECT_THROW(SafetensorsWriter{reserved}, Failure);
   const std::vector<NamedTensor> blocked{
-      {"a", Tensor(TensorDesc{Shape{1, 8, 2, 2}, DType::f32, Layout::blocked8})}};
+      {"a", tensor::Tensor(tensor::TensorDesc{tensor::Shape{1, 8, 2, 2}, tensor::DType::f32,
+                                              tensor::Layout::blocked8})}};
   EXPECT_THROW(SafetensorsWriter{blocked}, Failure);
-  const std::vector<NamedTensor> no_text{{"\xff", Tensor(Shape{1})}};
+  const std::vector<NamedTensor> no_text{{"\xff", tensor::Tensor(tensor::Shape{1})}};
   EXPECT_THROW(SafetensorsWriter{no_text}, UserError);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(State, OnlyTextCanBeWritten) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::checkpoint

@@ -14,7 +14,7 @@
 #include "checkpoint/disk_limits.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::checkpoint {
 namespace {
 
 using testing::AllOf;
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 /// Every number in it follows from the step, so that a mixed-up one is seen.
 Checkpoint make(std::int64_t step, std::optional<double> metric = {}, std::int64_t count = 100) {
   const auto fill = [&](const char* name, float offset) {
-    NamedTensor named{name, Tensor(Shape{count})};
+    NamedTensor named{name, tensor::Tensor(tensor::Shape{count})};
     for (std::int64_t i = 0; i < count; ++i) {
       named.tensor.floats()[static_cast<std::size_t>(i)] = static_cast<float>(step + i) + offset;
     }
@@ -278,4 +278,4 @@ TEST(Store, SurvivesBeingKilledAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::checkpoint

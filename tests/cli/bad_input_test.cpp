@@ -10,7 +10,7 @@
 #include "checkpoint/safetensors.hpp"
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -277,8 +277,9 @@ TEST_F(BadInput, DamagedWeights) {
   expect_train_refused(words, "w.safetensors: tensor 'b' begins at byte 4");
   write("w.safetensors", "short");
   expect_train_refused(words, "w.safetensors: 5 bytes are too few");
-  const std::vector<NamedTensor> other{{"other.weight", Tensor(Shape{2, 2})}};
-  write_safetensors(path("w.safetensors"), other);
+  const std::vector<checkpoint::NamedTensor> other{
+      {"other.weight", tensor::Tensor(tensor::Shape{2, 2})}};
+  checkpoint::write_safetensors(path("w.safetensors"), other);
   expect_train_refused(words, "w.safetensors");
 }
 
@@ -313,4 +314,4 @@ TEST_F(BadInput, TextThatConfigTomlCannotHold) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

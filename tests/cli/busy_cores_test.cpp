@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(BusyCores, ReadTheFirstLineOfProcStat) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

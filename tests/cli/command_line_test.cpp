@@ -8,7 +8,7 @@
 #include "cli/help.hpp"
 #include "cli/picture.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(Picture, TwoRowsPerCharacter) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -10,7 +10,7 @@
 #include "cli/flag_text.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -36,7 +36,7 @@ std::string flag_refusal(const std::string& key, const std::string& value) {
   return refusal([&] { resolve_config("", {{key, value}}); });
 }
 
-TrainConfig reread(const TrainConfig& config) {
+session::TrainConfig reread(const session::TrainConfig& config) {
   GivenConfig given;
   parse_config(write_config(config), "x.toml", given);
   EXPECT_EQ(given.keys.size(), fields().size());
@@ -53,11 +53,11 @@ struct Odd {
 };
 
 TEST(Config, EveryFieldSurvivesWritingAndReading) {
-  const TrainConfig defaults;
+  const session::TrainConfig defaults;
   EXPECT_EQ(reread(defaults), defaults);
-  TrainConfig all;
+  session::TrainConfig all;
   for (const Field& field : fields()) {
-    TrainConfig one;
+    session::TrainConfig one;
     std::visit([&](auto member) { Odd{}(one.*member); }, field.member);
     std::visit([&](auto member) { Odd{}(all.*member); }, field.member);
     EXPECT_FALSE(equal_in(field, one, defaults)) << field.key;
@@ -68,9 +68,9 @@ TEST(Config, EveryFieldSurvivesWritingAndReading) {
 
 TEST(Config, TheTableCoversTrainConfig) {
   // Bytes of the struct that no row points at may only be padding, which is shorter than a member.
-  const TrainConfig config;
+  const session::TrainConfig config;
   const auto* begin = reinterpret_cast<const std::byte*>(&config);
-  std::vector<int> rows(sizeof(TrainConfig));
+  std::vector<int> rows(sizeof(session::TrainConfig));
   for (const Field& field : fields()) {
     std::visit(
         [&](auto member) {
@@ -92,7 +92,7 @@ TEST(Config, TheTableCoversTrainConfig) {
 TEST(Config, DoublesRoundTrip) {
   for (const double value : {0.0, 1.0, -0.0, 5e-324, 1e-8, 0.1, 1.0 / 3, 1e16, 1e22,
                              1.7976931348623157e308, 123456789012345678.0}) {
-    TrainConfig config;
+    session::TrainConfig config;
     config.lr = value;
     EXPECT_EQ(std::signbit(reread(config).lr), std::signbit(value));
     EXPECT_EQ(reread(config).lr, value);
@@ -103,18 +103,19 @@ TEST(Config, FlagsOverrideTheFileAndTheFileTheDefaults) {
   const TempFolder folder;
   const std::string file = (folder.path() / "c.toml").string();
   write_text(file, "lr = 0.5\nepochs = 7\nnormalise = false\n");
-  const TrainConfig config = resolve_config(file, {{"epochs", "9"}, {"momentum", "-0.25"}});
+  const session::TrainConfig config =
+      resolve_config(file, {{"epochs", "9"}, {"momentum", "-0.25"}});
   EXPECT_EQ(config.lr, 0.5);
   EXPECT_EQ(config.epochs, 9);
   EXPECT_FALSE(config.normalise);
   EXPECT_EQ(config.momentum, -0.25);
-  EXPECT_EQ(config.batch, TrainConfig{}.batch);
+  EXPECT_EQ(config.batch, session::TrainConfig{}.batch);
 }
 
 TEST(Config, AnEmptyFileIsAConfig) {
   const TempFolder folder;
   write_text(folder.path() / "c.toml", "");
-  EXPECT_EQ(resolve_config((folder.path() / "c.toml").string(), {}), TrainConfig{});
+  EXPECT_EQ(resolve_config((folder.path() / "c.toml").string(), {}), session::TrainConfig{});
 }
 
 TEST(Config, UnknownKeysNameFileLineAndTheNearest) {
@@ -159,23 +160,23 @@ TEST(Config, WrongTypesInFlags) {
 class Resume : public ::testing::Test {
  protected:
   std::string run_dir() const { return folder_.path().string(); }
-  TrainConfig resume(FlagValues flags) const {
+  session::TrainConfig resume(FlagValues flags) const {
     flags.insert({{"resume", "true"}, {"run_dir", run_dir()}});
     return resolve_config("", flags);
   }
-  void keep(const TrainConfig& config) const {
+  void keep(const session::TrainConfig& config) const {
     write_text(folder_.path() / "config.toml", write_config(config));
   }
   TempFolder folder_;
 };
 
 TEST_F(Resume, TakesTheRunsConfigAndLetsFreeKeysChange) {
-  TrainConfig run;
+  session::TrainConfig run;
   run.lr = 0.3;
   run.epochs = 2;
   run.threads = 3;
   keep(run);
-  TrainConfig wanted = run;
+  session::TrainConfig wanted = run;
   wanted.resume = true;
   wanted.run_dir = run_dir();
   EXPECT_EQ(resume({}), wanted);
@@ -184,11 +185,11 @@ TEST_F(Resume, TakesTheRunsConfigAndLetsFreeKeysChange) {
 }
 
 TEST_F(Resume, KeepsTheNumberThatAWordBecame) {
-  TrainConfig run;
+  session::TrainConfig run;
   run.lr_scale = "4";
   run.pieces = "3";
   keep(run);
-  const TrainConfig again = resume({{"lr_scale", "workers"}, {"pieces", "auto"}});
+  const session::TrainConfig again = resume({{"lr_scale", "workers"}, {"pieces", "auto"}});
   EXPECT_EQ(again.lr_scale, "4");
   EXPECT_EQ(again.pieces, "3");
   EXPECT_THAT(refusal([&] { resume({{"pieces", "2"}}); }), HasSubstr("another pieces"));
@@ -228,4 +229,4 @@ TEST_F(Resume, NeedsAFolder) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 TEST(FlagText, KeysBecomeFlags) {
@@ -19,4 +19,4 @@ TEST(FlagText, OtherBackticksStay) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -8,7 +8,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using testing::AllOf;
@@ -75,4 +75,4 @@ TEST_F(HugeRequests, PlanMarksWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

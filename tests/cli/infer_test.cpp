@@ -8,7 +8,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -161,4 +161,4 @@ TEST_F(InferVerb, IsExactOnTheRealNetwork) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

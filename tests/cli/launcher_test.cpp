@@ -5,7 +5,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST_F(Launched, ThreadsAreNoMoreThanTheAffinityMaskAllows) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -4,7 +4,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -38,4 +38,4 @@ TEST(Completion, KnowsVerbsFlagsAndStrategies) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -7,7 +7,7 @@
 #include "cli/mpi_job.hpp"
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -195,4 +195,4 @@ TEST_F(MeasuredCosts, RefuseFlagsThatExcludeEachOther) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -9,7 +9,7 @@
 #include "checkpoint/store.hpp"
 #include "cli/mpi_job.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -60,7 +60,7 @@ class MpiKill : public MpiTest, public ::testing::WithParamInterface<KillPlan> {
       kParallel + Words{"--steps", std::to_string(kSteps), "--checkpoint-every", "7"};
 
   std::int64_t saved_step(const std::string& run_dir) const {
-    const auto latest = CheckpointStore(path(run_dir) / "checkpoints").latest();
+    const auto latest = checkpoint::CheckpointStore(path(run_dir) / "checkpoints").latest();
     return latest ? latest->step : -1;
   }
 
@@ -160,4 +160,4 @@ TEST_P(MpiStall, SaysWhatEveryWorkerWaitsForAndEnds) {
 INSTANTIATE_TEST_SUITE_P(Rank, MpiStall, ::testing::Values(0, 1));
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

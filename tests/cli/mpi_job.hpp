@@ -9,7 +9,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 /// "" where PATH has none.
 inline std::string find_mpirun() {
@@ -100,4 +100,4 @@ class MpiTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-}  // namespace plait
+}  // namespace plait::cli

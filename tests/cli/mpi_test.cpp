@@ -4,7 +4,7 @@
 
 #include "cli/mpi_job.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -230,4 +230,4 @@ TEST_F(MpiTest, ATraceThatCannotBeWrittenIsAWarningAndTheResultIsThere) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

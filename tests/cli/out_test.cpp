@@ -11,7 +11,7 @@
 #include "cli/process.hpp"
 #include "onnx/file.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -62,7 +62,7 @@ class Out : public ::testing::Test {
         {".svg", {"plan", "--model", "lenet", "--strategies", "serial", "--schedule-picture"}},
         {".html", {"report", "run", "--out"}},
         {".tsv", {"infer", "--model", "radixnet:1024x4", "--count", "60", "--out"}}};
-    if (onnx_graph::has_onnx()) all.push_back({".onnx", {"export", "--run", "run", "--out"}});
+    if (onnx::onnx_graph::has_onnx()) all.push_back({".onnx", {"export", "--run", "run", "--out"}});
     return all;
   }
   bool make_device(const fs::path& where, unsigned minor) const {
@@ -104,7 +104,7 @@ TEST_F(Out, DevicesStayAndAFullOneIsOneLine) {
     if (writer.suffix == ".onnx" || writer.suffix == ".safetensors") {
       if (words.front() == "export") words.insert(words.begin() + 1, "--onnx");
     }
-    if (words[1] == "--onnx" && !onnx_graph::has_onnx()) continue;
+    if (words[1] == "--onnx" && !onnx::onnx_graph::has_onnx()) continue;
     const std::size_t before = entries_in(folder_.path());
     Ended ended = plait(words + Words{"null"});
     EXPECT_EQ(ended.exit_code, 0) << what << ": " << ended.err;
@@ -176,7 +176,7 @@ TEST_F(Out, ASignalWhileAFolderIsWrittenLeavesNothing) {
     const auto interrupted = [&] {
       ::signal(signal, SIG_DFL);  // a test run in the background inherits SIG_IGN
       const CleanInterrupt guard;
-      AtomicFolder folder(path("new"), 3);
+      checkpoint::AtomicFolder folder(path("new"), 3);
       FileSink sink = folder.create("weights");
       sink.write("abc");
       raise(signal);
@@ -190,4 +190,4 @@ TEST_F(Out, ASignalWhileAFolderIsWrittenLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

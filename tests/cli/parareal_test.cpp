@@ -7,7 +7,7 @@
 
 #include "cli/mpi_job.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -279,4 +279,4 @@ TEST_F(PararealCli, RefusesWhatDoesNotFitSavedWeights) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -4,7 +4,7 @@
 
 #include "cli/mpi_job.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -192,4 +192,4 @@ TEST_F(PipelineCli, IsNoStalerThanPipeDreamUnlessAskedFor) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -7,7 +7,7 @@
 #include "cli/mpi_job.hpp"
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -170,4 +170,4 @@ TEST_F(PlanFileMpi, IsMadeByWorkerZeroAndSentToTheOthers) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -10,7 +10,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -375,4 +375,4 @@ TEST_F(PublishedProfiles, AreRefusedWhenDamagedOrMisnamed) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -19,7 +19,7 @@
 #include "cli/process_table.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::cli {
 
 using Words = std::vector<std::string>;
 
@@ -203,4 +203,4 @@ inline Words plait_lines(const std::string& text) {
   return lines;
 }
 
-}  // namespace plait
+}  // namespace plait::cli

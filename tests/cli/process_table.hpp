@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::cli {
 
 struct ProcessEntry {
   pid_t pid = 0;
@@ -59,4 +59,4 @@ inline void kill_tree(pid_t pid) {
   for (const ProcessEntry& child : children) kill_tree(child.pid);
 }
 
-}  // namespace plait
+}  // namespace plait::cli

@@ -8,7 +8,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST(ProgressBar, IsNotDrawnWhereNothingCanBeRedrawn) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -6,7 +6,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -96,4 +96,4 @@ TEST_F(ReplicasCli, AnUnknownInnerStrategyIsRefusedByEveryVerb) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

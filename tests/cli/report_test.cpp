@@ -7,7 +7,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ TEST_F(Report, LiveSaysWhereAndTrainsTheSameBits) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -12,7 +12,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -226,9 +226,10 @@ TEST_F(Run, MoreThreadsThanCoresAreOneWarning) {
 TEST_F(Run, WeightsThatAreNotNumbersAreNamed) {
   train({"--epochs", "1", "--run-dir", "run", "--model", "linear"});
   run_plait(folder_.path(), {"export", "--run", "run", "--out", "w.safetensors"});
-  std::vector<NamedTensor> weights = read_safetensors(path("w.safetensors")).tensors;
+  std::vector<checkpoint::NamedTensor> weights =
+      checkpoint::read_safetensors(path("w.safetensors")).tensors;
   weights.back().tensor.floats()[3] = std::nanf("");
-  write_safetensors(path("bad.safetensors"), weights);
+  checkpoint::write_safetensors(path("bad.safetensors"), weights);
   const std::string reason =
       fmt::format("bad.safetensors: tensor '{}' holds nan (element 4 of ", weights.back().name);
   const Words init{"--model", "linear", "--init", "bad.safetensors"};
@@ -445,4 +446,4 @@ TEST_F(Run, AFileSizeLimitIsAnErrorOfTheWrite) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -8,7 +8,7 @@
 #include "cli/mpi_job.hpp"
 #include "run/sparse_files.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -250,7 +250,7 @@ TEST_F(SparseCli, RefusesWorkersThatDoNotFit) {
 }
 
 TEST_F(SparseCli, RefusesMalformedMatrices) {
-  const std::string model = write_sparse_model(folder_.path(), "relu");
+  const std::string model = run::write_sparse_model(folder_.path(), "relu");
   const Words train = kTrain + Words{"none", "--workers", "2", "--epochs", "1", "--model", model};
   EXPECT_EQ(json_of(train)["steps"], 4);
   const std::string whole = read_text(path("w2.mtx"));
@@ -282,4 +282,4 @@ TEST_F(SparseCli, PartitionsTheRealNetwork) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

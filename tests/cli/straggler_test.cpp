@@ -5,14 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 /// Workers whose only task takes so many milliseconds.
-Trace trace_of(const std::vector<double>& milliseconds, int steps = 10) {
-  Trace trace;
+trace::Trace trace_of(const std::vector<double>& milliseconds, int steps = 10) {
+  trace::Trace trace;
   for (const double one : milliseconds) {
-    WorkerTrace& worker = trace.workers.emplace_back();
+    trace::WorkerTrace& worker = trace.workers.emplace_back();
     for (int step = 0; step < steps; ++step) {
       worker.add(
           {.minibatch = step, .step = step, .begin = 0.1 * step, .end = 0.1 * step + 1e-3 * one});
@@ -21,15 +21,15 @@ Trace trace_of(const std::vector<double>& milliseconds, int steps = 10) {
   return trace;
 }
 
-std::optional<Straggler> found(const std::vector<double>& planned,
-                               const std::vector<double>& measured, int steps = 10) {
-  TrainResult result;
+std::optional<report::Straggler> found(const std::vector<double>& planned,
+                                       const std::vector<double>& measured, int steps = 10) {
+  session::TrainResult result;
   result.plan.network.blocks.push_back({.name = "fc"});
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    result.plan.programs.push_back({.tasks = {{.what = Forward{.block = 0}}}});
+    result.plan.programs.push_back({.tasks = {{.what = plan::Forward{.block = 0}}}});
   }
   result.trace = trace_of(measured, steps);
-  Prediction prediction;
+  report::Prediction prediction;
   prediction.trace = trace_of(planned);
   return straggler_of(result, prediction);
 }
@@ -55,4 +55,4 @@ TEST(Straggler, NeedsMoreThanTwoSteps) { EXPECT_FALSE(found({5, 5, 5, 5}, {4, 4,
 TEST(Straggler, NeedsOthers) { EXPECT_FALSE(found({5}, {50})); }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

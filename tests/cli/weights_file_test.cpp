@@ -14,7 +14,7 @@
 #include "run/workspace.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -26,8 +26,8 @@ double spread(std::uint64_t number, std::uint64_t i) {
   return static_cast<double>(mixed) / 4294967296.0 - 0.5;
 }
 
-Tensor values(std::uint64_t number, const std::string& name, const Shape& shape) {
-  Tensor tensor(shape);
+tensor::Tensor values(std::uint64_t number, const std::string& name, const tensor::Shape& shape) {
+  tensor::Tensor tensor(shape);
   const auto fan_in = static_cast<double>(shape.elements() / shape[0]);
   for (std::size_t i = 0; i < tensor.floats().size(); ++i) {
     const double u = spread(number, i);
@@ -47,25 +47,25 @@ class TorchNames : public ::testing::TestWithParam<const char*> {
     recorded_ =
         Json::parse(read_text(here / "recorded_torch_names.json")).at(std::string(GetParam()));
     side_ = recorded_["side"];
-    model_ = make_model(GetParam(), {3, side_, side_}, 10);
+    model_ = model::make_model(GetParam(), {3, side_, side_}, 10);
     for (const Json& one : recorded_["tensors"]) {
-      const Shape shape(one[1].get<std::vector<std::int64_t>>());
+      const tensor::Shape shape(one[1].get<std::vector<std::int64_t>>());
       torch_.push_back({one[0], values(torch_.size(), one[0], shape)});
     }
   }
-  std::vector<NamedTensor> with_counters() const {
-    std::vector<NamedTensor> all = torch_;
+  std::vector<checkpoint::NamedTensor> with_counters() const {
+    std::vector<checkpoint::NamedTensor> all = torch_;
     for (const Json& name : recorded_["counters"]) {
-      all.push_back({name, Tensor(Shape{}, DType::i64)});
+      all.push_back({name, tensor::Tensor(tensor::Shape{}, tensor::DType::i64)});
     }
     return all;
   }
-  std::string save(const std::vector<NamedTensor>& tensors) const {
+  std::string save(const std::vector<checkpoint::NamedTensor>& tensors) const {
     const std::string file = (folder_.path() / "w.safetensors").string();
-    write_safetensors(file, tensors);
+    checkpoint::write_safetensors(file, tensors);
     return file;
   }
-  std::string refusal(const std::vector<NamedTensor>& tensors) const {
+  std::string refusal(const std::vector<checkpoint::NamedTensor>& tensors) const {
     try {
       read_weights(save(tensors), model_);
     } catch (const UserError& error) {
@@ -77,20 +77,21 @@ class TorchNames : public ::testing::TestWithParam<const char*> {
   TempFolder folder_;
   Json recorded_;
   std::int64_t side_ = 0;
-  ModelSpec model_;
-  std::vector<NamedTensor> torch_;
+  model::ModelSpec model_;
+  std::vector<checkpoint::NamedTensor> torch_;
 };
 
 TEST_P(TorchNames, GiveThePyTorchLogits) {
-  const std::vector<NamedTensor> weights = read_weights(save(with_counters()), model_).tensors;
-  Chain chain(model_, {.batch = 2});
-  ParameterStore parameters(chain, 1, 0);
+  const std::vector<checkpoint::NamedTensor> weights =
+      read_weights(save(with_counters()), model_).tensors;
+  run::Chain chain(model_, {.batch = 2});
+  run::ParameterStore parameters(chain, 1, 0);
   parameters.import_weights(weights, "w");
-  Tensor images(Shape{2, 3, side_, side_});
+  tensor::Tensor images(tensor::Shape{2, 3, side_, side_});
   for (std::size_t i = 0; i < images.floats().size(); ++i) {
     images.floats()[i] = 2 * static_cast<float>(spread(1000, i));
   }
-  Workspace workspace(chain);
+  run::Workspace workspace(chain);
   const auto logits = workspace.forward(parameters, images.floats().data());
   const auto wanted = recorded_["logits"].get<std::vector<double>>();
   ASSERT_EQ(logits.size(), wanted.size());
@@ -102,12 +103,12 @@ TEST_P(TorchNames, GiveThePyTorchLogits) {
 }
 
 TEST_P(TorchNames, ComeBackAsTheyWere) {
-  const std::vector<NamedTensor> ours = read_weights(save(torch_), model_).tensors;
-  const std::vector<NamedTensor> again = read_weights(save(ours), model_).tensors;
+  const std::vector<checkpoint::NamedTensor> ours = read_weights(save(torch_), model_).tensors;
+  const std::vector<checkpoint::NamedTensor> again = read_weights(save(ours), model_).tensors;
   ASSERT_EQ(again.size(), torch_.size());
-  const std::vector<NamedTensor> back = with_torch_names(again, model_);
+  const std::vector<checkpoint::NamedTensor> back = with_torch_names(again, model_);
   for (std::size_t i = 0; i < torch_.size(); ++i) {
-    const auto found = std::ranges::find(back, torch_[i].name, &NamedTensor::name);
+    const auto found = std::ranges::find(back, torch_[i].name, &checkpoint::NamedTensor::name);
     ASSERT_NE(found, back.end()) << torch_[i].name;
     EXPECT_EQ(std::memcmp(found->tensor.data(), torch_[i].tensor.data(), found->tensor.bytes()), 0)
         << torch_[i].name;
@@ -115,10 +116,10 @@ TEST_P(TorchNames, ComeBackAsTheyWere) {
 }
 
 TEST_P(TorchNames, OfAnotherKindAreRefused) {
-  std::vector<NamedTensor> more = torch_;
-  more.push_back({"aux.weight", Tensor(Shape{1})});
+  std::vector<checkpoint::NamedTensor> more = torch_;
+  more.push_back({"aux.weight", tensor::Tensor(tensor::Shape{1})});
   EXPECT_THAT(refusal(more), HasSubstr("w.safetensors: tensor 'aux.weight' is not in "));
-  EXPECT_THAT(refusal({{"net.0.weight", Tensor(Shape{1})}}),
+  EXPECT_THAT(refusal({{"net.0.weight", tensor::Tensor(tensor::Shape{1})}}),
               HasSubstr("'net.0.weight' is a name neither of plait"));
 }
 
@@ -127,10 +128,10 @@ INSTANTIATE_TEST_SUITE_P(Of, TorchNames,
 
 TEST(TorchNamesOfOthers, AreRefused) {
   for (const char* name : {"lenet", "preresnet11"}) {
-    const ModelSpec model = make_model(name, {3, 32, 32}, 10);
+    const model::ModelSpec model = model::make_model(name, {3, 32, 32}, 10);
     EXPECT_THROW(with_torch_names({}, model), UserError) << name;
   }
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

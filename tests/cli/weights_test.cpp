@@ -9,7 +9,7 @@
 #include "onnx/file.hpp"
 #include "run/event_file.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -45,7 +45,7 @@ class WeightsCli : public ::testing::Test {
 class OnnxCli : public WeightsCli {
  protected:
   void SetUp() override {
-    if (!onnx_graph::has_onnx()) GTEST_SKIP() << "this plait is built without libonnx";
+    if (!onnx::onnx_graph::has_onnx()) GTEST_SKIP() << "this plait is built without libonnx";
     train({"--model", "lenet", "--epochs", "1", "--run-dir", "run"});
   }
 };
@@ -54,8 +54,8 @@ TEST_F(OnnxCli, GoesOutAndComesInWithEqualBits) {
   const Json out = result({"export", "--json", "--run", "run", "--out", "lenet.onnx"});
   EXPECT_EQ(out["tensors"], 8);
   EXPECT_EQ(out["mean"], Json({0.5}));
-  const onnx_graph::Graph graph = onnx_graph::read_onnx(folder_.path() / "lenet.onnx");
-  EXPECT_EQ(graph.metadata, (Metadata{{"deviation", "0.5"}, {"mean", "0.5"}}));
+  const onnx::onnx_graph::Graph graph = onnx::onnx_graph::read_onnx(folder_.path() / "lenet.onnx");
+  EXPECT_EQ(graph.metadata, (checkpoint::Metadata{{"deviation", "0.5"}, {"mean", "0.5"}}));
   const double loss = eval({"--run", "run"})["test_loss"];
   const Words init = Words{"--model", "lenet", "--init", "lenet.onnx"} + kData;
   EXPECT_EQ(eval(init)["test_loss"], loss);
@@ -124,7 +124,7 @@ std::map<std::int64_t, std::map<std::string, float>> read_board(const fs::path& 
   std::ranges::sort(files);
   std::map<std::int64_t, std::map<std::string, float>> board;
   for (const fs::path& file : files) {
-    for (const event_file::Event& event : event_file::read(read_text(file))) {
+    for (const run::event_file::Event& event : run::event_file::read(read_text(file))) {
       if (event.session_status) board.erase(board.lower_bound(event.step), board.end());
       if (!event.scalars.empty()) board[event.step] = event.scalars;
     }
@@ -169,4 +169,4 @@ TEST_F(WeightsCli, TensorboardNeedsARunFolder) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

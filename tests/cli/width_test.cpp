@@ -7,7 +7,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 /// In columns: the bytes of UTF-8 that begin a character.
@@ -74,4 +74,4 @@ TEST_F(Width, ARunAndWhatComesAfter) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -10,7 +10,7 @@
 
 #include "cli/process.hpp"
 
-namespace plait {
+namespace plait::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -288,4 +288,4 @@ TEST_F(Workers, SurviveSuddenDeathAtTenRandomMoments) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cli

@@ -9,17 +9,18 @@
 
 int main() {
   using namespace plait;
-  const auto count = static_cast<long long>(parameter_count(make_model("vgg16", {3, 32, 32}, 10)));
+  const auto count =
+      static_cast<long long>(model::parameter_count(model::make_model("vgg16", {3, 32, 32}, 10)));
   std::printf("vgg16: %lld parameters\n", count);
 
   constexpr int batch_size = 8;
-  const Network network = make_network(make_model("lenet", {1, 28, 28}, 10));
-  const Machine machine;
-  SoloWorker worker(
-      make_plan("serial", {.network = network, .machine = machine, .batch = batch_size}),
+  const plan::Network network = plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  const plan::Machine machine;
+  run::SoloWorker worker(
+      strategy::make_plan("serial", {.network = network, .machine = machine, .batch = batch_size}),
       {.optimizer = {.kind = "sgd", .momentum = 0.9}});
-  Batch batch{.images = Tensor(Shape{batch_size, 1, 28, 28}),
-              .targets = Tensor(Shape{batch_size, 1})};
+  data::Batch batch{.images = tensor::Tensor(tensor::Shape{batch_size, 1, 28, 28}),
+                    .targets = tensor::Tensor(tensor::Shape{batch_size, 1})};
   Rng rng(1, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (int i = 0; i < batch_size; ++i) batch.targets.floats()[i] = static_cast<float>(i);

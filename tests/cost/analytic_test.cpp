@@ -6,7 +6,7 @@
 
 #include "cost/cost_testing.hpp"
 
-namespace plait {
+namespace plait::cost {
 namespace {
 
 using testing::HasSubstr;
@@ -81,26 +81,27 @@ class Numbers final : public CostModel {
 };
 
 TEST(TaskSeconds, AskTheModelForTheSamplesOfTheTask) {
-  Plan plan;
+  plan::Plan plan;
   plan.network = two_blocks();
   plan.batch = 10;
   plan.programs.resize(2);
-  plan.programs[0].tasks = {{.what = Forward{.block = 0}}, {.what = Clip{}}};
-  plan.programs[1].tasks = {{.what = Clip{}}, {.what = Update{.block = 0}}};
+  plan.programs[0].tasks = {{.what = plan::Forward{.block = 0}}, {.what = plan::Clip{}}};
+  plan.programs[1].tasks = {{.what = plan::Clip{}}, {.what = plan::Update{.block = 0}}};
   const Numbers cost;
-  const Samples part = part_of(1, 4);  // samples 2, 3, 4
-  const auto seconds = [&](const What& what, int busy = 1) {
+  const plan::Samples part = plan::part_of(1, 4);  // samples 2, 3, 4
+  const auto seconds = [&](const plan::What& what, int busy = 1) {
     return task_seconds(cost, plan, {.what = what}, busy);
   };
-  EXPECT_DOUBLE_EQ(seconds(Forward{.block = 1, .samples = part}), 1003.1);
-  EXPECT_DOUBLE_EQ(seconds(BackwardData{.block = 1, .samples = part}), 1003.2);
-  EXPECT_DOUBLE_EQ(seconds(BackwardWeights{.block = 1, .samples = part}), 1003.3);
-  EXPECT_DOUBLE_EQ(seconds(Update{.block = 1}), 1010.4);
-  EXPECT_DOUBLE_EQ(seconds(Loss{part}), 3.5);
-  EXPECT_DOUBLE_EQ(seconds(Load{part}), 3.6);
-  EXPECT_DOUBLE_EQ(seconds(Clip{}), 4 * 32 + 0.01);
-  EXPECT_DOUBLE_EQ(seconds(Forward{.block = 1, .samples = part}, 2), 2 * 1003.1);
-  for (const What& what : {What(Send{}), What(Receive{}), What(Reduce{})}) {
+  EXPECT_DOUBLE_EQ(seconds(plan::Forward{.block = 1, .samples = part}), 1003.1);
+  EXPECT_DOUBLE_EQ(seconds(plan::BackwardData{.block = 1, .samples = part}), 1003.2);
+  EXPECT_DOUBLE_EQ(seconds(plan::BackwardWeights{.block = 1, .samples = part}), 1003.3);
+  EXPECT_DOUBLE_EQ(seconds(plan::Update{.block = 1}), 1010.4);
+  EXPECT_DOUBLE_EQ(seconds(plan::Loss{part}), 3.5);
+  EXPECT_DOUBLE_EQ(seconds(plan::Load{part}), 3.6);
+  EXPECT_DOUBLE_EQ(seconds(plan::Clip{}), 4 * 32 + 0.01);
+  EXPECT_DOUBLE_EQ(seconds(plan::Forward{.block = 1, .samples = part}, 2), 2 * 1003.1);
+  for (const plan::What& what :
+       {plan::What(plan::Send{}), plan::What(plan::Receive{}), plan::What(plan::Reduce{})}) {
     EXPECT_EQ(seconds(what), 0);
   }
   EXPECT_DOUBLE_EQ(clip_seconds(cost, plan, 0, 2), 2 * 0.01);  // updates nothing
@@ -108,4 +109,4 @@ TEST(TaskSeconds, AskTheModelForTheSamplesOfTheTask) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cost

@@ -8,12 +8,14 @@
 #include "model/zoo.hpp"
 #include "plan/network.hpp"
 
-namespace plait {
+namespace plait::cost {
 
-inline Network lenet() { return make_network(make_model("lenet", {1, 28, 28}, 10)); }
+inline plan::Network lenet() {
+  return plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+}
 
 /// Block 0 (4 -> 8, 32 parameters, 32 MACs), block 1 (8 -> 2, no parameters, 5 inside).
-inline Network two_blocks() {
+inline plan::Network two_blocks() {
   return {.name = "two",
           .blocks = {{.name = "a", .src = 0, .dst = 1, .parameters = 32, .macs = 32},
                      {.name = "b", .src = 1, .dst = 2, .inner_elements = 5}},
@@ -30,4 +32,4 @@ inline std::string refusal(const std::function<void()>& call) {
   return "no UserError";
 }
 
-}  // namespace plait
+}  // namespace plait::cost

@@ -7,7 +7,7 @@
 
 #include "cost/cost_testing.hpp"
 
-namespace plait {
+namespace plait::cost {
 namespace {
 
 using testing::AllOf;
@@ -98,16 +98,17 @@ TEST(MeasuredCost, SumsAtTheMeasuredRate) {
 }
 
 TEST(MeasuredCost, RefusesAProfileOfAnotherNetwork) {
-  const Network network = two_blocks();
+  const plan::Network network = two_blocks();
   ProfileFile profile = profile_of({point(64, 8)});
   const auto message = [&] { return refusal([&] { make_measured_cost(profile, network); }); };
   EXPECT_EQ(message(), "no UserError");
-  profile.network_hash = network_hash(network);
+  profile.network_hash = plan::network_hash(network);
   EXPECT_EQ(message(), "no UserError");
 
   profile.network_hash = "ffff";
-  EXPECT_THAT(message(), AllOf(HasSubstr("p.json: a profile of another network"),
-                               HasSubstr("network_hash 'ffff'"), HasSubstr(network_hash(network))));
+  EXPECT_THAT(message(),
+              AllOf(HasSubstr("p.json: a profile of another network"),
+                    HasSubstr("network_hash 'ffff'"), HasSubstr(plan::network_hash(network))));
   profile.points[0].blocks[1].name = "c";
   EXPECT_THAT(message(), HasSubstr("block 1 is 'c' in the profile and 'b' in the network"));
   profile.points[0].blocks.pop_back();
@@ -115,8 +116,8 @@ TEST(MeasuredCost, RefusesAProfileOfAnotherNetwork) {
 }
 
 /// Block 0 of the model, then a block and a join that a strategy has added.
-Network with_added() {
-  Network network = two_blocks();
+plan::Network with_added() {
+  plan::Network network = two_blocks();
   network.blocks.push_back(
       {.name = "b.coarse", .src = 1, .dst = 3, .parameters = 6, .macs = 12, .added = true});
   network.blocks.push_back({.name = "b.sum", .src = 2, .dst = 4, .added = true, .other = 3});
@@ -129,7 +130,7 @@ TEST(MeasuredCost, AnAddedBlockOfTheSameNameButAnotherSizeIsNotTheMeasuredOne) {
   measured.added = {
       {.name = "b.coarse", .forward_ms = 3, .macs = 120, .parameters = 6, .dst_bytes = 4 * 2 * 10}};
   const ProfileFile profile = profile_of({measured});
-  Network network = with_added();
+  plan::Network network = with_added();
   EXPECT_TRUE(knows_added(profile, network, 2));
   const auto cost = make_measured_cost(profile, two_blocks());
   EXPECT_DOUBLE_EQ(cost->added(network, 2, 10).forward, 3e-3);
@@ -144,7 +145,7 @@ TEST(MeasuredCost, AnAddedBlockOfTheSameNameButAnotherSizeIsNotTheMeasuredOne) {
 TEST(MeasuredCost, AJoinTakesAsLongAsAddingTwoArrays) {
   ProfileFile profile = profile_of({point(10, 1)});
   profile.sum_bytes_per_second = 8e6;
-  const Network network = with_added();
+  const plan::Network network = with_added();
   EXPECT_TRUE(knows_added(profile, network, 3));
   const BlockSeconds join = make_measured_cost(profile, two_blocks())->added(network, 3, 10);
   EXPECT_DOUBLE_EQ(join.forward, 2 * 4 * 1000 * 10 / 8e6);
@@ -158,4 +159,4 @@ TEST(MeasuredCost, IsNamedAfterItsFileOrAsAsked) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cost

@@ -13,7 +13,7 @@
 #include "cost/open_profile.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::cost {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ TEST_F(ProfileFolder, AnOpenedProfileIsOfTheKindItsTextShows) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cost

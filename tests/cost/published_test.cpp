@@ -9,7 +9,7 @@
 
 #include "cost/cost_testing.hpp"
 
-namespace plait {
+namespace plait::cost {
 namespace {
 
 using testing::ElementsAre;
@@ -43,19 +43,19 @@ std::string residual() {
          "\tnode9 -- node11\n\tnode10 -- node11\n\tnode11 -- node12";
 }
 
-std::vector<std::string> names_of(const Network& network) {
+std::vector<std::string> names_of(const plan::Network& network) {
   std::vector<std::string> names;
-  for (const NetworkBlock& block : network.blocks) names.push_back(block.name);
+  for (const plan::NetworkBlock& block : network.blocks) names.push_back(block.name);
   return names;
 }
 
 TEST(PublishedProfile, IsAChainOfBlocksThatBeginWithAMatrix) {
   const PublishedProfile profile = parse_published(residual(), "dir/small.txt");
-  const Network& network = profile.network;
+  const plan::Network& network = profile.network;
   EXPECT_EQ(network.name, "small");
   EXPECT_EQ(profile.batch, 8);  // 320 bytes are 8 x 10 features
   for (int i = 0; i < network.size(); ++i) {
-    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
     EXPECT_EQ(block.src, i);
     EXPECT_EQ(block.dst, i + 1);
     EXPECT_TRUE(block.spec.nodes.empty());
@@ -81,7 +81,7 @@ TEST(PublishedProfile, ASkipCrossesEveryBorderItSpans) {
       node(6, "Linear(in_features=6, out_features=10)", measures(1, 2, 320, 240)) +
       "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode4 -- node5\n"
       "\tnode2 -- node5\n\tnode5 -- node6\n";
-  const Network network = parse_published(text, "p").network;
+  const plan::Network network = parse_published(text, "p").network;
   ASSERT_THAT(names_of(network),
               ElementsAre("conv2d_2", "conv2d_3", "conv2d_4..add_5", "linear_6"));
   EXPECT_THAT(network.tensors, ElementsAre(3, 6, 10 + 6, 6, 10));
@@ -234,7 +234,7 @@ TEST_P(RealProfiles, TimesAndParametersAreAllThere) {
   const auto cost = make_published_cost(profile);
   EXPECT_EQ(profile.batch, GetParam().batch);
   EXPECT_EQ(profile.network.size(), GetParam().blocks);
-  EXPECT_EQ(profile.network.input, Shape{3 * 224 * 224});
+  EXPECT_EQ(profile.network.input, tensor::Shape{3 * 224 * 224});
   EXPECT_EQ(profile.network.tensors.back(), 1000);
   double forward = 0;
   double backward = 0;
@@ -255,4 +255,4 @@ INSTANTIATE_TEST_SUITE_P(PublishedProfile, RealProfiles,
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cost

@@ -16,7 +16,7 @@
 #include "data/normalise.hpp"
 #include "data/prefetch.hpp"
 
-namespace plait {
+namespace plait::data {
 namespace {
 
 DatasetPtr numbered(std::int64_t count) {
@@ -30,7 +30,7 @@ DatasetPtr numbered(std::int64_t count) {
       MemoryData{.sample_shape = {2}, .images = images, .target_shape = {1}, .targets = targets});
 }
 
-std::vector<float> values(const Tensor& tensor) {
+std::vector<float> values(const tensor::Tensor& tensor) {
   return {tensor.floats().begin(), tensor.floats().end()};
 }
 
@@ -40,8 +40,8 @@ TEST(BatchStream, AnEpochHoldsEverySampleOnce) {
   std::multiset<float> seen;
   for (std::int64_t i = 0; i < 3; ++i) {
     const Batch batch = stream.load(5, i);
-    EXPECT_EQ(batch.images.shape(), (Shape{i < 2 ? 4 : 2, 2}));
-    EXPECT_EQ(batch.targets.shape(), (Shape{i < 2 ? 4 : 2, 1}));
+    EXPECT_EQ(batch.images.shape(), (tensor::Shape{i < 2 ? 4 : 2, 2}));
+    EXPECT_EQ(batch.targets.shape(), (tensor::Shape{i < 2 ? 4 : 2, 1}));
     EXPECT_EQ(batch.epoch, 5U);
     EXPECT_EQ(batch.index, i);
     for (std::int64_t n = 0; n < batch.size(); ++n) {
@@ -200,4 +200,4 @@ TEST(BatchStream, AsksForEverySampleOnce) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::data

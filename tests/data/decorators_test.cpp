@@ -11,11 +11,11 @@
 #include "data/select.hpp"
 #include "data/test_files.hpp"
 
-namespace plait {
+namespace plait::data {
 namespace {
 
 /// `count` samples whose element e is 100 * sample + e + 1.
-DatasetPtr ramp(std::int64_t count, Shape shape) {
+DatasetPtr ramp(std::int64_t count, tensor::Shape shape) {
   std::vector<float> images;
   std::vector<float> targets;
   for (std::int64_t n = 0; n < count; ++n) {
@@ -122,7 +122,7 @@ TEST(Flip, MirrorsAboutHalf) {
 
 // With one shared stream the flip would follow the vertical shift.
 TEST(Flip, IsIndependentOfTheCrop) {
-  const Shape shape{1, 3, 3};
+  const tensor::Shape shape{1, 3, 3};
   const DatasetPtr raw = ramp(1, shape);
   const PadCrop crop(raw, 1, 5);
   const Flip flip(raw, 5);
@@ -167,4 +167,4 @@ TEST(Subset, TakesTheFirst) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::data

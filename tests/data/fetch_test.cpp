@@ -10,7 +10,7 @@
 #include "data/sha256.hpp"
 #include "data/test_files.hpp"
 
-namespace plait {
+namespace plait::data {
 namespace {
 
 using test::HttpServer;
@@ -289,4 +289,4 @@ TEST_F(FakeNpm, DamagedOrEmptyPackagesLeaveNothing) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::data

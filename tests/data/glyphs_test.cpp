@@ -11,7 +11,7 @@
 #include "data/bytes.hpp"
 #include "data/open.hpp"
 
-namespace plait {
+namespace plait::data {
 namespace {
 
 const Bytes& pixels_of(const MemoryDataset& dataset) {
@@ -30,7 +30,7 @@ TEST(Glyphs, DependOnSeedSplitAndNumberOnly) {
 TEST(Glyphs, AllClassesAboutEqually) {
   const auto dataset = draw_glyphs({.count = 6000});
   EXPECT_EQ(dataset->size(), 6000);
-  EXPECT_EQ(dataset->sample_shape(), (Shape{1, 28, 28}));
+  EXPECT_EQ(dataset->sample_shape(), (tensor::Shape{1, 28, 28}));
   std::array<int, 10> counts{};
   for (const float label : dataset->data().targets) ++counts.at(static_cast<std::size_t>(label));
   EXPECT_GT(*std::min_element(counts.begin(), counts.end()), 500);
@@ -102,4 +102,4 @@ TEST(Glyphs, LinearModelStaysBelowNinetyPercent) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::data

@@ -18,7 +18,7 @@
 
 #include "data/bytes.hpp"
 
-namespace plait::test {
+namespace plait::data::test {
 
 struct ServerBehaviour {
   Bytes content;
@@ -143,4 +143,4 @@ class HttpServer {
   std::thread thread_;
 };
 
-}  // namespace plait::test
+}  // namespace plait::data::test

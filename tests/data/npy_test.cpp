@@ -8,7 +8,7 @@
 
 #include "data/test_files.hpp"
 
-namespace plait {
+namespace plait::data {
 namespace {
 
 using test::npy_dict;
@@ -22,7 +22,7 @@ TEST(Npy, HeaderOfBothVersions) {
     const Bytes file = npy_file<float>(npy_dict("<f4", "(2, 3)"), {1, 2, 3, 4, 5, 6}, version);
     const NpyHeader header = parse_npy_header(file, "f");
     EXPECT_EQ(header.descr, "<f4");
-    EXPECT_EQ(header.shape, (Shape{2, 3}));
+    EXPECT_EQ(header.shape, (tensor::Shape{2, 3}));
     EXPECT_EQ(file.size() - header.size, 24U);
   }
 }
@@ -103,11 +103,11 @@ TEST(Npy, PairsOfFiles) {
               HasSubstr("train_y.npy: no such file"));
   dir.write("train_y.npy", npy_file<int>(npy_dict("<i4", "(2,)"), {4, 1}));
   const MemoryData grey = read_npy_pair(dir.path(), "train");
-  EXPECT_EQ(grey.sample_shape, (Shape{1, 2, 3}));
+  EXPECT_EQ(grey.sample_shape, (tensor::Shape{1, 2, 3}));
   EXPECT_EQ(grey.classes, 5);
   dir.write("train_y.npy", npy_file<float>(npy_dict("<f4", "(2, 2)"), {4, 1, 2, 3}));
   const MemoryData regression = read_npy_pair(dir.path(), "train");
-  EXPECT_EQ(regression.target_shape, (Shape{2}));
+  EXPECT_EQ(regression.target_shape, (tensor::Shape{2}));
   EXPECT_EQ(regression.classes, 0);
   dir.write("train_y.npy", npy_file<int>(npy_dict("<i4", "(3,)"), {4, 1, 1}));
   EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }),
@@ -115,4 +115,4 @@ TEST(Npy, PairsOfFiles) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::data

@@ -8,7 +8,7 @@
 #include "data/normalise.hpp"
 #include "data/test_files.hpp"
 
-namespace plait {
+namespace plait::data {
 namespace {
 
 using test::npy_dict;
@@ -96,7 +96,7 @@ TEST(OpenData, ReadsCifar) {
   dir.write("test.bin", test::cifar_file(4, 2, 100));
   const Splits ten = open_data("cifar10:" + dir.str());
   EXPECT_EQ(ten.train->size(), 12);
-  EXPECT_EQ(ten.train->sample_shape(), (Shape{3, 32, 32}));
+  EXPECT_EQ(ten.train->sample_shape(), (tensor::Shape{3, 32, 32}));
   const Splits hundred = open_data("cifar100:" + dir.str());
   EXPECT_EQ(hundred.test->size(), 4);
   EXPECT_EQ(hundred.test->classes(), 100);
@@ -110,7 +110,7 @@ TEST(OpenData, NpySplitsMustAgree) {
   dir.write("test_y.npy", npy_file<int>(npy_dict("<i4", "(1,)"), {6}));
   const Splits splits = open_data("npy:" + dir.str());
   EXPECT_EQ(splits.train->classes(), 7);
-  EXPECT_EQ(splits.train->sample_shape(), (Shape{2}));
+  EXPECT_EQ(splits.train->sample_shape(), (tensor::Shape{2}));
   dir.write("test_y.npy", npy_file<float>(npy_dict("<f4", "(1,)"), {6}));
   EXPECT_THAT(message("npy:" + dir.str()), HasSubstr("train_y.npy and test_y.npy"));
   dir.write("test_y.npy", npy_file<int>(npy_dict("<i4", "(1,)"), {6}));
@@ -166,4 +166,4 @@ TEST(Augmentation, WordsAreReadAndWritten) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::data

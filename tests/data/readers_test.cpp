@@ -8,7 +8,7 @@
 #include "data/idx.hpp"
 #include "data/test_files.hpp"
 
-namespace plait {
+namespace plait::data {
 namespace {
 
 using test::user_error_of;
@@ -62,7 +62,7 @@ TEST(ReadFile, NamesWhatIsMissing) {
 
 TEST(Idx, ParsesShapeAndValues) {
   const IdxArray array = parse_idx(test::idx_file({2, 3, 4}, 5, 256), "f");
-  EXPECT_EQ(array.shape, (Shape{2, 3, 4}));
+  EXPECT_EQ(array.shape, (tensor::Shape{2, 3, 4}));
   EXPECT_EQ(array.values.size(), 24U);
   EXPECT_EQ(array.values[23], 28);
 }
@@ -102,7 +102,7 @@ TEST(Idx, PairBecomesADataset) {
   dir.write("train-labels.idx1-ubyte", test::idx_file({3}, 7, 10));
   const auto dataset = read_idx(find_idx(dir.path(), "train", "get it"));
   ASSERT_EQ(dataset->size(), 3);
-  EXPECT_EQ(dataset->sample_shape(), (Shape{1, 2, 2}));
+  EXPECT_EQ(dataset->sample_shape(), (tensor::Shape{1, 2, 2}));
   EXPECT_EQ(dataset->classes(), 10);
   std::vector<float> image(4);
   std::vector<float> target(1);
@@ -169,4 +169,4 @@ TEST(Cifar, FindsFilesInTheSubFolderToo) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::data

@@ -13,7 +13,7 @@
 #include "data/bytes.hpp"
 #include "temp_folder.hpp"
 
-namespace plait::test {
+namespace plait::data::test {
 
 class DataFolder : public TempFolder {
  public:
@@ -105,4 +105,4 @@ std::string user_error_of(Action action) {
   return "";
 }
 
-}  // namespace plait::test
+}  // namespace plait::data::test

@@ -8,13 +8,13 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const plait::SafetensorsFile file =
-        plait::parse_safetensors(std::as_bytes(std::span(data, size)), "fuzz");
+    const plait::checkpoint::SafetensorsFile file =
+        plait::checkpoint::parse_safetensors(std::as_bytes(std::span(data, size)), "fuzz");
     std::size_t bytes = 0;
-    for (const plait::NamedTensor& named : file.tensors) bytes += named.tensor.bytes();
+    for (const plait::checkpoint::NamedTensor& named : file.tensors) bytes += named.tensor.bytes();
     if (bytes > size) std::abort();
     // What was read can be written.
-    const plait::SafetensorsWriter writer(file.tensors, file.metadata);
+    const plait::checkpoint::SafetensorsWriter writer(file.tensors, file.metadata);
     if (writer.bytes() < bytes) std::abort();
   } catch (const plait::UserError&) {
   }

@@ -8,13 +8,14 @@
 #include "checkpoint/state.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  plait::StateFile file;
+  plait::checkpoint::StateFile file;
   try {
-    file = plait::parse_state({reinterpret_cast<const char*>(data), size}, "fuzz");
+    file = plait::checkpoint::parse_state({reinterpret_cast<const char*>(data), size}, "fuzz");
   } catch (const plait::UserError&) {
     return 0;
   }
-  const plait::StateFile again = plait::parse_state(plait::print_state(file), "again");
+  const plait::checkpoint::StateFile again =
+      plait::checkpoint::parse_state(plait::checkpoint::print_state(file), "again");
   if (!(again.state == file.state) || again.files != file.files) std::abort();
   return 0;
 }

@@ -9,17 +9,17 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const plait::PublishedProfile profile =
-        plait::parse_published({reinterpret_cast<const char*>(data), size}, "fuzz");
-    const plait::Network& network = profile.network;
+    const plait::cost::PublishedProfile profile =
+        plait::cost::parse_published({reinterpret_cast<const char*>(data), size}, "fuzz");
+    const plait::plan::Network& network = profile.network;
     if (network.blocks.empty() || network.tensors.size() != network.blocks.size() + 1) std::abort();
     if (profile.blocks.size() != network.blocks.size() || profile.batch < 1) std::abort();
     for (const std::int64_t elements : network.tensors) {
       if (elements < 1) std::abort();
     }
-    const auto cost = plait::make_published_cost(profile);
+    const auto cost = plait::cost::make_published_cost(profile);
     for (int i = 0; i < network.size(); ++i) {
-      const plait::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
+      const plait::plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
       if (block.src != i || block.dst != i + 1 || block.parameters < 0) std::abort();
       const double seconds = cost->block(i, 1000).forward;
       if (!(seconds >= 0) || !std::isfinite(seconds)) std::abort();

@@ -3,10 +3,10 @@
 #include "data/cifar.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  for (const plait::CifarFormat format : {plait::kCifar10, plait::kCifar100}) {
+  for (const plait::data::CifarFormat format : {plait::data::kCifar10, plait::data::kCifar100}) {
     try {
-      plait::CifarRecords records;
-      plait::parse_cifar({data, size}, "fuzz", format, records);
+      plait::data::CifarRecords records;
+      plait::data::parse_cifar({data, size}, "fuzz", format, records);
       if (records.pixels.size() != records.labels.size() * 3072) __builtin_trap();
     } catch (const plait::UserError&) {
     }

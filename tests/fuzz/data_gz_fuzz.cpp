@@ -7,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // The first byte chooses the limit, so that it lies below, at and above a chunk.
   const std::size_t limit = std::size_t{data[0]} * 1024;
   try {
-    if (plait::gunzip({data + 1, size - 1}, "fuzz", limit).size() > limit) __builtin_trap();
+    if (plait::data::gunzip({data + 1, size - 1}, "fuzz", limit).size() > limit) __builtin_trap();
   } catch (const plait::UserError&) {
   }
   return 0;

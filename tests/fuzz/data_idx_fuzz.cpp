@@ -4,7 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const plait::IdxArray array = plait::parse_idx({data, size}, "fuzz");
+    const plait::data::IdxArray array = plait::data::parse_idx({data, size}, "fuzz");
     if (static_cast<std::size_t>(array.shape.elements()) != array.values.size()) __builtin_trap();
   } catch (const plait::UserError&) {
   }

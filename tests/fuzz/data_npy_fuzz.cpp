@@ -4,13 +4,13 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const plait::NpyInputs inputs = plait::parse_npy_inputs({data, size}, "fuzz");
+    const plait::data::NpyInputs inputs = plait::data::parse_npy_inputs({data, size}, "fuzz");
     const std::size_t count = std::visit([](const auto& v) { return v.size(); }, inputs.values);
     if (static_cast<std::size_t>(inputs.shape.elements()) != count) __builtin_trap();
   } catch (const plait::UserError&) {
   }
   try {
-    const plait::NpyTargets targets = plait::parse_npy_targets({data, size}, "fuzz");
+    const plait::data::NpyTargets targets = plait::data::parse_npy_targets({data, size}, "fuzz");
     if (static_cast<std::size_t>(targets.shape.elements()) != targets.values.size())
       __builtin_trap();
   } catch (const plait::UserError&) {

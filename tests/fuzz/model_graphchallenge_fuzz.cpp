@@ -10,9 +10,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::int64_t neurons = 16;
   try {
-    const plait::SparseMatrix matrix = plait::parse_graphchallenge_layer(
+    const plait::tensor::SparseMatrix matrix = plait::model::parse_graphchallenge_layer(
         {reinterpret_cast<const char*>(data), size}, neurons, "fuzz");
-    const plait::SparsePattern& pattern = *matrix.pattern;
+    const plait::tensor::SparsePattern& pattern = *matrix.pattern;
     if (pattern.rows != neurons || pattern.columns != neurons) std::abort();
     if (matrix.values->size() != pattern.column.size()) std::abort();
     if (pattern.size() > static_cast<std::int64_t>(size)) std::abort();

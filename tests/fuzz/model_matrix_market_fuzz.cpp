@@ -9,8 +9,8 @@
 
 namespace {
 
-void expect_sound(const plait::SparseMatrix& matrix) {
-  const plait::SparsePattern& pattern = *matrix.pattern;
+void expect_sound(const plait::tensor::SparseMatrix& matrix) {
+  const plait::tensor::SparsePattern& pattern = *matrix.pattern;
   if (static_cast<std::int64_t>(pattern.row_begin.size()) != pattern.rows + 1) std::abort();
   if (pattern.row_begin.back() != pattern.size()) std::abort();
   if (matrix.values != nullptr && matrix.values->size() != pattern.column.size()) std::abort();
@@ -26,15 +26,15 @@ void expect_sound(const plait::SparseMatrix& matrix) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  plait::SparseMatrix matrix;
+  plait::tensor::SparseMatrix matrix;
   try {
-    matrix = plait::parse_matrix_market({reinterpret_cast<const char*>(data), size}, "fuzz");
+    matrix = plait::model::parse_matrix_market({reinterpret_cast<const char*>(data), size}, "fuzz");
   } catch (const plait::UserError&) {
     return 0;
   }
   expect_sound(matrix);
-  const plait::SparseMatrix again =
-      plait::parse_matrix_market(plait::write_matrix_market(matrix), "again");
+  const plait::tensor::SparseMatrix again =
+      plait::model::parse_matrix_market(plait::model::write_matrix_market(matrix), "again");
   if (!(*again.pattern == *matrix.pattern)) std::abort();
   if ((again.values == nullptr) != (matrix.values == nullptr)) std::abort();
   if (matrix.values != nullptr && *again.values != *matrix.values) std::abort();

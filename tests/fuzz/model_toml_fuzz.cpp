@@ -11,10 +11,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    const plait::ModelSpec model = plait::parse_model(text, "fuzz.toml", {3, 32, 32}, 10);
+    const plait::model::ModelSpec model =
+        plait::model::parse_model(text, "fuzz.toml", {3, 32, 32}, 10);
     if (model.blocks.size() > 1000) return 0;  // keeps the fuzzer quick
-    plait::summary(model);
-    if (!(plait::parse_model(plait::write_model(model), "fuzz.toml", {}, 10) == model))
+    plait::model::summary(model);
+    if (!(plait::model::parse_model(plait::model::write_model(model), "fuzz.toml", {}, 10) ==
+          model))
       std::abort();
   } catch (const plait::UserError&) {
   }

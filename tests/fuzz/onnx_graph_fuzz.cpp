@@ -12,26 +12,27 @@
 
 namespace {
 
-const plait::ModelSpec& small_model() {
-  static const plait::ModelSpec model = plait::load_model("mlp:3", {4}, 2);
+const plait::model::ModelSpec& small_model() {
+  static const plait::model::ModelSpec model = plait::model::load_model("mlp:3", {4}, 2);
   return model;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  plait::onnx_graph::Graph graph;
+  plait::onnx::onnx_graph::Graph graph;
   try {
-    graph = plait::onnx_graph::parse_onnx(std::as_bytes(std::span(data, size)), "fuzz");
+    graph = plait::onnx::onnx_graph::parse_onnx(std::as_bytes(std::span(data, size)), "fuzz");
   } catch (const plait::UserError&) {
     return 0;
   }
-  const std::string text = plait::onnx_graph::print_onnx(graph);
-  const auto again = plait::onnx_graph::parse_onnx(std::as_bytes(std::span(text)), "again");
+  const std::string text = plait::onnx::onnx_graph::print_onnx(graph);
+  const auto again = plait::onnx::onnx_graph::parse_onnx(std::as_bytes(std::span(text)), "again");
   if (again.nodes.size() != graph.nodes.size()) std::abort();
   try {
-    const plait::ImportedNetwork network = plait::layers_of(graph, "fuzz");
-    const plait::MatchedWeights weights = plait::match_weights(small_model(), network, "fuzz");
+    const plait::onnx::ImportedNetwork network = plait::onnx::layers_of(graph, "fuzz");
+    const plait::onnx::MatchedWeights weights =
+        plait::onnx::match_weights(small_model(), network, "fuzz");
     if (weights.tensors.size() != 4) std::abort();
   } catch (const plait::UserError&) {
   }

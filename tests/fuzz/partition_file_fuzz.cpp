@@ -9,9 +9,10 @@
 
 namespace {
 
-std::vector<std::shared_ptr<const plait::SparsePattern>> small_network() {
-  const auto layer = std::make_shared<const plait::SparsePattern>(
-      plait::SparsePattern{.rows = 2, .columns = 2, .row_begin = {0, 1, 2}, .column = {0, 1}});
+std::vector<std::shared_ptr<const plait::tensor::SparsePattern>> small_network() {
+  const auto layer =
+      std::make_shared<const plait::tensor::SparsePattern>(plait::tensor::SparsePattern{
+          .rows = 2, .columns = 2, .row_begin = {0, 1, 2}, .column = {0, 1}});
   return {layer, layer};
 }
 
@@ -20,11 +21,11 @@ std::vector<std::shared_ptr<const plait::SparsePattern>> small_network() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto network = small_network();
   try {
-    plait::PartitionRecord record =
-        plait::to_partition(plait::parse_safetensors(std::as_bytes(std::span(data, size)), "fuzz"));
+    plait::partition::PartitionRecord record = plait::partition::to_partition(
+        plait::checkpoint::parse_safetensors(std::as_bytes(std::span(data, size)), "fuzz"));
     if (record.partition.parts < 1) std::abort();
-    record.network = plait::layers_hash(network);
-    plait::check_record(record, network, "fuzz");
+    record.network = plait::partition::layers_hash(network);
+    plait::partition::check_record(record, network, "fuzz");
     for (const auto& owners : record.partition.owners) {
       if (owners.size() != 2) std::abort();
       for (const std::int32_t owner : owners) {

@@ -12,9 +12,9 @@ namespace {
 template <class... Model>
 void read(std::string_view text, const Model&... model) {
   try {
-    const plait::Plan plan = plait::plan_from_json(text, "fuzz", model...);
-    const std::string written = plait::to_json(plan);
-    if (!(plait::plan_from_json(written, "written", model...) == plan)) std::abort();
+    const plait::plan::Plan plan = plait::plan::plan_from_json(text, "fuzz", model...);
+    const std::string written = plait::plan::to_json(plan);
+    if (!(plait::plan::plan_from_json(written, "written", model...) == plan)) std::abort();
   } catch (const plait::UserError&) {
     // refused
   }
@@ -23,7 +23,7 @@ void read(std::string_view text, const Model&... model) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const plait::ModelSpec model = plait::plan_json_model();
+  static const plait::model::ModelSpec model = plait::plan_json_model();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   read(text);
   read(text, model);

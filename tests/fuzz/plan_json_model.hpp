@@ -6,24 +6,24 @@
 namespace plait {
 
 /// 6 -> 5 (sparse, relu) -> 4 (sparse without bias) -> 3 (dense).
-inline ModelSpec plan_json_model() {
+inline model::ModelSpec plan_json_model() {
   const auto matrix = [](std::int64_t rows, std::int64_t columns) {
-    std::vector<MatrixEntry> entries;
+    std::vector<tensor::MatrixEntry> entries;
     for (std::int64_t row = 0; row < rows; ++row) {
       entries.push_back({row, row % columns, 1});
       entries.push_back({row, (row + 2) % columns, 1});
     }
-    return make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern;
+    return tensor::make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern;
   };
-  ModelSpec model{.name = "seed", .input = {6}, .blocks = {}};
+  model::ModelSpec model{.name = "seed", .input = {6}, .blocks = {}};
   const auto block = [&](const char* name) -> BlockSpec& {
-    return model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}});
+    return model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
   };
-  BlockSpec& first = block("a");
-  first.then("linear", SparseLinearSpec{.pattern = matrix(5, 6)});
-  first.then("relu", ActivationSpec{ActivationKind::relu});
-  block("b").then("linear", SparseLinearSpec{.pattern = matrix(4, 5), .bias = false});
-  block("c").then("linear", LinearSpec{.out_features = 3});
+  model::BlockSpec& first = block("a");
+  first.then("linear", model::SparseLinearSpec{.pattern = matrix(5, 6)});
+  first.then("relu", model::ActivationSpec{model::ActivationKind::relu});
+  block("b").then("linear", model::SparseLinearSpec{.pattern = matrix(4, 5), .bias = false});
+  block("c").then("linear", model::LinearSpec{.out_features = 3});
   return model;
 }
 

@@ -16,10 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Json record = Json::parse(text, nullptr, false);
   if (record.is_discarded()) return 0;
   try {
-    plait::check_record(record, "fuzz");
+    plait::report::check_record(record, "fuzz");
   } catch (const plait::UserError&) {
     // the same text inside a page is harmless all the same
   }
-  if (plait::script_json(record).find('<') != std::string::npos) std::abort();
+  if (plait::report::script_json(record).find('<') != std::string::npos) std::abort();
   return 0;
 }

@@ -83,9 +83,19 @@ std::string wrong_include(const std::string& file, const std::string& header, bo
   return "";
 }
 
+/// What is wrong with `file` (named from src/) opening `space`; empty if nothing. base/ is the
+/// common vocabulary: plait itself.
+std::string wrong_namespace(const std::string& file, const std::string& space) {
+  const std::string room = first_folder(file);
+  const std::string own = room == "base" ? "plait" : "plait::" + room;
+  if (space == own || space.starts_with(own + "::") || !space.starts_with("plait")) return "";
+  return "namespace " + space + " where its room's is " + own;
+}
+
 void check_file(const fs::path& path, const std::string& name, const Doors& doors,
                 std::vector<std::string>& broken) {
   static const std::regex include(R"(^\s*#\s*include\s*(["<])([^">]+)[">].*)");
+  static const std::regex opens(R"(^namespace ([\w:]+) \{.*)");
   static const std::regex pragma_once(R"(^\s*#\s*pragma\s+once\b.*)");
   // Highway reads a -inl.hpp once per SIMD target, so its guard is a toggle.
   static const std::regex toggle(R"(^\s*#.*\bHWY_TARGET_TOGGLE\b.*)");
@@ -97,8 +107,12 @@ void check_file(const fs::path& path, const std::string& name, const Doors& door
     ++number;
     once = once || std::regex_match(line, per_target ? toggle : pragma_once);
     std::smatch match;
-    if (!std::regex_match(line, match, include)) continue;
-    const std::string wrong = wrong_include(name, match[2], match[1] == "\"", doors);
+    std::string wrong;
+    if (std::regex_match(line, match, include)) {
+      wrong = wrong_include(name, match[2], match[1] == "\"", doors);
+    } else if (std::regex_match(line, match, opens)) {
+      wrong = wrong_namespace(name, match[1]);
+    }
     if (!wrong.empty()) broken.push_back(name + ":" + std::to_string(number) + ": " + wrong);
   }
   if (path.extension() == ".hpp" && !once)

@@ -1,6 +1,7 @@
 // The rules of the house, as functions on a source tree: which room may include which, where a
-// third party's header may be included, what a file must begin with, and that no two headers define
-// types of one name. They read text, not C++: one #include per line, macros are not followed.
+// third party's header may be included, which namespace a room has, what a file must begin with,
+// and that no two headers define types of one name. They read text, not C++: one #include per line,
+// macros are not followed.
 #pragma once
 
 #include <filesystem>

@@ -107,11 +107,29 @@ TEST(Doors, MayNotFormACycle) {
 }
 
 TEST_F(MadeUpTree, TwoTypesOfOneNameAreRefused) {
-  add("base/a.hpp", "#pragma once\nnamespace plait {\nstruct Thing {\n  struct Part {};\n};\n}\n");
+  add("data/a.hpp",
+      "#pragma once\nnamespace plait::data {\nstruct Thing {\n  struct Part {};\n};\n}\n");
   add("data/b.hpp",
-      "#pragma once\nnamespace plait {\nclass Thing : Other {\n  struct Part {};\n};\n}\n");
-  add("data/c.hpp", "#pragma once\nnamespace plait {\nclass Thing;\n}\n");
-  EXPECT_THAT(broken(), ElementsAre("data/b.hpp:3: Thing is also in base/a.hpp"));
+      "#pragma once\nnamespace plait::data {\nclass Thing : Other {\n  struct Part {};\n};\n}\n");
+  add("data/c.hpp", "#pragma once\nnamespace plait::data {\nclass Thing;\n}\n");
+  EXPECT_THAT(broken(), ElementsAre("data/b.hpp:3: Thing is also in data/a.hpp"));
+}
+
+TEST_F(MadeUpTree, ARoomHasItsNamespace) {
+  add("base/a.cpp", "namespace plait {\n}\n");
+  add("data/a.cpp", "namespace plait::data {\nnamespace {\n}\n}\nnamespace std {\n}\n");
+  add("data/b.cpp", "namespace plait::data::inner {\n}\n");
+  add("data/c.cpp", "\nnamespace plait {\n}\n");
+  add("data/d.cpp", "namespace plait::tensor {\n}\n");
+  EXPECT_THAT(broken(),
+              ElementsAre("data/c.cpp:2: namespace plait where its room's is plait::data",
+                          "data/d.cpp:1: namespace plait::tensor where its room's is plait::data"));
+}
+
+TEST_F(MadeUpTree, TwoRoomsMayUseOneWord) {
+  add("base/a.hpp", "#pragma once\nnamespace plait {\nstruct Thing {\n};\n}\n");
+  add("data/b.hpp", "#pragma once\nnamespace plait::data {\nstruct Thing {\n};\n}\n");
+  EXPECT_THAT(broken(), IsEmpty());
 }
 
 TEST_F(MadeUpTree, AFileBeginsWithWhatItIs) {

@@ -49,11 +49,10 @@ class Declarations {
     for (std::size_t i = 0; i < text_.size(); ++i) {
       const char c = text_[i];
       if (c == '{') {
-        if (opens_scope(text_.substr(begin, i - begin))) {
-          begin = i + 1;
-        } else {
+        if (!opens_scope(text_.substr(begin, i - begin))) {
           i = end_of_group(i);  // a function's body, an initial value, an enumeration
         }
+        begin = i + 1;
       } else if (c == ';' || c == '}') {
         begin = i + 1;
       } else if (c == '(') {

@@ -8,111 +8,112 @@
 #include "layers/block_testing.hpp"
 #include "layers/layer_cases.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 constexpr double kStep = 1e-2;
 constexpr double kTolerance = 3e-3;  // truncation h^2 f''' / 6 through several layers
 
-const ActivationSpec kTanh{ActivationKind::tanh};
-const ActivationSpec kGelu{ActivationKind::gelu};
-const ActivationSpec kSigmoid{ActivationKind::sigmoid};
+const model::ActivationSpec kTanh{model::ActivationKind::tanh};
+const model::ActivationSpec kGelu{model::ActivationKind::gelu};
+const model::ActivationSpec kSigmoid{model::ActivationKind::sigmoid};
 
-ConvolutionSpec conv(std::int64_t channels) {
+model::ConvolutionSpec conv(std::int64_t channels) {
   return {.out_channels = channels, .padding = {1, 1}};
 }
 
-BlockSpec one_layer() {
-  BlockSpec block{.name = "one_layer", .nodes = {}};
+model::BlockSpec one_layer() {
+  model::BlockSpec block{.name = "one_layer", .nodes = {}};
   block.then("tanh", kTanh);
   return block;
 }
-BlockSpec in_place_chain() {
-  BlockSpec block{.name = "in_place_chain", .nodes = {}};
-  block.then("norm", BatchNormSpec{});
+model::BlockSpec in_place_chain() {
+  model::BlockSpec block{.name = "in_place_chain", .nodes = {}};
+  block.then("norm", model::BatchNormSpec{});
   block.then("tanh", kTanh);
-  block.then("dropout", DropoutSpec{.probability = 0.3});
+  block.then("dropout", model::DropoutSpec{.probability = 0.3});
   block.then("sigmoid", kSigmoid);
   return block;
 }
-BlockSpec skip_first() {
-  BlockSpec block{.name = "skip_first", .nodes = {}};
+model::BlockSpec skip_first() {
+  model::BlockSpec block{.name = "skip_first", .nodes = {}};
   const int last = block.then("conv", conv(5));
-  block.join("add", AddSpec{}, {kBlockInput, last});
+  block.join("add", model::AddSpec{}, {model::kBlockInput, last});
   block.then("gelu", kGelu);
   return block;
 }
-BlockSpec add_twice() {
-  BlockSpec block{.name = "add_twice", .nodes = {}};
+model::BlockSpec add_twice() {
+  model::BlockSpec block{.name = "add_twice", .nodes = {}};
   const int tanh = block.then("tanh", kTanh);
-  const int twice = block.join("twice", AddSpec{}, {tanh, tanh});
-  block.join("input", AddSpec{}, {twice, kBlockInput});
+  const int twice = block.join("twice", model::AddSpec{}, {tanh, tanh});
+  block.join("input", model::AddSpec{}, {twice, model::kBlockInput});
   return block;
 }
-BlockSpec only_add() {
-  BlockSpec block{.name = "only_add", .nodes = {}};
-  block.join("add", AddSpec{}, {kBlockInput, kBlockInput});
+model::BlockSpec only_add() {
+  model::BlockSpec block{.name = "only_add", .nodes = {}};
+  block.join("add", model::AddSpec{}, {model::kBlockInput, model::kBlockInput});
   return block;
 }
-BlockSpec three_readers() {
-  BlockSpec block{.name = "three_readers", .nodes = {}};
+model::BlockSpec three_readers() {
+  model::BlockSpec block{.name = "three_readers", .nodes = {}};
   const int stem = block.then("stem", conv(7));
   const int a = block.join("a", kTanh, {stem});
   const int b = block.join("b", conv(7), {stem});
-  const int c = block.join("c", BatchNormSpec{}, {stem});
-  const int ab = block.join("ab", AddSpec{}, {a, b});
-  block.join("abc", AddSpec{}, {c, ab});
+  const int c = block.join("c", model::BatchNormSpec{}, {stem});
+  const int ab = block.join("ab", model::AddSpec{}, {a, b});
+  block.join("abc", model::AddSpec{}, {c, ab});
   return block;
 }
-BlockSpec nested_skips() {
-  BlockSpec block{.name = "nested_skips", .nodes = {}};
-  const int norm = block.then("norm1", BatchNormSpec{});
+model::BlockSpec nested_skips() {
+  model::BlockSpec block{.name = "nested_skips", .nodes = {}};
+  const int norm = block.then("norm1", model::BatchNormSpec{});
   block.then("conv1", conv(5));
   block.then("gelu1", kGelu);
   const int conv2 = block.then("conv2", conv(5));
-  const int inner = block.join("inner", AddSpec{}, {conv2, norm});
-  block.then("norm2", BatchNormSpec{});
+  const int inner = block.join("inner", model::AddSpec{}, {conv2, norm});
+  block.then("norm2", model::BatchNormSpec{});
   const int gelu2 = block.then("gelu2", kGelu);
-  const int both = block.join("both", AddSpec{}, {gelu2, inner});
-  block.join("outer", AddSpec{}, {both, kBlockInput});
+  const int both = block.join("both", model::AddSpec{}, {gelu2, inner});
+  block.join("outer", model::AddSpec{}, {both, model::kBlockInput});
   return block;
 }
-BlockSpec shortcut() {
-  BlockSpec block{.name = "shortcut", .nodes = {}};
-  const ConvolutionSpec down{.out_channels = 9, .stride = {2, 2}, .padding = {1, 1}, .bias = false};
-  const ConvolutionSpec projection{
+model::BlockSpec shortcut() {
+  model::BlockSpec block{.name = "shortcut", .nodes = {}};
+  const model::ConvolutionSpec down{
+      .out_channels = 9, .stride = {2, 2}, .padding = {1, 1}, .bias = false};
+  const model::ConvolutionSpec projection{
       .out_channels = 9, .kernel = {1, 1}, .stride = {2, 2}, .bias = false};
-  block.then("norm1", BatchNormSpec{});
+  block.then("norm1", model::BatchNormSpec{});
   const int entry = block.then("tanh1", kTanh);
   block.then("conv1", down);
-  block.then("norm2", BatchNormSpec{});
+  block.then("norm2", model::BatchNormSpec{});
   block.then("tanh2", kTanh);
   const int conv2 = block.then("conv2", conv(9));
   const int side = block.join("side", projection, {entry});
-  block.join("add", AddSpec{}, {conv2, side});
+  block.join("add", model::AddSpec{}, {conv2, side});
   return block;
 }
-BlockSpec head() {
-  BlockSpec block{.name = "head", .nodes = {}};
-  block.then("pool", PoolSpec{.kind = PoolKind::average});
-  block.then("flatten", FlattenSpec{});
-  block.then("dropout", DropoutSpec{.probability = 0.5});
-  block.then("linear1", LinearSpec{.out_features = 11});
+model::BlockSpec head() {
+  model::BlockSpec block{.name = "head", .nodes = {}};
+  block.then("pool", model::PoolSpec{.kind = model::PoolKind::average});
+  block.then("flatten", model::FlattenSpec{});
+  block.then("dropout", model::DropoutSpec{.probability = 0.5});
+  block.then("linear1", model::LinearSpec{.out_features = 11});
   block.then("sigmoid", kSigmoid);
-  block.then("linear2", LinearSpec{.out_features = 3});
+  block.then("linear2", model::LinearSpec{.out_features = 3});
   return block;
 }
-BlockSpec early_result() {
-  BlockSpec block{.name = "early_result", .nodes = {}};
+model::BlockSpec early_result() {
+  model::BlockSpec block{.name = "early_result", .nodes = {}};
   const int a = block.then("a", conv(8));
-  const int b = block.join("b", conv(8), {kBlockInput});
+  const int b = block.join("b", conv(8), {model::kBlockInput});
   const int c = block.join("c", kTanh, {b});
-  block.join("sum", AddSpec{}, {a, c});
+  block.join("sum", model::AddSpec{}, {a, c});
   block.then("end", kTanh);
   return block;
 }
 
-std::vector<BlockSpec> graphs() {
+std::vector<model::BlockSpec> graphs() {
   return {one_layer(),     in_place_chain(), skip_first(), add_twice(), only_add(),
           three_readers(), nested_skips(),   shortcut(),   head(),      early_result()};
 }
@@ -128,7 +129,8 @@ Floats moved(Floats x, const Floats& direction, double by) {
   return x;
 }
 
-class BlockGraph : public testing::TestWithParam<std::tuple<BlockSpec, Backend, Layout>> {
+class BlockGraph
+    : public testing::TestWithParam<std::tuple<model::BlockSpec, Backend, tensor::Layout>> {
  protected:
   BlockGraph()
       : src_{.shape = {3, 5, 6, 7}, .layout = std::get<2>(GetParam())},
@@ -154,7 +156,7 @@ class BlockGraph : public testing::TestWithParam<std::tuple<BlockSpec, Backend, 
     return result;
   }
 
-  TensorDesc src_;
+  tensor::TensorDesc src_;
   BlockRig rig_;
   Floats input_;
 };
@@ -193,19 +195,19 @@ TEST_P(BlockGraph, HasTheGradientOfEachParameter) {
 
 std::string name_of_graph(const testing::TestParamInfo<BlockGraph::ParamType>& test) {
   return std::get<0>(test.param).name + "_" + to_string(std::get<1>(test.param)) + "_" +
-         plait::name_of(std::get<2>(test.param));
+         plait::tensor::name_of(std::get<2>(test.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(Plain, BlockGraph,
                          testing::Combine(testing::ValuesIn(graphs()),
                                           testing::Values(Backend::reference, Backend::onednn),
-                                          testing::Values(Layout::plain)),
+                                          testing::Values(tensor::Layout::plain)),
                          name_of_graph);
 INSTANTIATE_TEST_SUITE_P(Blocked, BlockGraph,
                          testing::Combine(testing::ValuesIn(graphs()),
                                           testing::Values(Backend::onednn),
-                                          testing::Values(Layout::blocked8)),
+                                          testing::Values(tensor::Layout::blocked8)),
                          name_of_graph);
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -8,12 +8,12 @@
 #include "layers/block.hpp"
 #include "layers/layer_testing.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 
 /// A Block and the memory of one minibatch in flight.
 class BlockRig {
  public:
-  BlockRig(const BlockSpec& spec, const TensorDesc& src, const BlockOptions& options)
+  BlockRig(const model::BlockSpec& spec, const tensor::TensorDesc& src, const BlockOptions& options)
       : block((omp_set_num_threads(options.threads), spec), src, options),
         weights(static_cast<std::size_t>(block.weights_size()), 0.0F),
         state(static_cast<std::size_t>(block.state_size()), 0.0F),
@@ -107,4 +107,4 @@ class BlockRig {
   Floats dst_;
 };
 
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -4,7 +4,7 @@
 
 #include "layers/layer_testing.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 struct ZeroCase {
@@ -25,12 +25,12 @@ class ExactZeros : public testing::TestWithParam<ZeroCase> {
     src_ = random_floats(count(shape()), 1);
   }
 
-  static Shape shape() { return {kSamples, kIn, GetParam().height, GetParam().width}; }
-  static LayerRequest request(Layout layout) {
+  static tensor::Shape shape() { return {kSamples, kIn, GetParam().height, GetParam().width}; }
+  static LayerRequest request(tensor::Layout layout) {
     const auto& [kernel, padding, height, width] = GetParam();
-    return {.spec = ConvolutionSpec{.out_channels = kOut,
-                                    .kernel = {kernel, kernel},
-                                    .padding = {padding, padding}},
+    return {.spec = model::ConvolutionSpec{.out_channels = kOut,
+                                           .kernel = {kernel, kernel},
+                                           .padding = {padding, padding}},
             .srcs = {{.shape = shape(), .layout = layout}},
             .threads = 2,
             .name = "zeros"};
@@ -50,8 +50,8 @@ class ExactZeros : public testing::TestWithParam<ZeroCase> {
     EXPECT_TRUE(zeros > 0 || !some);
   }
 
-  Rig fast_{request(Layout::blocked8), Backend::onednn};
-  Rig slow_{request(Layout::plain), Backend::reference};
+  Rig fast_{request(tensor::Layout::blocked8), Backend::onednn};
+  Rig slow_{request(tensor::Layout::plain), Backend::reference};
   Floats src_;
 };
 
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ExactZeros, testing::ValuesIn(cases()),
                          [](const auto& one) { return testing::PrintToString(one.param); });
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -8,7 +8,7 @@
 #include "layers/layer_cases.hpp"
 #include "layers/layer_testing.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 constexpr double kStep = 1e-2;
@@ -28,7 +28,7 @@ Floats moved(const Floats& x, const Floats& direction, double by) {
 
 /// Magnitudes in [0.5, 1], neighbours of opposite sign: no value within a step of 0, and every
 /// channel of a BatchNorm has values well on both sides of its mean.
-Floats two_sided(const Shape& shape, std::uint64_t stream) {
+Floats two_sided(const tensor::Shape& shape, std::uint64_t stream) {
   Floats values = random_floats(count(shape), stream);
   const std::size_t channels = static_cast<std::size_t>(shape[1]);
   const std::size_t pixels = count(shape) / static_cast<std::size_t>(shape[0]) / channels;
@@ -41,7 +41,7 @@ Floats two_sided(const Shape& shape, std::uint64_t stream) {
 }
 
 /// Every image a permutation of multiples of 0.05: the winner of a window wins by more than a step.
-Floats distinct(const Shape& shape, std::uint64_t stream) {
+Floats distinct(const tensor::Shape& shape, std::uint64_t stream) {
   Floats values(count(shape));
   const auto pixels = static_cast<std::size_t>(shape[2] * shape[3]);
   Rng rng(1, Purpose::test, stream);
@@ -67,12 +67,12 @@ Floats away_from(double ceiling, Floats values) {
 }
 
 Floats input_of(const LayerCase& layer_case) {
-  const auto* activation = std::get_if<ActivationSpec>(&layer_case.spec);
-  if (activation != nullptr && activation->kind == ActivationKind::clip) {
+  const auto* activation = std::get_if<model::ActivationSpec>(&layer_case.spec);
+  if (activation != nullptr && activation->kind == model::ActivationKind::clip) {
     return away_from(activation->ceiling, two_sided(layer_case.src, 50));
   }
-  const auto* pool = std::get_if<PoolSpec>(&layer_case.spec);
-  const bool max = pool != nullptr && pool->kind == PoolKind::max;
+  const auto* pool = std::get_if<model::PoolSpec>(&layer_case.spec);
+  const bool max = pool != nullptr && pool->kind == model::PoolKind::max;
   return max ? distinct(layer_case.src, 50) : two_sided(layer_case.src, 50);
 }
 
@@ -89,12 +89,12 @@ class FiniteDifference : public testing::TestWithParam<std::tuple<LayerCase, Bac
     }
   }
 
-  static Layout layout() {
+  static tensor::Layout layout() {
     const auto& [one, backend] = GetParam();
     const bool fast = backend == Backend::onednn;
     const bool panels = std::ranges::any_of(
         panel_cases(), [&](const LayerCase& other) { return other.name == one.name; });
-    return fast && panels ? Layout::panels : Layout::plain;
+    return fast && panels ? tensor::Layout::panels : tensor::Layout::plain;
   }
 
   /// J v from the results on both sides.
@@ -159,7 +159,7 @@ std::vector<LayerCase> cases_with_backward() {
   for (LayerCase& one : panel_cases()) cases.push_back(std::move(one));
   // The gradient of a fused activation is another layer's.
   std::erase_if(cases, [](const LayerCase& one) {
-    return std::holds_alternative<AddSpec>(one.spec) || one.activation;
+    return std::holds_alternative<model::AddSpec>(one.spec) || one.activation;
   });
   return cases;
 }
@@ -173,4 +173,4 @@ INSTANTIATE_TEST_SUITE_P(Layers, FiniteDifference,
                          });
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -9,16 +9,16 @@
 #include "base/rng.hpp"
 #include "layers/layer.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 
 /// `src` is a batch shape; a second source, where the layer takes one, has the shape of dst.
 struct LayerCase {
   std::string name;
-  LayerSpec spec;
-  Shape src;
+  model::LayerSpec spec;
+  tensor::Shape src;
   bool relu = false;
   bool residual = false;
-  std::optional<ActivationSpec> activation{};  ///< fused into the forward of a sparse linear
+  std::optional<model::ActivationSpec> activation{};  ///< fused into the forward of a sparse linear
 };
 
 inline std::string to_string(Backend backend) {
@@ -26,9 +26,9 @@ inline std::string to_string(Backend backend) {
 }
 
 inline std::vector<LayerCase> convolution_cases() {
-  using C = ConvolutionSpec;
-  const Extent2 one{1, 1};
-  const Extent2 two{2, 2};
+  using C = model::ConvolutionSpec;
+  const model::Extent2 one{1, 1};
+  const model::Extent2 two{2, 2};
   return {
       {"conv_3x3", C{.out_channels = 7, .padding = one}, {3, 5, 9, 11}},
       {"conv_3x3_valid", C{.out_channels = 5, .bias = false}, {3, 7, 9, 11}},
@@ -86,29 +86,29 @@ inline std::vector<LayerCase> convolution_cases() {
 }
 
 inline std::vector<LayerCase> other_cases() {
-  using A = ActivationSpec;
-  using K = ActivationKind;
-  using P = PoolSpec;
-  const Shape image{3, 5, 9, 11};
-  const Shape wide{3, 20, 9, 11};
-  const Shape flat{5, 13};
+  using A = model::ActivationSpec;
+  using K = model::ActivationKind;
+  using P = model::PoolSpec;
+  const tensor::Shape image{3, 5, 9, 11};
+  const tensor::Shape wide{3, 20, 9, 11};
+  const tensor::Shape flat{5, 13};
   return {
-      {"linear", LinearSpec{.out_features = 7}, {3, 20}},
-      {"linear_wide", LinearSpec{.out_features = 33}, {5, 67}},
-      {"linear_no_bias", LinearSpec{.out_features = 1, .bias = false}, {3, 5}},
-      {"linear_one_sample", LinearSpec{.out_features = 10}, {1, 64}},
-      {"batch_norm", BatchNormSpec{}, image},
-      {"batch_norm_wide", BatchNormSpec{.epsilon = 1e-3, .momentum = 0.3}, wide},
-      {"batch_norm_blocks", BatchNormSpec{}, {2, 32, 4, 4}},
-      {"batch_norm_flat", BatchNormSpec{}, flat},
-      {"batch_norm_uncentered", BatchNormSpec{.centered = false}, image},
-      {"batch_norm_uncentered_blocks", BatchNormSpec{.centered = false}, {2, 32, 4, 4}},
-      {"batch_norm_uncentered_flat", BatchNormSpec{.centered = false}, flat},
-      {"batch_norm_uncentered_relu", BatchNormSpec{.centered = false}, wide, true},
-      {"batch_norm_relu", BatchNormSpec{}, image, true},
-      {"batch_norm_relu_wide", BatchNormSpec{}, wide, true},
-      {"batch_norm_relu_blocks", BatchNormSpec{}, {2, 16, 4, 5}, true},
-      {"batch_norm_relu_flat", BatchNormSpec{}, flat, true},
+      {"linear", model::LinearSpec{.out_features = 7}, {3, 20}},
+      {"linear_wide", model::LinearSpec{.out_features = 33}, {5, 67}},
+      {"linear_no_bias", model::LinearSpec{.out_features = 1, .bias = false}, {3, 5}},
+      {"linear_one_sample", model::LinearSpec{.out_features = 10}, {1, 64}},
+      {"batch_norm", model::BatchNormSpec{}, image},
+      {"batch_norm_wide", model::BatchNormSpec{.epsilon = 1e-3, .momentum = 0.3}, wide},
+      {"batch_norm_blocks", model::BatchNormSpec{}, {2, 32, 4, 4}},
+      {"batch_norm_flat", model::BatchNormSpec{}, flat},
+      {"batch_norm_uncentered", model::BatchNormSpec{.centered = false}, image},
+      {"batch_norm_uncentered_blocks", model::BatchNormSpec{.centered = false}, {2, 32, 4, 4}},
+      {"batch_norm_uncentered_flat", model::BatchNormSpec{.centered = false}, flat},
+      {"batch_norm_uncentered_relu", model::BatchNormSpec{.centered = false}, wide, true},
+      {"batch_norm_relu", model::BatchNormSpec{}, image, true},
+      {"batch_norm_relu_wide", model::BatchNormSpec{}, wide, true},
+      {"batch_norm_relu_blocks", model::BatchNormSpec{}, {2, 16, 4, 5}, true},
+      {"batch_norm_relu_flat", model::BatchNormSpec{}, flat, true},
       {"relu", A{K::relu}, image},
       {"relu_wide", A{K::relu}, wide},
       {"relu_flat", A{K::relu}, flat},
@@ -140,33 +140,34 @@ inline std::vector<LayerCase> other_cases() {
        {3, 20, 9, 12}},
       {"max_pool_overlap", P{.kernel = {3, 3}, .padding = {1, 1}}, wide},
       {"max_pool_uneven", P{.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}}, image},
-      {"average_pool", P{.kind = PoolKind::average}, image},
+      {"average_pool", P{.kind = model::PoolKind::average}, image},
       {"average_pool_padded",
-       P{.kind = PoolKind::average, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, wide},
+       P{.kind = model::PoolKind::average, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+       wide},
       {"average_pool_not_counted",
-       P{.kind = PoolKind::average,
+       P{.kind = model::PoolKind::average,
          .kernel = {3, 3},
          .stride = {2, 2},
          .padding = {1, 1},
          .count_include_pad = false},
        wide},
-      {"average_pool_ceil", P{.kind = PoolKind::average, .ceil_mode = true}, image},
+      {"average_pool_ceil", P{.kind = model::PoolKind::average, .ceil_mode = true}, image},
       {"average_pool_ceil_padded",
-       P{.kind = PoolKind::average,
+       P{.kind = model::PoolKind::average,
          .kernel = {3, 3},
          .stride = {2, 2},
          .padding = {1, 1},
          .ceil_mode = true},
        {3, 20, 6, 10}},
       {"average_pool_ceil_one_way",
-       P{.kind = PoolKind::average,
+       P{.kind = model::PoolKind::average,
          .kernel = {4, 3},
          .stride = {3, 2},
          .padding = {1, 0},
          .ceil_mode = true},
        {3, 5, 9, 10}},
       {"average_pool_ceil_not_counted",
-       P{.kind = PoolKind::average,
+       P{.kind = model::PoolKind::average,
          .kernel = {3, 3},
          .stride = {2, 2},
          .padding = {1, 1},
@@ -174,30 +175,30 @@ inline std::vector<LayerCase> other_cases() {
          .count_include_pad = false},
        {3, 20, 6, 10}},
       {"average_pool_ceil_large",
-       P{.kind = PoolKind::average,
+       P{.kind = model::PoolKind::average,
          .kernel = {9, 8},
          .stride = {4, 5},
          .padding = {2, 1},
          .ceil_mode = true},
        {3, 20, 12, 14}},
-      {"global_average_pool", GlobalAveragePoolSpec{}, image},
-      {"global_average_pool_wide", GlobalAveragePoolSpec{}, wide},
-      {"dropout", DropoutSpec{.probability = 0.3}, image},
-      {"dropout_wide", DropoutSpec{}, wide},
-      {"dropout_flat", DropoutSpec{.probability = 0.9}, flat},
-      {"flatten", FlattenSpec{}, image},
-      {"flatten_wide", FlattenSpec{}, wide},
-      {"flatten_pixel", FlattenSpec{}, {3, 20, 1, 1}},
-      {"add", AddSpec{}, image},
-      {"add_wide", AddSpec{}, wide},
-      {"add_flat", AddSpec{}, flat},
+      {"global_average_pool", model::GlobalAveragePoolSpec{}, image},
+      {"global_average_pool_wide", model::GlobalAveragePoolSpec{}, wide},
+      {"dropout", model::DropoutSpec{.probability = 0.3}, image},
+      {"dropout_wide", model::DropoutSpec{}, wide},
+      {"dropout_flat", model::DropoutSpec{.probability = 0.9}, flat},
+      {"flatten", model::FlattenSpec{}, image},
+      {"flatten_wide", model::FlattenSpec{}, wide},
+      {"flatten_pixel", model::FlattenSpec{}, {3, 20, 1, 1}},
+      {"add", model::AddSpec{}, image},
+      {"add_wide", model::AddSpec{}, wide},
+      {"add_flat", model::AddSpec{}, flat},
   };
 }
 
 /// Random places; row 2 and column 3 are empty where there are gaps.
-inline SparseLinearSpec sparse(std::int64_t rows, std::int64_t columns, double density,
-                               bool bias = true, bool gaps = true) {
-  std::vector<MatrixEntry> entries;
+inline model::SparseLinearSpec sparse(std::int64_t rows, std::int64_t columns, double density,
+                                      bool bias = true, bool gaps = true) {
+  std::vector<tensor::MatrixEntry> entries;
   Rng rng(20212, Purpose::test, static_cast<std::uint64_t>(rows * 1000 + columns));
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -205,14 +206,15 @@ inline SparseLinearSpec sparse(std::int64_t rows, std::int64_t columns, double d
       if (there && !(gaps && (i == 2 || j == 3))) entries.push_back({i, j, 0});
     }
   }
-  return {.pattern = make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern,
-          .bias = bias};
+  return {
+      .pattern = tensor::make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern,
+      .bias = bias};
 }
 
 /// In panels, but for the plain-loop twins.
 inline std::vector<LayerCase> panel_cases() {
-  using A = ActivationSpec;
-  using K = ActivationKind;
+  using A = model::ActivationSpec;
+  using K = model::ActivationKind;
   return {
       {"sparse", sparse(7, 20, 0.3), {3, 20}},
       {"sparse_wide", sparse(33, 67, 0.2), {5, 67}},
@@ -245,7 +247,8 @@ inline std::ostream& operator<<(std::ostream& out, const LayerCase& layer_case) 
 
 /// The request of a case with its source in `layout`. The skip of a residual lies as the backend's
 /// own dst would without it.
-inline LayerRequest request_of(const LayerCase& layer_case, Layout layout, Backend backend) {
+inline LayerRequest request_of(const LayerCase& layer_case, tensor::Layout layout,
+                               Backend backend) {
   LayerRequest request{.spec = layer_case.spec,
                        .srcs = {{.shape = layer_case.src, .layout = layout}},
                        .relu = layer_case.relu,
@@ -257,8 +260,9 @@ inline LayerRequest request_of(const LayerCase& layer_case, Layout layout, Backe
     request.srcs.push_back(make_layer(request, backend)->dst_desc());
     request.residual = true;
   }
-  if (std::holds_alternative<AddSpec>(layer_case.spec)) request.srcs.push_back(request.srcs[0]);
+  if (std::holds_alternative<model::AddSpec>(layer_case.spec))
+    request.srcs.push_back(request.srcs[0]);
   return request;
 }
 
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -17,7 +17,7 @@
 #include "layers/layer.hpp"
 #include "layers/layouts.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 
 inline Floats random_floats(std::size_t size, std::uint64_t stream) {
   Rng rng(20211, Purpose::test, stream);
@@ -46,7 +46,8 @@ inline void expect_close(const Floats& actual, const Floats& expected, double to
 /// Bytes that are all-ones (NaN as floats) at first, followed by a fence.
 class Memory {
  public:
-  explicit Memory(std::size_t bytes = 0) : bytes_(bytes), data_(allocate_bytes(bytes + kFence)) {
+  explicit Memory(std::size_t bytes = 0)
+      : bytes_(bytes), data_(tensor::allocate_bytes(bytes + kFence)) {
     poison();
     std::memset(data_.get() + bytes_, kMark, kFence);
   }
@@ -88,8 +89,8 @@ class Rig {
       std::int64_t& size = sizes[slot.spec.trainable ? 0 : 1];
       size = std::max(size, slot.offset + slot.physical_size);
     }
-    weights_ = Tensor(Shape{sizes[0]});
-    state_ = Tensor(Shape{sizes[1]});
+    weights_ = tensor::Tensor(tensor::Shape{sizes[0]});
+    state_ = tensor::Tensor(tensor::Shape{sizes[1]});
   }
 
   RigOptions options;
@@ -125,7 +126,7 @@ class Rig {
     for (std::size_t k = 0; k < srcs.size(); ++k) {
       srcs_.emplace_back(to_physical(request_.srcs[k], srcs[k], Padding::activation));
     }
-    const TensorDesc& dst_desc = layer_->dst_desc();
+    const tensor::TensorDesc& dst_desc = layer_->dst_desc();
     dst_ = Memory(dst_desc.bytes());
     if (options.training) saved_ = Memory(layer_->saved_bytes());
     Memory unsaved(layer_->saved_bytes());
@@ -145,7 +146,7 @@ class Rig {
 
   /// `addend` only where the traits allow it. Fills what gradients() returns for BatchNorm.
   Floats backward_data(const Floats& diff_dst, const Floats& addend = {}) {
-    const TensorDesc& src_desc = request_.srcs[0];
+    const tensor::TensorDesc& src_desc = request_.srcs[0];
     Memory gradient(to_physical(layer_->dst_desc(), diff_dst));
     Memory diff_src(src_desc.bytes());
     Memory added(to_physical(src_desc, addend));
@@ -230,8 +231,8 @@ class Rig {
 
   LayerRequest request_;
   std::unique_ptr<Layer> layer_;
-  Tensor weights_;
-  Tensor state_;
+  tensor::Tensor weights_;
+  tensor::Tensor state_;
   std::vector<Memory> srcs_;
   std::vector<Memory> unreadable_;
   Memory dst_;
@@ -239,4 +240,4 @@ class Rig {
   Memory diff_weights_;
 };
 
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

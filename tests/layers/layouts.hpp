@@ -9,18 +9,20 @@
 
 #include "tensor/tensor.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 
 using Floats = std::vector<float>;
 
-inline std::size_t count(const Shape& shape) { return static_cast<std::size_t>(shape.elements()); }
+inline std::size_t count(const tensor::Shape& shape) {
+  return static_cast<std::size_t>(shape.elements());
+}
 
 /// Where plain element `i` of a tensor lies in memory.
-inline std::size_t physical_offset(const TensorDesc& desc, std::size_t i) {
-  if (desc.layout == Layout::plain) return i;
+inline std::size_t physical_offset(const tensor::TensorDesc& desc, std::size_t i) {
+  if (desc.layout == tensor::Layout::plain) return i;
   const auto channels = static_cast<std::size_t>(desc.shape[1]);
-  if (desc.layout == Layout::panels) {
-    const auto width = static_cast<std::size_t>(panel_width(desc.shape[0]));
+  if (desc.layout == tensor::Layout::panels) {
+    const auto width = static_cast<std::size_t>(tensor::panel_width(desc.shape[0]));
     const std::size_t n = i / channels;
     return (n / width * channels + i % channels) * width + n % width;
   }
@@ -28,7 +30,7 @@ inline std::size_t physical_offset(const TensorDesc& desc, std::size_t i) {
   const std::size_t pixel = i % pixels;
   const std::size_t c = i / pixels % channels;
   const std::size_t n = i / pixels / channels;
-  const std::size_t block = desc.layout == Layout::blocked8 ? 8 : 16;
+  const std::size_t block = desc.layout == tensor::Layout::blocked8 ? 8 : 16;
   const std::size_t blocks = (channels + block - 1) / block;
   return ((n * blocks + c / block) * pixels + pixel) * block + c % block;
 }
@@ -36,12 +38,12 @@ inline std::size_t physical_offset(const TensorDesc& desc, std::size_t i) {
 /// Padding is zero, but that of panels is anything finite in activations.
 enum class Padding { zero, activation };
 
-inline bool is_free(const TensorDesc& desc, Padding padding) {
-  return desc.layout == Layout::panels && padding == Padding::activation;
+inline bool is_free(const tensor::TensorDesc& desc, Padding padding) {
+  return desc.layout == tensor::Layout::panels && padding == Padding::activation;
 }
 
 /// Also expects the padding to be what it must be.
-inline Floats to_plain(const TensorDesc& desc, const float* physical,
+inline Floats to_plain(const tensor::TensorDesc& desc, const float* physical,
                        Padding padding = Padding::zero) {
   Floats rest(physical, physical + desc.physical_elements());
   Floats plain(count(desc.shape));
@@ -56,7 +58,7 @@ inline Floats to_plain(const TensorDesc& desc, const float* physical,
   return plain;
 }
 
-inline Floats to_physical(const TensorDesc& desc, const Floats& plain,
+inline Floats to_physical(const tensor::TensorDesc& desc, const Floats& plain,
                           Padding padding = Padding::zero) {
   Floats physical(static_cast<std::size_t>(desc.physical_elements()),
                   is_free(desc, padding) ? 3.0F : 0.0F);
@@ -64,4 +66,4 @@ inline Floats to_physical(const TensorDesc& desc, const Floats& plain,
   return physical;
 }
 
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -4,39 +4,41 @@
 
 #include "layers/layer_testing.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 constexpr double kRounding = 3e-7;  // a few units in the last place of fp32
 
 struct Image {
   std::int64_t samples, channels, height, width;
-  Layout layout = Layout::plain;
-  TensorDesc desc() const {
+  tensor::Layout layout = tensor::Layout::plain;
+  tensor::TensorDesc desc() const {
     return {.shape = {samples, channels, height, width}, .layout = layout};
   }
 };
 
-Rig rig_of(const LayerSpec& spec, const TensorDesc& src, Backend backend = Backend::onednn) {
-  TensorDesc desc = src;
-  if (backend == Backend::reference) desc.layout = Layout::plain;
+Rig rig_of(const model::LayerSpec& spec, const tensor::TensorDesc& src,
+           Backend backend = Backend::onednn) {
+  tensor::TensorDesc desc = src;
+  if (backend == Backend::reference) desc.layout = tensor::Layout::plain;
   return Rig({.spec = spec, .srcs = {desc}, .threads = 2, .name = "long"}, backend);
 }
 
 /// 0.1 and so on have no short binary form: every sum of them is rounded.
-Floats equal_values(const TensorDesc& desc, float value) {
+Floats equal_values(const tensor::TensorDesc& desc, float value) {
   return Floats(count(desc.shape), value);
 }
 
-PoolSpec average(Extent2 kernel, Extent2 stride, Extent2 padding) {
-  return {.kind = PoolKind::average, .kernel = kernel, .stride = stride, .padding = padding};
+model::PoolSpec average(model::Extent2 kernel, model::Extent2 stride, model::Extent2 padding) {
+  return {.kind = model::PoolKind::average, .kernel = kernel, .stride = stride, .padding = padding};
 }
 
 TEST(LongSums, GlobalAveragePoolOfEqualPixelsIsThePixel) {
-  for (const Image& image : {Image{1, 3, 224, 224}, Image{2, 13, 224, 224, Layout::blocked8},
-                             Image{1, 20, 56, 57, Layout::blocked16}, Image{2, 5, 9, 8}}) {
+  for (const Image& image :
+       {Image{1, 3, 224, 224}, Image{2, 13, 224, 224, tensor::Layout::blocked8},
+        Image{1, 20, 56, 57, tensor::Layout::blocked16}, Image{2, 5, 9, 8}}) {
     for (const float value : {0.1F, 0.7F, 1.3F, -3.3F}) {
-      Rig rig = rig_of(GlobalAveragePoolSpec{}, image.desc());
+      Rig rig = rig_of(model::GlobalAveragePoolSpec{}, image.desc());
       expect_close(rig.forward({equal_values(image.desc(), value)}),
                    Floats(static_cast<std::size_t>(image.samples * image.channels), value),
                    kRounding, "mean");
@@ -45,13 +47,13 @@ TEST(LongSums, GlobalAveragePoolOfEqualPixelsIsThePixel) {
 }
 
 TEST(LongSums, LargeAveragesAreThoseOfTheReference) {
-  const std::vector<LayerSpec> specs{GlobalAveragePoolSpec{}, average({40, 40}, {20, 20}, {0, 0}),
-                                     average({33, 61}, {7, 13}, {16, 30}),
-                                     average({1, 61}, {1, 1}, {0, 0}),
-                                     average({9, 9}, {3, 2}, {4, 4})};
-  for (const LayerSpec& spec : specs) {
-    for (const Image& image : {Image{2, 5, 61, 61}, Image{2, 13, 61, 61, Layout::blocked8},
-                               Image{1, 20, 61, 61, Layout::blocked16}}) {
+  const std::vector<model::LayerSpec> specs{
+      model::GlobalAveragePoolSpec{}, average({40, 40}, {20, 20}, {0, 0}),
+      average({33, 61}, {7, 13}, {16, 30}), average({1, 61}, {1, 1}, {0, 0}),
+      average({9, 9}, {3, 2}, {4, 4})};
+  for (const model::LayerSpec& spec : specs) {
+    for (const Image& image : {Image{2, 5, 61, 61}, Image{2, 13, 61, 61, tensor::Layout::blocked8},
+                               Image{1, 20, 61, 61, tensor::Layout::blocked16}}) {
       Floats src = random_floats(count(image.desc().shape), 1);
       for (float& x : src) x += 2;
       Rig fast = rig_of(spec, image.desc());
@@ -66,19 +68,19 @@ TEST(LongSums, LargeAveragesAreThoseOfTheReference) {
 
 struct BiasCase {
   const char* name;
-  ConvolutionSpec spec;
+  model::ConvolutionSpec spec;
   Image image;
 };
 
 /// Convolutions whose bias gradient is a sum of ours and not oneDNN's.
 TEST(LongSums, BiasGradientsOfEqualPixelsAreTheirNumber) {
-  const Extent2 one{1, 1};
-  const Extent2 two{2, 2};
+  const model::Extent2 one{1, 1};
+  const model::Extent2 two{2, 2};
   const std::vector<BiasCase> cases{
-      {"3x3", {.out_channels = 16, .padding = one}, {4, 16, 112, 112, Layout::blocked8}},
+      {"3x3", {.out_channels = 16, .padding = one}, {4, 16, 112, 112, tensor::Layout::blocked8}},
       {"5x5",
        {.out_channels = 16, .kernel = {5, 5}, .padding = two},
-       {4, 16, 112, 112, Layout::blocked8}}};
+       {4, 16, 112, 112, tensor::Layout::blocked8}}};
   for (const BiasCase& one_case : cases) {
     Rig rig = rig_of(one_case.spec, one_case.image.desc());
     rig.set_random_parameters(3);
@@ -95,10 +97,11 @@ TEST(LongSums, BiasGradientsOfEqualPixelsAreTheirNumber) {
 
 TEST(LongSums, BatchNormOfLargeImagesIsTheReferences) {
   constexpr double kBatchNorm = 1e-5;  // sums of 1024 pixels are taken in fp32
-  for (const Layout layout : {Layout::plain, Layout::blocked8, Layout::blocked16}) {
+  for (const tensor::Layout layout :
+       {tensor::Layout::plain, tensor::Layout::blocked8, tensor::Layout::blocked16}) {
     const Image image{1, 16, 300, 300, layout};
-    Rig fast = rig_of(BatchNormSpec{}, image.desc());
-    Rig slow = rig_of(BatchNormSpec{}, image.desc(), Backend::reference);
+    Rig fast = rig_of(model::BatchNormSpec{}, image.desc());
+    Rig slow = rig_of(model::BatchNormSpec{}, image.desc(), Backend::reference);
     fast.set_random_parameters(3);
     slow.set_random_parameters(3);
     // Two values, far from the first pixel's: squares of one size, all rounded the same way.
@@ -118,4 +121,4 @@ TEST(LongSums, BatchNormOfLargeImagesIsTheReferences) {
 }
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

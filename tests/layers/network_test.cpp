@@ -10,7 +10,7 @@
 #include "layers/block_testing.hpp"
 #include "layers/layer_cases.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 using nlohmann::json;
@@ -21,45 +21,45 @@ constexpr double kFinalTolerance = 1e-3;  // of the largest value, after ten ste
 
 Floats floats_of(const json& numbers) { return numbers.at("data").get<Floats>(); }
 
-ConvolutionSpec conv3x3(std::int64_t channels, std::int64_t stride, bool bias) {
+model::ConvolutionSpec conv3x3(std::int64_t channels, std::int64_t stride, bool bias) {
   return {.out_channels = channels, .stride = {stride, stride}, .padding = {1, 1}, .bias = bias};
 }
 
-ModelSpec recorded_model() {
-  const ActivationSpec relu{ActivationKind::relu};
-  BlockSpec stem{.name = "stem", .nodes = {}};
+model::ModelSpec recorded_model() {
+  const model::ActivationSpec relu{model::ActivationKind::relu};
+  model::BlockSpec stem{.name = "stem", .nodes = {}};
   stem.then("conv", conv3x3(8, 1, false));
-  stem.then("norm", BatchNormSpec{});
+  stem.then("norm", model::BatchNormSpec{});
   stem.then("relu", relu);
 
-  BlockSpec residual{.name = "residual", .nodes = {}};
+  model::BlockSpec residual{.name = "residual", .nodes = {}};
   residual.then("conv1", conv3x3(8, 1, false));
-  residual.then("norm1", BatchNormSpec{});
+  residual.then("norm1", model::BatchNormSpec{});
   residual.then("relu1", relu);
   residual.then("conv2", conv3x3(8, 1, false));
-  const int norm2 = residual.then("norm2", BatchNormSpec{});
-  residual.join("add", AddSpec{}, {norm2, kBlockInput});
+  const int norm2 = residual.then("norm2", model::BatchNormSpec{});
+  residual.join("add", model::AddSpec{}, {norm2, model::kBlockInput});
   residual.then("relu2", relu);
 
-  BlockSpec pool{.name = "pool", .nodes = {}};
-  pool.then("pool", PoolSpec{});
+  model::BlockSpec pool{.name = "pool", .nodes = {}};
+  pool.then("pool", model::PoolSpec{});
 
-  BlockSpec preactivation{.name = "preactivation", .nodes = {}};
-  preactivation.then("norm1", BatchNormSpec{});
+  model::BlockSpec preactivation{.name = "preactivation", .nodes = {}};
+  preactivation.then("norm1", model::BatchNormSpec{});
   const int entry = preactivation.then("relu1", relu);
   preactivation.then("conv1", conv3x3(12, 2, false));
-  preactivation.then("norm2", BatchNormSpec{});
+  preactivation.then("norm2", model::BatchNormSpec{});
   preactivation.then("relu2", relu);
   const int conv2 = preactivation.then("conv2", conv3x3(12, 1, true));
-  const ConvolutionSpec projection{
+  const model::ConvolutionSpec projection{
       .out_channels = 12, .kernel = {1, 1}, .stride = {2, 2}, .bias = false};
   const int shortcut = preactivation.join("shortcut", projection, {entry});
-  preactivation.join("add", AddSpec{}, {conv2, shortcut});
+  preactivation.join("add", model::AddSpec{}, {conv2, shortcut});
 
-  BlockSpec head{.name = "head", .nodes = {}};
-  head.then("pool", GlobalAveragePoolSpec{});
-  head.then("flatten", FlattenSpec{});
-  head.then("linear", LinearSpec{.out_features = 5});
+  model::BlockSpec head{.name = "head", .nodes = {}};
+  head.then("pool", model::GlobalAveragePoolSpec{});
+  head.then("flatten", model::FlattenSpec{});
+  head.then("linear", model::LinearSpec{.out_features = 5});
   return {.name = "recorded",
           .input = {3, 8, 8},
           .blocks = {stem, residual, pool, preactivation, head}};
@@ -94,9 +94,9 @@ class RecordedNetwork : public testing::TestWithParam<Backend> {
     std::ifstream file(PLAIT_SOURCE_DIR "/tests/layers/recorded_network.json");
     record_ = json::parse(file, nullptr, false);
     ASSERT_TRUE(record_.is_object()) << "tests/layers/recorded_network.json cannot be read";
-    const ModelSpec model = recorded_model();
-    TensorDesc src = batch_desc(model.input, 8);
-    for (const BlockSpec& spec : model.blocks) {
+    const model::ModelSpec model = recorded_model();
+    tensor::TensorDesc src = batch_desc(model.input, 8);
+    for (const model::BlockSpec& spec : model.blocks) {
       blocks_.push_back(std::make_unique<BlockRig>(
           spec, src, BlockOptions{.backend = GetParam(), .wants_diff_src = !blocks_.empty()}));
       src = blocks_.back()->block.dst_desc();
@@ -185,4 +185,4 @@ INSTANTIATE_TEST_SUITE_P(PyTorch, RecordedNetwork,
                          [](const auto& test) { return to_string(test.param); });
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

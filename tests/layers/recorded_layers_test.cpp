@@ -8,7 +8,7 @@
 #include "layers/layer_cases.hpp"
 #include "layers/layer_testing.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 using nlohmann::json;
@@ -28,47 +28,49 @@ const json& recorded() {
 TEST(RecordedLayers, AreThere) { EXPECT_GE(recorded().size(), 42U); }
 
 Floats floats_of(const json& numbers) { return numbers.at("data").get<Floats>(); }
-Shape shape_of(const json& numbers) {
-  return Shape(numbers.at("shape").get<std::vector<std::int64_t>>());
+tensor::Shape shape_of(const json& numbers) {
+  return tensor::Shape(numbers.at("shape").get<std::vector<std::int64_t>>());
 }
-Extent2 extent_of(const json& pair) { return {pair.at(0), pair.at(1)}; }
+model::Extent2 extent_of(const json& pair) { return {pair.at(0), pair.at(1)}; }
 
-LayerSpec spec_of(const json& layer) {
+model::LayerSpec spec_of(const json& layer) {
   const std::string kind = layer.at("kind");
   const json& spec = layer.at("spec");
   if (kind == "convolution") {
-    return ConvolutionSpec{.out_channels = spec.at("out_channels"),
-                           .kernel = extent_of(spec.at("kernel")),
-                           .stride = extent_of(spec.at("stride")),
-                           .padding = extent_of(spec.at("padding")),
-                           .dilation = extent_of(spec.at("dilation")),
-                           .groups = spec.at("groups"),
-                           .bias = spec.at("bias")};
+    return model::ConvolutionSpec{.out_channels = spec.at("out_channels"),
+                                  .kernel = extent_of(spec.at("kernel")),
+                                  .stride = extent_of(spec.at("stride")),
+                                  .padding = extent_of(spec.at("padding")),
+                                  .dilation = extent_of(spec.at("dilation")),
+                                  .groups = spec.at("groups"),
+                                  .bias = spec.at("bias")};
   }
   if (kind == "linear") {
-    return LinearSpec{.out_features = spec.at("out_features"), .bias = spec.at("bias")};
+    return model::LinearSpec{.out_features = spec.at("out_features"), .bias = spec.at("bias")};
   }
   if (kind == "batch_norm") {
-    return BatchNormSpec{.epsilon = spec.at("epsilon"), .momentum = spec.at("momentum")};
+    return model::BatchNormSpec{.epsilon = spec.at("epsilon"), .momentum = spec.at("momentum")};
   }
   if (kind == "max_pool" || kind == "average_pool") {
-    return PoolSpec{.kind = kind == "max_pool" ? PoolKind::max : PoolKind::average,
-                    .kernel = extent_of(spec.at("kernel")),
-                    .stride = extent_of(spec.at("stride")),
-                    .padding = extent_of(spec.at("padding")),
-                    .ceil_mode = spec.value("ceil_mode", false),
-                    .count_include_pad = spec.value("count_include_pad", true)};
+    return model::PoolSpec{
+        .kind = kind == "max_pool" ? model::PoolKind::max : model::PoolKind::average,
+        .kernel = extent_of(spec.at("kernel")),
+        .stride = extent_of(spec.at("stride")),
+        .padding = extent_of(spec.at("padding")),
+        .ceil_mode = spec.value("ceil_mode", false),
+        .count_include_pad = spec.value("count_include_pad", true)};
   }
   if (kind == "leaky_relu") {
-    return ActivationSpec{.kind = ActivationKind::leaky_relu, .slope = spec.value("slope", 0.01)};
+    return model::ActivationSpec{.kind = model::ActivationKind::leaky_relu,
+                                 .slope = spec.value("slope", 0.01)};
   }
-  if (kind == "silu") return ActivationSpec{ActivationKind::silu};
-  if (kind == "relu") return ActivationSpec{ActivationKind::relu};
-  if (kind == "tanh") return ActivationSpec{ActivationKind::tanh};
-  if (kind == "sigmoid") return ActivationSpec{ActivationKind::sigmoid};
-  if (kind == "gelu") return ActivationSpec{ActivationKind::gelu};
-  if (kind == "global_average_pool") return GlobalAveragePoolSpec{};
-  if (kind == "flatten") return FlattenSpec{};
+  if (kind == "silu") return model::ActivationSpec{model::ActivationKind::silu};
+  if (kind == "relu") return model::ActivationSpec{model::ActivationKind::relu};
+  if (kind == "tanh") return model::ActivationSpec{model::ActivationKind::tanh};
+  if (kind == "sigmoid") return model::ActivationSpec{model::ActivationKind::sigmoid};
+  if (kind == "gelu") return model::ActivationSpec{model::ActivationKind::gelu};
+  if (kind == "global_average_pool") return model::GlobalAveragePoolSpec{};
+  if (kind == "flatten") return model::FlattenSpec{};
   throw std::runtime_error("recorded_layers.json: unknown kind " + kind);
 }
 
@@ -131,4 +133,4 @@ INSTANTIATE_TEST_SUITE_P(PyTorch, RecordedLayer,
                          });
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -8,7 +8,7 @@
 #include "layers/block_testing.hpp"
 #include "layers/layer_cases.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 constexpr std::int64_t kFeatures = 12;
@@ -16,49 +16,49 @@ constexpr double kStep = 1e-2;
 constexpr double kTolerance = 3e-3;      // truncation h^2 f''' / 6 through several layers
 constexpr double kTwinTolerance = 5e-5;  // of the largest value: float sums in another order
 
-const ActivationSpec kTanh{ActivationKind::tanh};
-const ActivationSpec kRelu{ActivationKind::relu};
-const ActivationSpec kClip{ActivationKind::clip, 0.4};
-const ActivationSpec kGelu{ActivationKind::gelu};
-const ActivationSpec kSigmoid{ActivationKind::sigmoid};
+const model::ActivationSpec kTanh{model::ActivationKind::tanh};
+const model::ActivationSpec kRelu{model::ActivationKind::relu};
+const model::ActivationSpec kClip{model::ActivationKind::clip, 0.4};
+const model::ActivationSpec kGelu{model::ActivationKind::gelu};
+const model::ActivationSpec kSigmoid{model::ActivationKind::sigmoid};
 
-BlockSpec chain(const std::string& name, const std::vector<LayerSpec>& layers) {
-  BlockSpec block{.name = name, .nodes = {}};
-  for (const LayerSpec& layer : layers) {
+model::BlockSpec chain(const std::string& name, const std::vector<model::LayerSpec>& layers) {
+  model::BlockSpec block{.name = name, .nodes = {}};
+  for (const model::LayerSpec& layer : layers) {
     block.then(fmt::format("n{}", block.nodes.size()), layer);
   }
   return block;
 }
 
-BlockSpec skip() {
-  BlockSpec block = chain("skip", {sparse(kFeatures, kFeatures, 0.4)});
-  block.join("add", AddSpec{}, {0, kBlockInput});
+model::BlockSpec skip() {
+  model::BlockSpec block = chain("skip", {sparse(kFeatures, kFeatures, 0.4)});
+  block.join("add", model::AddSpec{}, {0, model::kBlockInput});
   block.then("tanh", kTanh);
   return block;
 }
-BlockSpec dense_skip() {
-  BlockSpec block = chain("dense_skip", {sparse(9, kFeatures, 0.4), kTanh});
-  const int side = block.join("side", LinearSpec{.out_features = 9}, {kBlockInput});
-  block.join("add", AddSpec{}, {side, 1});
+model::BlockSpec dense_skip() {
+  model::BlockSpec block = chain("dense_skip", {sparse(9, kFeatures, 0.4), kTanh});
+  const int side = block.join("side", model::LinearSpec{.out_features = 9}, {model::kBlockInput});
+  block.join("add", model::AddSpec{}, {side, 1});
   return block;
 }
-BlockSpec two_readers() {
-  BlockSpec block = chain("two_readers", {sparse(9, kFeatures, 0.4), kTanh});
-  block.join("add", AddSpec{}, {0, 1});
+model::BlockSpec two_readers() {
+  model::BlockSpec block = chain("two_readers", {sparse(9, kFeatures, 0.4), kTanh});
+  block.join("add", model::AddSpec{}, {0, 1});
   return block;
 }
 
-std::vector<BlockSpec> smooth_graphs() {
-  const SparseLinearSpec first = sparse(15, kFeatures, 0.4);
-  const SparseLinearSpec second = sparse(8, 15, 0.3, false);
+std::vector<model::BlockSpec> smooth_graphs() {
+  const model::SparseLinearSpec first = sparse(15, kFeatures, 0.4);
+  const model::SparseLinearSpec second = sparse(8, 15, 0.3, false);
   return {
       chain("alone", {first}),
       chain("tanh", {first, kTanh}),
       chain("gelu", {first, kGelu}),
       chain("sparse_sparse", {first, kTanh, second, kSigmoid}),
-      chain("between_dense",
-            {LinearSpec{.out_features = 15}, kTanh, second, kTanh, LinearSpec{.out_features = 4}}),
-      chain("dropout", {first, kTanh, DropoutSpec{.probability = 0.3}, second}),
+      chain("between_dense", {model::LinearSpec{.out_features = 15}, kTanh, second, kTanh,
+                              model::LinearSpec{.out_features = 4}}),
+      chain("dropout", {first, kTanh, model::DropoutSpec{.probability = 0.3}, second}),
       chain("tanh_first", {kTanh, first, kSigmoid, kTanh}),
       skip(),
       dense_skip(),
@@ -66,13 +66,13 @@ std::vector<BlockSpec> smooth_graphs() {
   };
 }
 /// No empty rows: BatchNorm would blow the rounding of a constant up.
-BlockSpec norm(const ActivationSpec& activation) {
-  const SparseLinearSpec first = sparse(15, kFeatures, 0.4, true, false);
-  return chain("norm", {first, BatchNormSpec{}, activation, sparse(8, 15, 0.3)});
+model::BlockSpec norm(const model::ActivationSpec& activation) {
+  const model::SparseLinearSpec first = sparse(15, kFeatures, 0.4, true, false);
+  return chain("norm", {first, model::BatchNormSpec{}, activation, sparse(8, 15, 0.3)});
 }
-std::vector<BlockSpec> kinked_graphs() {
-  const SparseLinearSpec first = sparse(15, kFeatures, 0.4);
-  const SparseLinearSpec second = sparse(8, 15, 0.3, false);
+std::vector<model::BlockSpec> kinked_graphs() {
+  const model::SparseLinearSpec first = sparse(15, kFeatures, 0.4);
+  const model::SparseLinearSpec second = sparse(8, 15, 0.3, false);
   return {chain("relu", {first, kRelu, second}), chain("clip", {first, kClip, second, kClip}),
           norm(kRelu), chain("relu_first", {kRelu, first, kRelu})};
 }
@@ -108,7 +108,8 @@ Floats slope(const Floats& ahead, const Floats& behind) {
 
 /// A block with plain numbers going in and out.
 struct PlainRig {
-  PlainRig(const BlockSpec& spec, std::int64_t batch, Layout layout, BlockOptions options)
+  PlainRig(const model::BlockSpec& spec, std::int64_t batch, tensor::Layout layout,
+           BlockOptions options)
       : src{.shape = {batch, kFeatures}, .layout = layout}, rig(spec, src, options) {
     fill_parameters(rig);
   }
@@ -119,19 +120,20 @@ struct PlainRig {
   Floats backward(const Floats& diff_dst) {
     return to_plain(src, rig.backward(to_physical(rig.block.dst_desc(), diff_dst)).data());
   }
-  TensorDesc src;
+  tensor::TensorDesc src;
   BlockRig rig;
 };
 
-class SparseBlock
-    : public testing::TestWithParam<std::tuple<BlockSpec, std::int64_t, Layout, bool>> {
+class SparseBlock : public testing::TestWithParam<
+                        std::tuple<model::BlockSpec, std::int64_t, tensor::Layout, bool>> {
  protected:
   PlainRig make(Backend backend, int threads = 1) const {
     const auto& [spec, batch, layout, plain_dst] = GetParam();
-    return {spec, batch, backend == Backend::reference ? Layout::plain : layout,
-            BlockOptions{.backend = backend,
-                         .threads = threads,
-                         .dst_layout = plain_dst ? std::optional(Layout::plain) : std::nullopt}};
+    return {spec, batch, backend == Backend::reference ? tensor::Layout::plain : layout,
+            BlockOptions{
+                .backend = backend,
+                .threads = threads,
+                .dst_layout = plain_dst ? std::optional(tensor::Layout::plain) : std::nullopt}};
   }
   Floats input() const {
     return random_floats(static_cast<std::size_t>(std::get<1>(GetParam()) * kFeatures), 1);
@@ -209,11 +211,11 @@ TEST_P(SparseBlock, ComputesTheSameInEvaluation) {
 
 std::string name_of_block(const testing::TestParamInfo<SparseBlock::ParamType>& test) {
   const auto& [spec, batch, layout, plain_dst] = test.param;
-  return spec.name + "_" + std::to_string(batch) + "_" + plait::name_of(layout) +
+  return spec.name + "_" + std::to_string(batch) + "_" + plait::tensor::name_of(layout) +
          (plain_dst ? "_to_plain" : "");
 }
 
-const auto kLayouts = testing::Values(Layout::plain, Layout::panels);
+const auto kLayouts = testing::Values(tensor::Layout::plain, tensor::Layout::panels);
 const auto kBatches = testing::Values(1, 5, 64, 100);
 
 INSTANTIATE_TEST_SUITE_P(Graphs, SmoothSparseBlock,
@@ -234,4 +236,4 @@ INSTANTIATE_TEST_SUITE_P(Kinked, SparseBlock,
                          name_of_block);
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

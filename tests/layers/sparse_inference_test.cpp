@@ -11,28 +11,28 @@
 #include "layers/sparse_testing.hpp"
 #include "model/radixnet.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 namespace {
 
 using Images = std::vector<std::int64_t>;
 
 struct Chain {
-  std::vector<SparseMatrix> layers;
+  std::vector<tensor::SparseMatrix> layers;
   float bias = 0;
   float ceiling = 32;
 };
 
-SparseMatrix with_values(const SparsePattern& pattern, const auto& value) {
+tensor::SparseMatrix with_values(const tensor::SparsePattern& pattern, const auto& value) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < pattern.rows; ++i) {
     for (const std::int32_t j : pattern.row(i)) values.push_back(value(i, j));
   }
-  return {std::make_shared<const SparsePattern>(pattern),
+  return {std::make_shared<const tensor::SparsePattern>(pattern),
           std::make_shared<const std::vector<float>>(std::move(values))};
 }
 
 /// The GraphChallenge's own rule, in double.
-std::vector<double> next(const SparseMatrix& layer, const std::vector<double>& y,
+std::vector<double> next(const tensor::SparseMatrix& layer, const std::vector<double>& y,
                          const Chain& chain) {
   std::vector<double> result;
   const float* value = layer.values->data();
@@ -47,7 +47,7 @@ std::vector<double> next(const SparseMatrix& layer, const std::vector<double>& y
 }
 
 /// How many layers image i has an output of.
-std::int64_t lived(const Chain& chain, const SparsePattern& images, std::int64_t i) {
+std::int64_t lived(const Chain& chain, const tensor::SparsePattern& images, std::int64_t i) {
   std::vector<double> y(static_cast<std::size_t>(images.columns));
   for (const std::int32_t pixel : images.row(i)) y[static_cast<std::size_t>(pixel)] = 1;
   for (std::size_t layer = 0; layer < chain.layers.size(); ++layer) {
@@ -59,7 +59,7 @@ std::int64_t lived(const Chain& chain, const SparsePattern& images, std::int64_t
   return std::ssize(chain.layers);
 }
 
-Images plain(const Chain& chain, const SparsePattern& images) {
+Images plain(const Chain& chain, const tensor::SparsePattern& images) {
   Images alive;
   for (std::int64_t i = 0; i < images.rows; ++i) {
     if (lived(chain, images, i) == std::ssize(chain.layers)) alive.push_back(i);
@@ -68,7 +68,7 @@ Images plain(const Chain& chain, const SparsePattern& images) {
 }
 
 /// Every image with a share of pixels of its own.
-SparsePattern random_images(std::int64_t count, std::int64_t pixels, double densest) {
+tensor::SparsePattern random_images(std::int64_t count, std::int64_t pixels, double densest) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> uniform;
   std::vector<double> share(static_cast<std::size_t>(count));
@@ -78,7 +78,8 @@ SparsePattern random_images(std::int64_t count, std::int64_t pixels, double dens
   });
 }
 
-void expect_all_ways(const Chain& chain, const SparsePattern& images, const Images& expected) {
+void expect_all_ways(const Chain& chain, const tensor::SparsePattern& images,
+                     const Images& expected) {
   const SparseInference inference(chain.layers, chain.bias, chain.ceiling);
   for (const bool drop : {false, true}) {
     for (const int threads : {1, 2, 3}) {
@@ -89,9 +90,9 @@ void expect_all_ways(const Chain& chain, const SparsePattern& images, const Imag
 }
 
 Chain radix_chain(std::int64_t neurons, std::int64_t layers) {
-  Chain chain{.layers = {}, .bias = radixnet_bias(neurons)};
-  for (const auto& pattern : make_radixnet({neurons, layers}, 3)) {
-    chain.layers.push_back(with_values(*pattern, [](auto...) { return kRadixNetWeight; }));
+  Chain chain{.layers = {}, .bias = model::radixnet_bias(neurons)};
+  for (const auto& pattern : model::make_radixnet({neurons, layers}, 3)) {
+    chain.layers.push_back(with_values(*pattern, [](auto...) { return model::kRadixNetWeight; }));
   }
   return chain;
 }
@@ -100,7 +101,7 @@ class SparseInferenceTest : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(SparseInferenceTest, AgreesOnAGeneratedNetwork) {
   const Chain chain = radix_chain(64, 30);
-  const SparsePattern images = random_images(GetParam(), 64, 0.5);
+  const tensor::SparsePattern images = random_images(GetParam(), 64, 0.5);
   const Images expected = plain(chain, images);
   if (GetParam() > 100) {
     EXPECT_GT(std::ssize(expected), GetParam() / 20);
@@ -121,7 +122,7 @@ TEST_P(SparseInferenceTest, AgreesOnAnyChain) {
                                with_values(random_pattern(50, 90, 0.1), weight)},
                     .bias = -0.75F,
                     .ceiling = 2};
-  const SparsePattern images = random_images(GetParam(), 40, 0.3);
+  const tensor::SparsePattern images = random_images(GetParam(), 40, 0.3);
   const Images expected = plain(chain, images);
   if (GetParam() > 100) {
     EXPECT_FALSE(expected.empty());
@@ -136,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Images, SparseInferenceTest,
 // Image i has pixel i % 40 only and lives through that many layers: more moments to wait at than
 // groups may wait.
 TEST(SparseInference, ImagesMayDieInAnyLayer) {
-  const SparsePattern diagonal = pattern_of(40, 40, [](auto i, auto j) { return i == j; });
+  const tensor::SparsePattern diagonal = pattern_of(40, 40, [](auto i, auto j) { return i == j; });
   Chain chain{.layers = {}, .bias = -0.125F};
   chain.layers.push_back(
       with_values(diagonal, [](auto i, auto) { return static_cast<float>(i + 1) / 8; }));
@@ -145,7 +146,7 @@ TEST(SparseInference, ImagesMayDieInAnyLayer) {
   }
   for (const std::int64_t lived : {39, 30, 3}) {
     chain.layers.resize(static_cast<std::size_t>(lived));
-    const SparsePattern images =
+    const tensor::SparsePattern images =
         pattern_of(3000, 40, [](auto i, auto j) { return i * 7919 % 40 == j; });
     Images expected;
     for (std::int64_t i = 0; i < 3000; ++i) {
@@ -158,7 +159,7 @@ TEST(SparseInference, ImagesMayDieInAnyLayer) {
 // A group goes on with at least three quarters of its places taken; the last ones have fewer.
 TEST(SparseInference, DroppingSavesTheWork) {
   const Chain chain = radix_chain(64, 30);
-  const SparsePattern images = random_images(6000, 64, 0.35);
+  const tensor::SparsePattern images = random_images(6000, 64, 0.35);
   const SparseInference inference(chain.layers, chain.bias, chain.ceiling);
   const auto computed = [&](bool drop, int threads) {
     return inference.run(images, {.drop = drop, .threads = threads}).computed;
@@ -175,7 +176,7 @@ TEST(SparseInference, DroppingSavesTheWork) {
 }
 
 TEST(SparseInference, MinusZeroIsZero) {
-  const SparsePattern one = pattern_of(1, 1, [](auto...) { return true; });
+  const tensor::SparsePattern one = pattern_of(1, 1, [](auto...) { return true; });
   const Chain chain{.layers = {with_values(one, [](auto...) { return -1.0F; })}, .bias = -0.0F};
   expect_all_ways(chain, pattern_of(3, 1, [](auto i, auto) { return i == 1; }), {});
 }
@@ -190,8 +191,8 @@ TEST(SparseInference, SaysHowManyEdgesAndRefusesABiasAboveZero) {
 
 TEST(NeuronOrder, PutsColumnsThatAreReadTogetherSideBySide) {
   const Chain chain = radix_chain(128, 12);
-  for (const SparseMatrix& layer : ordered(chain.layers).layers) {
-    const Classes classes = row_classes(transposed(*layer.pattern).pattern);
+  for (const tensor::SparseMatrix& layer : ordered(chain.layers).layers) {
+    const Classes classes = row_classes(tensor::transposed(*layer.pattern).pattern);
     std::vector<std::int32_t> side_by_side(128);
     std::iota(side_by_side.begin(), side_by_side.end(), 0);
     EXPECT_EQ(classes.member, side_by_side);
@@ -199,4 +200,4 @@ TEST(NeuronOrder, PutsColumnsThatAreReadTogetherSideBySide) {
 }
 
 }  // namespace
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

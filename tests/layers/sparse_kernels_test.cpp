@@ -9,7 +9,7 @@
 
 #include "layers/sparse_testing.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 namespace {
 
 void expect_values(const Problem& p, std::int64_t features, const Values& expected,
@@ -153,7 +153,7 @@ TEST(SparseKernels, PackAndUnpackAreInverse) {
 }
 
 TEST(SparseKernels, FindsTheClasses) {
-  const SparsePattern pattern = staircase();
+  const tensor::SparsePattern pattern = staircase();
   const Classes classes = row_classes(pattern);
   std::vector<std::int32_t> sizes;
   for (std::int64_t c = 0; c < classes.count(); ++c) {
@@ -173,7 +173,7 @@ TEST(SparseKernels, FindsTheClasses) {
 }
 
 TEST(SparseKernels, LetNanAndInfinityThrough) {
-  const SparsePattern pattern = pattern_of(8, 8, [](auto i, auto j) { return i == j; });
+  const tensor::SparsePattern pattern = pattern_of(8, 8, [](auto i, auto j) { return i == j; });
   for (const Activation& activation : kActivations) {
     Problem p(pattern, 16);
     p.src.fill(1);
@@ -190,4 +190,4 @@ TEST(SparseKernels, LetNanAndInfinityThrough) {
 }
 
 }  // namespace
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

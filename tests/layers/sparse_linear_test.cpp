@@ -7,21 +7,22 @@
 #include "layers/block_testing.hpp"
 #include "layers/layer_cases.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 constexpr double kTolerance = 2e-6;  // of the largest value: at most 67 floats in another order
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-BlockSpec block_of(const LayerSpec& linear, const std::optional<ActivationSpec>& activation) {
-  BlockSpec block{.name = "block", .nodes = {}};
+model::BlockSpec block_of(const model::LayerSpec& linear,
+                          const std::optional<model::ActivationSpec>& activation) {
+  model::BlockSpec block{.name = "block", .nodes = {}};
   block.then("linear", linear);
   if (activation) block.then("activation", *activation);
   return block;
 }
 
 /// Values at their places, zeros elsewhere.
-Floats spread(const SparsePattern& pattern, const Floats& values) {
+Floats spread(const tensor::SparsePattern& pattern, const Floats& values) {
   Floats dense(static_cast<std::size_t>(pattern.rows * pattern.columns), 0.0F);
   std::size_t k = 0;
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
@@ -31,7 +32,7 @@ Floats spread(const SparsePattern& pattern, const Floats& values) {
   }
   return dense;
 }
-Floats gathered(const SparsePattern& pattern, const Floats& dense) {
+Floats gathered(const tensor::SparsePattern& pattern, const Floats& dense) {
   Floats values;
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
     for (const std::int32_t column : pattern.row(row)) {
@@ -43,8 +44,8 @@ Floats gathered(const SparsePattern& pattern, const Floats& dense) {
 
 /// A block on plain numbers, whatever layout it likes.
 struct PlainBlock {
-  PlainBlock(const BlockSpec& spec, const Shape& shape)
-      : rig(spec, {.shape = shape}, BlockOptions{.dst_layout = Layout::plain}) {}
+  PlainBlock(const model::BlockSpec& spec, const tensor::Shape& shape)
+      : rig(spec, {.shape = shape}, BlockOptions{.dst_layout = tensor::Layout::plain}) {}
   void set(std::size_t parameter, const Floats& values) {
     rig.set_parameter(rig.block.parameters()[parameter], values);
   }
@@ -53,17 +54,17 @@ struct PlainBlock {
 };
 
 TEST(SparseLinear, EqualsADenseLayerWithZeros) {
-  const SparseLinearSpec spec = sparse(33, 67, 0.2);
-  const SparsePattern& pattern = *spec.pattern;
+  const model::SparseLinearSpec spec = sparse(33, 67, 0.2);
+  const tensor::SparsePattern& pattern = *spec.pattern;
   const Floats weight = random_floats(static_cast<std::size_t>(pattern.size()), 1);
   const Floats bias = random_floats(33, 2);
   for (const std::int64_t batch : {1, 5, 64, 100}) {
-    for (const ActivationKind kind :
-         {ActivationKind::relu, ActivationKind::tanh, ActivationKind::clip}) {
+    for (const model::ActivationKind kind :
+         {model::ActivationKind::relu, model::ActivationKind::tanh, model::ActivationKind::clip}) {
       SCOPED_TRACE(batch);
-      const ActivationSpec activation{kind, 0.5};
+      const model::ActivationSpec activation{kind, 0.5};
       PlainBlock thin(block_of(spec, activation), {batch, 67});
-      PlainBlock dense(block_of(LinearSpec{.out_features = 33}, activation), {batch, 67});
+      PlainBlock dense(block_of(model::LinearSpec{.out_features = 33}, activation), {batch, 67});
       thin.set(0, weight);
       dense.set(0, spread(pattern, weight));
       for (PlainBlock* one : {&thin, &dense}) one->set(1, bias);
@@ -80,12 +81,12 @@ TEST(SparseLinear, EqualsADenseLayerWithZeros) {
 
 /// Through a fused activation, one that is not fused, and none.
 TEST(SparseLinear, LetsNanThrough) {
-  using K = ActivationKind;
-  const SparseLinearSpec spec = sparse(12, 15, 0.4);
-  const SparsePattern& pattern = *spec.pattern;
+  using K = model::ActivationKind;
+  const model::SparseLinearSpec spec = sparse(12, 15, 0.4);
+  const tensor::SparsePattern& pattern = *spec.pattern;
   constexpr std::int64_t batch = 70;
   const std::int32_t column = pattern.row(0).front();
-  for (const auto& activation : std::vector<std::optional<ActivationSpec>>{
+  for (const auto& activation : std::vector<std::optional<model::ActivationSpec>>{
            {}, {{K::relu}}, {{K::tanh}}, {{K::clip, 0.5}}, {{K::sigmoid}}}) {
     PlainBlock block(block_of(spec, activation), {batch, 15});
     block.set(0, random_floats(static_cast<std::size_t>(pattern.size()), 1));
@@ -104,7 +105,7 @@ TEST(SparseLinear, LetsNanThrough) {
 }
 
 TEST(Clip, LetsNanThrough) {
-  PlainBlock block(block_of(ActivationSpec{ActivationKind::clip, 0.5}, {}), {5, 15});
+  PlainBlock block(block_of(model::ActivationSpec{model::ActivationKind::clip, 0.5}, {}), {5, 15});
   Floats src = random_floats(5 * 15, 3);
   src[17] = kNan;
   const Floats dst = block.rig.forward(src);
@@ -112,8 +113,8 @@ TEST(Clip, LetsNanThrough) {
 }
 
 TEST(SparseLinear, LetsNanThroughBackward) {
-  const SparseLinearSpec spec = sparse(12, 15, 0.4);
-  const SparsePattern& pattern = *spec.pattern;
+  const model::SparseLinearSpec spec = sparse(12, 15, 0.4);
+  const tensor::SparsePattern& pattern = *spec.pattern;
   PlainBlock block(block_of(spec, {}), {5, 15});
   block.set(0, random_floats(static_cast<std::size_t>(pattern.size()), 1));
   block.set(1, random_floats(12, 2));
@@ -134,7 +135,7 @@ TEST(SparseLinear, LetsNanThroughBackward) {
 }
 
 TEST(SparseLinear, APieceAddsToWhatIsThere) {
-  SparseLinearSpec spec = sparse(12, 15, 0.4, false);
+  model::SparseLinearSpec spec = sparse(12, 15, 0.4, false);
   constexpr std::int64_t batch = 70;
   const Floats weight = random_floats(static_cast<std::size_t>(spec.pattern->size()), 1);
   const Floats src = random_floats(batch * 15, 2);
@@ -146,8 +147,9 @@ TEST(SparseLinear, APieceAddsToWhatIsThere) {
 
   spec.adds = true;
   for (const Backend backend : {Backend::reference, Backend::onednn}) {
-    const Layout layout = backend == Backend::onednn ? Layout::panels : Layout::plain;
-    const TensorDesc src_desc{.shape = {batch, 15}, .layout = layout};
+    const tensor::Layout layout =
+        backend == Backend::onednn ? tensor::Layout::panels : tensor::Layout::plain;
+    const tensor::TensorDesc src_desc{.shape = {batch, 15}, .layout = layout};
     LayerRequest request{.spec = spec, .srcs = {src_desc}};
     const auto layer = make_layer(request, backend);
     Memory from(to_physical(src_desc, src, Padding::activation));
@@ -165,4 +167,4 @@ TEST(SparseLinear, APieceAddsToWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

@@ -5,7 +5,7 @@
 
 #include "layers/sparse_testing.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 namespace {
 
 TEST(SparseActivation, GradientFollowsTheFormula) {
@@ -62,4 +62,4 @@ TEST(SparsePanels, ComeFromPlainTensorsAndGoBack) {
 }
 
 }  // namespace
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

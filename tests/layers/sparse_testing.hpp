@@ -15,7 +15,7 @@
 #include "layers/sparse/sparse_kernels.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 using Values = std::vector<double>;
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -25,7 +25,7 @@ class Buffer {
  public:
   explicit Buffer(std::int64_t size)
       : size_(static_cast<std::size_t>(size)),
-        bytes_(allocate_bytes(std::max<std::size_t>(size_, 1) * sizeof(float))) {
+        bytes_(tensor::allocate_bytes(std::max<std::size_t>(size_, 1) * sizeof(float))) {
     std::fill_n(data(), size_, kNan);
   }
   float* data() const { return reinterpret_cast<float*>(bytes_.get()); }
@@ -49,11 +49,12 @@ class Buffer {
 /// Named, so that a failure says which.
 struct Case {
   std::string name;
-  SparsePattern pattern;
+  tensor::SparsePattern pattern;
 };
 
-inline SparsePattern pattern_of(std::int64_t rows, std::int64_t columns, const auto& there) {
-  SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
+inline tensor::SparsePattern pattern_of(std::int64_t rows, std::int64_t columns,
+                                        const auto& there) {
+  tensor::SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       if (there(i, j)) pattern.column.push_back(static_cast<std::int32_t>(j));
@@ -63,14 +64,15 @@ inline SparsePattern pattern_of(std::int64_t rows, std::int64_t columns, const a
   return pattern;
 }
 
-inline SparsePattern random_pattern(std::int64_t rows, std::int64_t columns, double density) {
+inline tensor::SparsePattern random_pattern(std::int64_t rows, std::int64_t columns,
+                                            double density) {
   std::mt19937 random(7);
   std::bernoulli_distribution there(density);
   return pattern_of(rows, columns, [&](std::int64_t, std::int64_t) { return there(random); });
 }
 
 /// Row classes of 1, 2, ..., 17 rows and column classes of 17, ..., 1 columns, mixed up.
-inline SparsePattern staircase() {
+inline tensor::SparsePattern staircase() {
   std::vector<int> group;
   for (int size = 1; size <= 17; ++size)
     group.insert(group.end(), static_cast<std::size_t>(size), size);
@@ -111,7 +113,7 @@ inline float at(const Panels& panels, std::int64_t features, const Buffer& buffe
 
 /// What the kernels work on, in their own order and in the pattern's.
 struct Problem {
-  Problem(const SparsePattern& the_pattern, std::int64_t batch)
+  Problem(const tensor::SparsePattern& the_pattern, std::int64_t batch)
       : pattern(the_pattern),
         kernels(the_pattern),
         panels(panels_for(batch)),
@@ -130,7 +132,7 @@ struct Problem {
   float x(std::int64_t n, std::int64_t j) const { return at(panels, pattern.columns, src, n, j); }
   float g(std::int64_t n, std::int64_t i) const { return at(panels, pattern.rows, delta, n, i); }
 
-  const SparsePattern& pattern;
+  const tensor::SparsePattern& pattern;
   SparseKernels kernels;
   Panels panels;
   Buffer plain, weights, bias, src, delta;
@@ -142,7 +144,7 @@ struct Judge {
 
   explicit Judge(const Problem& p) {
     const auto size = [&](std::int64_t s) { return static_cast<std::size_t>(s); };
-    const SparsePattern& pattern = p.pattern;
+    const tensor::SparsePattern& pattern = p.pattern;
     z.resize(size(p.panels.samples * pattern.rows));
     diff_src.resize(size(p.panels.samples * pattern.columns));
     diff_weights.resize(size(pattern.size()));
@@ -180,4 +182,4 @@ inline void expect_near(double expected, float actual) {
   EXPECT_NEAR(expected, actual, 2e-5 * (1 + std::abs(expected)));
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

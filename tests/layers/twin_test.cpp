@@ -8,16 +8,16 @@
 #include "layers/layer_cases.hpp"
 #include "layers/layer_testing.hpp"
 
-namespace plait::layer_testing {
+namespace plait::layers::layer_testing {
 namespace {
 
 constexpr double kTolerance = 5e-5;  // of the largest value: float sums in another order
 
-class Twin : public testing::TestWithParam<std::tuple<LayerCase, Layout, int>> {
+class Twin : public testing::TestWithParam<std::tuple<LayerCase, tensor::Layout, int>> {
  protected:
   Twin()
       : case_(std::get<0>(GetParam())),
-        slow_(request_of(case_, Layout::plain, Backend::reference), Backend::reference) {}
+        slow_(request_of(case_, tensor::Layout::plain, Backend::reference), Backend::reference) {}
 
   LayerRequest fast_request() const {
     LayerRequest request = request_of(case_, std::get<1>(GetParam()), Backend::onednn);
@@ -25,11 +25,11 @@ class Twin : public testing::TestWithParam<std::tuple<LayerCase, Layout, int>> {
     return request;
   }
 
-  bool is_add() const { return std::holds_alternative<AddSpec>(case_.spec); }
+  bool is_add() const { return std::holds_alternative<model::AddSpec>(case_.spec); }
 
   std::vector<Floats> random_srcs(std::uint64_t stream) const {
     std::vector<Floats> srcs;
-    for (const TensorDesc& src : slow_.request().srcs) {
+    for (const tensor::TensorDesc& src : slow_.request().srcs) {
       srcs.push_back(random_floats(count(src.shape), stream + srcs.size()));
     }
     return srcs;
@@ -123,7 +123,7 @@ TEST_P(TwinOnTies, ComputesTheSame) {
 class TwinWithPlainSkip : public Twin {};
 TEST_P(TwinWithPlainSkip, ComputesTheSame) {
   LayerRequest request = fast_request();
-  request.srcs[1].layout = Layout::plain;
+  request.srcs[1].layout = tensor::Layout::plain;
   Rig fast(request, Backend::onednn);
   compare(fast, random_srcs(20), false);
 }
@@ -144,13 +144,14 @@ bool has_ties(const LayerCase& one) {
 bool has_skip(const LayerCase& one) { return one.residual; }
 
 std::string name_of_case(const testing::TestParamInfo<Twin::ParamType>& test) {
-  return std::get<0>(test.param).name + "_" + plait::name_of(std::get<1>(test.param)) + "_" +
-         std::to_string(std::get<2>(test.param));
+  return std::get<0>(test.param).name + "_" + plait::tensor::name_of(std::get<1>(test.param)) +
+         "_" + std::to_string(std::get<2>(test.param));
 }
 
-const auto kPlain = testing::Values(Layout::plain);
-const auto kOthers = testing::Values(Layout::blocked8, Layout::blocked16);
-const auto kAll = testing::Values(Layout::plain, Layout::blocked8, Layout::blocked16);
+const auto kPlain = testing::Values(tensor::Layout::plain);
+const auto kOthers = testing::Values(tensor::Layout::blocked8, tensor::Layout::blocked16);
+const auto kAll =
+    testing::Values(tensor::Layout::plain, tensor::Layout::blocked8, tensor::Layout::blocked16);
 const auto kOneThread = testing::Values(1);
 
 INSTANTIATE_TEST_SUITE_P(Plain, Twin,
@@ -159,7 +160,8 @@ INSTANTIATE_TEST_SUITE_P(Plain, Twin,
                          name_of_case);
 INSTANTIATE_TEST_SUITE_P(Panels, Twin,
                          testing::Combine(testing::ValuesIn(panel_cases()),
-                                          testing::Values(Layout::panels), testing::Values(1, 2)),
+                                          testing::Values(tensor::Layout::panels),
+                                          testing::Values(1, 2)),
                          name_of_case);
 INSTANTIATE_TEST_SUITE_P(Image, Twin,
                          testing::Combine(testing::ValuesIn(cases_that(is_image)), kOthers,
@@ -175,4 +177,4 @@ INSTANTIATE_TEST_SUITE_P(Image, TwinWithPlainSkip,
                          name_of_case);
 
 }  // namespace
-}  // namespace plait::layer_testing
+}  // namespace plait::layers::layer_testing

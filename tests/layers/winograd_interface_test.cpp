@@ -10,7 +10,7 @@
 #include "layers/winograd/convolution.hpp"
 #include "layers/winograd_testing.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 // Every instruction set that this processor has, not just the best one.
@@ -145,4 +145,4 @@ TEST(WinogradConvolution, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

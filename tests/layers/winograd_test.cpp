@@ -12,7 +12,7 @@
 #include "layers/winograd/convolution.hpp"
 #include "layers/winograd_testing.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 struct Case {
@@ -210,4 +210,4 @@ INSTANTIATE_TEST_SUITE_P(Kernel3x3, WinogradTest, testing::ValuesIn(cases_3x3())
 INSTANTIATE_TEST_SUITE_P(Kernel5x5, WinogradTest, testing::ValuesIn(cases_5x5()), case_name);
 
 }  // namespace
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

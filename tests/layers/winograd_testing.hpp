@@ -10,7 +10,7 @@
 
 #include "layers/winograd/convolution.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 // 64-byte aligned floats, as the interface asks for.
 class Buffer {
@@ -113,4 +113,4 @@ inline double error(const std::vector<double>& expected, const Buffer& actual) {
   return difference / largest;
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

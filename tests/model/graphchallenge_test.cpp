@@ -12,7 +12,7 @@
 #include "model/radixnet.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::model {
 namespace {
 
 using testing::AllOf;
@@ -53,7 +53,7 @@ TEST_F(GraphChallengeFolder, ColumnsOfTheFileAreOutputs) {
   EXPECT_EQ(network.neurons, 4);
   EXPECT_EQ(network.bias, -0.3F);
   ASSERT_THAT(network.layers, SizeIs(1));
-  const SparsePattern& pattern = *network.layers[0].pattern;
+  const tensor::SparsePattern& pattern = *network.layers[0].pattern;
   EXPECT_THAT(pattern.row_begin, ElementsAre(0, 1, 1, 3, 3));
   EXPECT_THAT(pattern.column, ElementsAre(3, 0, 1));
   EXPECT_THAT(*network.layers[0].values, ElementsAre(2, 0.0625F, -1));
@@ -138,7 +138,7 @@ TEST(BadGraphChallengeLayer, IsRefusedWithItsLine) {
 
 TEST_F(GraphChallengeFolder, ReadsImages) {
   add("images.tsv", "3\t1\t1\n1\t4\t1\n3\t3\t1\n1\t2\t1\n");
-  const SparsePattern images = read_sparse_images(path("images.tsv"), 4);
+  const tensor::SparsePattern images = read_sparse_images(path("images.tsv"), 4);
   EXPECT_EQ(images.rows, 3);
   EXPECT_EQ(images.columns, 4);
   EXPECT_THAT(images.row(0), ElementsAre(1, 3));
@@ -177,7 +177,7 @@ TEST_F(GraphChallengeFolder, ReadsCategories) {
 }
 
 /// The official rule, in a plain loop: the images (from 1) that have an output.
-std::vector<std::int64_t> alive(const GraphChallenge& network, const SparsePattern& images,
+std::vector<std::int64_t> alive(const GraphChallenge& network, const tensor::SparsePattern& images,
                                 std::size_t count) {
   const auto neurons = static_cast<std::size_t>(network.neurons);
   std::vector<float> y(neurons * count), z(neurons * count);
@@ -186,7 +186,7 @@ std::vector<std::int64_t> alive(const GraphChallenge& network, const SparsePatte
       y[static_cast<std::size_t>(pixel) * count + i] = 1;
     }
   }
-  for (const SparseMatrix& layer : network.layers) {
+  for (const tensor::SparseMatrix& layer : network.layers) {
     std::ranges::fill(z, 0.0F);
     const float* weight = layer.values->data();
     for (std::int64_t out = 0; out < network.neurons; ++out) {
@@ -224,17 +224,17 @@ TEST(RealGraphChallenge, HasTheStructureAndTheTruth) {
   const GraphChallenge network = read_graphchallenge(folder + "/neuron1024");
   ASSERT_EQ(network.neurons, 1024);
   ASSERT_THAT(network.layers, SizeIs(120));
-  for (const SparseMatrix& layer : network.layers) {
+  for (const tensor::SparseMatrix& layer : network.layers) {
     ASSERT_THAT(*layer.values, Each(kRadixNetWeight));
   }
-  expect_radix_structure(1024, 120, [&](std::int64_t layer) -> const SparsePattern& {
+  expect_radix_structure(1024, 120, [&](std::int64_t layer) -> const tensor::SparsePattern& {
     return *network.layers[static_cast<std::size_t>(layer)].pattern;
   });
   // The first layers are not permuted: the generator makes them bit for bit.
   const auto made = make_radixnet({1024, 6}, 1);
   for (std::size_t i = 0; i < made.size(); ++i) EXPECT_EQ(*made[i], *network.layers[i].pattern);
 
-  const SparsePattern images = read_sparse_images(folder + "/images.tsv", 1024);
+  const tensor::SparsePattern images = read_sparse_images(folder + "/images.tsv", 1024);
   EXPECT_EQ(images.rows, 1200);
   EXPECT_EQ(images.size(), 122713);
   // Read the other way round, images 83 and 214 would have an output too.
@@ -246,4 +246,4 @@ TEST(RealGraphChallenge, HasTheStructureAndTheTruth) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::model

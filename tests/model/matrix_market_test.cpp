@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::model {
 namespace {
 
 using testing::AllOf;
@@ -28,7 +28,7 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(MatrixMarket, ReadsRealNumbersInAnyOrder) {
-  const SparseMatrix matrix = parse_matrix_market(
+  const tensor::SparseMatrix matrix = parse_matrix_market(
       kGeneral + "% a comment\n\n3 4 4\n3 4 -2.5e-1\n1 2 +7\n  3\t1  .5\n1 4 1e3", "w.mtx");
   EXPECT_EQ(matrix.pattern->rows, 3);
   EXPECT_EQ(matrix.pattern->columns, 4);
@@ -38,20 +38,20 @@ TEST(MatrixMarket, ReadsRealNumbersInAnyOrder) {
 }
 
 TEST(MatrixMarket, ReadsLineEndsOfWindowsAndWordsOfAnyCase) {
-  const SparseMatrix matrix = parse_matrix_market(
+  const tensor::SparseMatrix matrix = parse_matrix_market(
       "%%MatrixMarket MATRIX Coordinate Integer General\r\n2 2 2\r\n1 1 -3\r\n2 1 4\r\n", "w.mtx");
   EXPECT_THAT(*matrix.values, ElementsAre(-3, 4));
 }
 
 TEST(MatrixMarket, APatternHasNoValues) {
-  const SparseMatrix matrix = parse_matrix_market(
+  const tensor::SparseMatrix matrix = parse_matrix_market(
       "%%MatrixMarket matrix coordinate pattern general\n2 3 2\n2 3\n1 1\n", "w.mtx");
   EXPECT_THAT(matrix.pattern->column, ElementsAre(0, 2));
   EXPECT_EQ(matrix.values, nullptr);
 }
 
 TEST(MatrixMarket, ASymmetricMatrixIsMadeWhole) {
-  const SparseMatrix matrix = parse_matrix_market(
+  const tensor::SparseMatrix matrix = parse_matrix_market(
       "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n3 1 5\n3 2 6\n", "w.mtx");
   EXPECT_THAT(matrix.pattern->row_begin, ElementsAre(0, 2, 3, 5));
   EXPECT_THAT(matrix.pattern->column, ElementsAre(0, 2, 2, 0, 1));
@@ -60,7 +60,7 @@ TEST(MatrixMarket, ASymmetricMatrixIsMadeWhole) {
 
 TEST(MatrixMarket, ASkewSymmetricMatrixChangesItsSign) {
   const std::string head = "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n";
-  const SparseMatrix matrix = parse_matrix_market(head + "2 1 4\n", "w.mtx");
+  const tensor::SparseMatrix matrix = parse_matrix_market(head + "2 1 4\n", "w.mtx");
   EXPECT_THAT(matrix.pattern->column, ElementsAre(1, 0));
   EXPECT_THAT(*matrix.values, ElementsAre(-4, 4));
   EXPECT_THAT(refusal(head + "2 2 4\n"), StartsWith("dir/w.mtx:3: a skew-symmetric matrix has no"));
@@ -159,4 +159,4 @@ TEST(BadMatrixMarket, AnElementTwice) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::model

@@ -13,22 +13,23 @@
 #include "model/zoo.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::model {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const Shape kCifar{3, 32, 32};
+const tensor::Shape kCifar{3, 32, 32};
 const std::string kHead =
     "[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = \"classes\"}]\n";
 
-ModelSpec parse(const std::string& text, const Shape& input = kCifar, int classes = 10) {
+ModelSpec parse(const std::string& text, const tensor::Shape& input = kCifar, int classes = 10) {
   return parse_model(text, "dir/tiny.toml", input, classes);
 }
 
-std::string message_of(const std::string& text, const Shape& input = kCifar, int classes = 10) {
+std::string message_of(const std::string& text, const tensor::Shape& input = kCifar,
+                       int classes = 10) {
   try {
     parse(text, input, classes);
   } catch (const UserError& error) {
@@ -82,7 +83,7 @@ TEST(ModelFile, ReadsAChain) {
   EXPECT_EQ(model.blocks[1].nodes[1].layer,
             LayerSpec(PoolSpec{.kind = PoolKind::average, .kernel = {2, 2}, .stride = {1, 1}}));
   EXPECT_EQ(model.blocks[2].nodes[1].layer, LayerSpec(DropoutSpec{.probability = 0.25}));
-  EXPECT_EQ(border_shapes(model).back(), Shape{10});
+  EXPECT_EQ(border_shapes(model).back(), tensor::Shape{10});
 }
 
 TEST(ModelFile, NameAndInputDefault) {
@@ -90,7 +91,7 @@ TEST(ModelFile, NameAndInputDefault) {
   EXPECT_EQ(model.name, "tiny");
   EXPECT_EQ(model.input, kCifar);
   EXPECT_EQ(parse("input = [3, 32, 32]\n" + kHead).input, kCifar);
-  EXPECT_EQ(parse("input = [5]\n" + kHead, Shape{}).input, Shape{5});
+  EXPECT_EQ(parse("input = [5]\n" + kHead, tensor::Shape{}).input, tensor::Shape{5});
 }
 
 TEST(ModelFile, RepeatsABlockWithNumberedNames) {
@@ -149,11 +150,11 @@ TEST(ModelFile, WholeZooSurvivesTheRoundTrip) {
     }
     const std::string text = write_model(model);
     EXPECT_EQ(parse_model(text, folder + "/m.toml", kCifar, 10), model) << entry.name;
-    EXPECT_EQ(parse_model(text, folder + "/m.toml", Shape{}, 10), model) << entry.name;
+    EXPECT_EQ(parse_model(text, folder + "/m.toml", tensor::Shape{}, 10), model) << entry.name;
   }
   for (const char* name : {"vgg16", "resnet50"}) {
     const ModelSpec model = make_model(name, {3, 224, 224}, 1000);
-    EXPECT_EQ(parse(write_model(model), Shape{}, 1000), model) << name;
+    EXPECT_EQ(parse(write_model(model), tensor::Shape{}, 1000), model) << name;
   }
 }
 
@@ -174,16 +175,16 @@ TEST(ModelFile, OddValuesSurviveTheRoundTrip) {
 }
 
 TEST(ModelFile, CeilModeCountsWindowsAsPyTorchDoes) {
-  const auto dst = [](const std::string& keys, const Shape& src) {
+  const auto dst = [](const std::string& keys, const tensor::Shape& src) {
     const ModelSpec model = parse(with_layers("{type = \"max_pool\", " + keys + "}"), src);
     return node_shapes(model.blocks[0], src)[0];
   };
-  EXPECT_EQ(dst("kernel = 2", {3, 7, 6}), (Shape{3, 3, 3}));
-  EXPECT_EQ(dst("kernel = 2, ceil_mode = true", {3, 7, 6}), (Shape{3, 4, 3}));
+  EXPECT_EQ(dst("kernel = 2", {3, 7, 6}), (tensor::Shape{3, 3, 3}));
+  EXPECT_EQ(dst("kernel = 2, ceil_mode = true", {3, 7, 6}), (tensor::Shape{3, 4, 3}));
   EXPECT_EQ(dst("kernel = 3, stride = 2, padding = 1, ceil_mode = true", {3, 6, 8}),
-            (Shape{3, 4, 5}));
+            (tensor::Shape{3, 4, 5}));
   // A window that would start behind the image is left out.
-  EXPECT_EQ(dst("kernel = 2, padding = 1, ceil_mode = true", {3, 5, 5}), (Shape{3, 3, 3}));
+  EXPECT_EQ(dst("kernel = 2, padding = 1, ceil_mode = true", {3, 5, 5}), (tensor::Shape{3, 3, 3}));
 }
 
 TEST(ModelFile, SettingsOfOtherLayersAreRefused) {
@@ -270,7 +271,7 @@ TEST(ModelFile, WrongShapesAreRefusedWithBothShapes) {
               AllOf(HasSubstr("block 'r'"), HasSubstr("4x32x32"), HasSubstr("3x32x32")));
   EXPECT_THAT(message_of(with_layers("{type = \"linear\", out = 4}")),
               HasSubstr("put a flatten in front"));
-  EXPECT_THAT(message_of(kHead, Shape{}), HasSubstr("no input shape"));
+  EXPECT_THAT(message_of(kHead, tensor::Shape{}), HasSubstr("no input shape"));
   EXPECT_THAT(
       message_of("[[block]]\nlayers = [{type = \"flatten\"}, {type = \"linear\", out = 7}]\n"),
       AllOf(HasSubstr("returns 7"), HasSubstr("10 classes")));
@@ -302,9 +303,9 @@ TEST(ModelFile, LimitsHold) {
               HasSubstr("not in [0, 1)"));
   EXPECT_THAT(message_of(with_layers("{type = \"batch_norm\", epsilon = -inf}")),
               HasSubstr("epsilon -inf"));
-  EXPECT_THAT(message_of("input = [2147483648, 2147483648]\n" + kHead, Shape{}),
+  EXPECT_THAT(message_of("input = [2147483648, 2147483648]\n" + kHead, tensor::Shape{}),
               HasSubstr("2^40 elements"));
-  EXPECT_THAT(message_of("input = [0]\n" + kHead, Shape{}), HasSubstr("input = 0"));
+  EXPECT_THAT(message_of("input = [0]\n" + kHead, tensor::Shape{}), HasSubstr("input = 0"));
 }
 
 TEST(ModelFile, HostileTextIsRefusedWithoutExhaustingTheStack) {
@@ -345,4 +346,4 @@ TEST(LoadModel, TellsFilesFromNames) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::model

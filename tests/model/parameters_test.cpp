@@ -8,16 +8,16 @@
 
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 namespace {
 
 TEST(LayerParameters, ConvolutionWithGroups) {
   const ConvolutionSpec conv{.out_channels = 8, .kernel = {3, 5}, .groups = 2};
   const std::vector<ParameterSpec> list = layer_parameters(conv, {6, 9, 9});
   ASSERT_EQ(list.size(), 2U);
-  EXPECT_EQ(list[0].shape, (Shape{8, 3, 3, 5}));
+  EXPECT_EQ(list[0].shape, (tensor::Shape{8, 3, 3, 5}));
   EXPECT_EQ(list[0].fan_in, 45);
-  EXPECT_EQ(list[1].shape, Shape{8});
+  EXPECT_EQ(list[1].shape, tensor::Shape{8});
 }
 
 TEST(LayerParameters, BatchNormHasUntrainedStatistics) {
@@ -33,7 +33,7 @@ TEST(InitialValue, DependsOnNameAndSeedOnly) {
   const ParameterSpec weight{
       .name = "weight", .shape = {4, 5}, .init = Init::he_normal, .fan_in = 5};
   const auto floats = [&](std::uint64_t seed, const std::string& name) {
-    const Tensor value = initial_value(weight, seed, name);
+    const tensor::Tensor value = initial_value(weight, seed, name);
     return std::vector<float>(value.floats().begin(), value.floats().end());
   };
   EXPECT_EQ(floats(1, "a.weight"), floats(1, "a.weight"));
@@ -42,34 +42,34 @@ TEST(InitialValue, DependsOnNameAndSeedOnly) {
 }
 
 TEST(InitialValue, HasTheRightSpread) {
-  const Tensor normal = initial_value(
+  const tensor::Tensor normal = initial_value(
       {.name = "w", .shape = {200, 500}, .init = Init::he_normal, .fan_in = 50}, 1, "w");
   double squares = 0;
   for (float x : normal.floats()) squares += static_cast<double>(x) * x;
   EXPECT_NEAR(std::sqrt(squares / 100'000), 0.2, 0.002);  // sqrt(2 / 50)
-  const Tensor uniform = initial_value(
+  const tensor::Tensor uniform = initial_value(
       {.name = "w", .shape = {100'000}, .init = Init::fan_in_uniform, .fan_in = 25}, 1, "w");
   EXPECT_NEAR(std::ranges::max(uniform.floats()), 0.2, 1e-4);  // 1 / sqrt(25)
   EXPECT_NEAR(std::ranges::min(uniform.floats()), -0.2, 1e-4);
-  const Tensor ones = initial_value({.name = "w", .shape = {3}, .value = 1}, 1, "w");
+  const tensor::Tensor ones = initial_value({.name = "w", .shape = {3}, .value = 1}, 1, "w");
   EXPECT_EQ(ones.floats()[2], 1);
 }
 
 TEST(Shapes, WindowsOfOddSizes) {
-  const auto shape = [](const LayerSpec& layer, const Shape& src) {
+  const auto shape = [](const LayerSpec& layer, const tensor::Shape& src) {
     return layer_shape(layer, std::vector{src}, "here");
   };
   EXPECT_EQ(
       shape(
           ConvolutionSpec{.out_channels = 2, .kernel = {7, 7}, .stride = {2, 2}, .padding = {3, 3}},
           {3, 224, 225}),
-      (Shape{2, 112, 113}));
+      (tensor::Shape{2, 112, 113}));
   EXPECT_EQ(shape(ConvolutionSpec{.out_channels = 2, .dilation = {2, 3}}, {3, 9, 9}),
-            (Shape{2, 5, 3}));
-  EXPECT_EQ(shape(PoolSpec{}, {4, 7, 5}), (Shape{4, 3, 2}));
-  EXPECT_EQ(shape(FlattenSpec{}, {4, 7, 5}), Shape{140});
-  EXPECT_EQ(shape(GlobalAveragePoolSpec{}, {4, 7, 5}), (Shape{4, 1, 1}));
+            (tensor::Shape{2, 5, 3}));
+  EXPECT_EQ(shape(PoolSpec{}, {4, 7, 5}), (tensor::Shape{4, 3, 2}));
+  EXPECT_EQ(shape(FlattenSpec{}, {4, 7, 5}), tensor::Shape{140});
+  EXPECT_EQ(shape(GlobalAveragePoolSpec{}, {4, 7, 5}), (tensor::Shape{4, 1, 1}));
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::model

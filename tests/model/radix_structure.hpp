@@ -12,17 +12,17 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait {
+namespace plait::model {
 
 using Row = std::vector<std::int32_t>;
 
-inline Row row_of(const SparsePattern& layer, std::int64_t i) {
+inline Row row_of(const tensor::SparsePattern& layer, std::int64_t i) {
   const std::span<const std::int32_t> row = layer.row(i);
   return {row.begin(), row.end()};
 }
 
 /// How many rows have the same pattern: the sizes that occur.
-inline std::set<int> class_sizes(const SparsePattern& layer) {
+inline std::set<int> class_sizes(const tensor::SparsePattern& layer) {
   std::map<Row, int> count;
   for (std::int64_t i = 0; i < layer.rows; ++i) ++count[row_of(layer, i)];
   std::set<int> sizes;
@@ -33,7 +33,7 @@ inline std::set<int> class_sizes(const SparsePattern& layer) {
 /// The node that an input neuron plays in layer `layer`: with m nodes it is joined to the outputs
 /// of the nodes j and j - 2^s, whole nodes of 16. -1 where the neuron is joined otherwise. In the
 /// last stage j and j - m/2 cannot be told apart; the smaller one is given.
-inline std::int64_t node_played(const SparsePattern& outputs_of, std::int64_t neuron,
+inline std::int64_t node_played(const tensor::SparsePattern& outputs_of, std::int64_t neuron,
                                 std::int64_t distance) {
   const std::int64_t nodes = outputs_of.rows / 16;
   std::map<std::int64_t, int> outputs;
@@ -55,9 +55,9 @@ void expect_radix_structure(std::int64_t neurons, std::int64_t layers, PatternOf
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     const std::int64_t stage = layer % stages;
     const bool last = stage + 1 == stages;
-    const SparsePattern& pattern = pattern_of(layer);
+    const tensor::SparsePattern& pattern = pattern_of(layer);
     ASSERT_EQ(class_sizes(pattern), std::set<int>{last ? 32 : 16}) << layer;
-    const SparsePattern outputs_of = transposed(pattern).pattern;
+    const tensor::SparsePattern outputs_of = tensor::transposed(pattern).pattern;
     std::vector<std::int64_t> now;
     for (std::int64_t i = 0; i < neurons; ++i) {
       now.push_back(node_played(outputs_of, i, std::int64_t{1} << stage));
@@ -74,10 +74,11 @@ void expect_radix_structure(std::int64_t neurons, std::int64_t layers, PatternOf
 }
 
 /// Neurons that can be reached from `input` through all `layers`.
-inline std::int64_t reached(const std::vector<const SparsePattern*>& layers, std::int64_t input) {
+inline std::int64_t reached(const std::vector<const tensor::SparsePattern*>& layers,
+                            std::int64_t input) {
   std::vector<bool> alive(static_cast<std::size_t>(layers.front()->columns));
   alive[static_cast<std::size_t>(input)] = true;
-  for (const SparsePattern* layer : layers) {
+  for (const tensor::SparsePattern* layer : layers) {
     std::vector<bool> next(static_cast<std::size_t>(layer->rows));
     for (std::int64_t i = 0; i < layer->rows; ++i) {
       for (const std::int32_t j : layer->row(i)) {
@@ -89,4 +90,4 @@ inline std::int64_t reached(const std::vector<const SparsePattern*>& layers, std
   return std::count(alive.begin(), alive.end(), true);
 }
 
-}  // namespace plait
+}  // namespace plait::model

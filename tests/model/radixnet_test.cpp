@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "model/radix_structure.hpp"
 
-namespace plait {
+namespace plait::model {
 namespace {
 
 using testing::AllOf;
@@ -70,7 +70,7 @@ TEST_P(RadixNetOf, HasTheStructureOfTheOfficialNetworks) {
   const std::int64_t neurons = GetParam();
   const auto layers = make_radixnet({neurons, 15}, 3);
   ASSERT_EQ(layers.size(), 15U);
-  expect_radix_structure(neurons, 15, [&](std::int64_t layer) -> const SparsePattern& {
+  expect_radix_structure(neurons, 15, [&](std::int64_t layer) -> const tensor::SparsePattern& {
     return *layers[static_cast<std::size_t>(layer)];
   });
 }
@@ -78,7 +78,7 @@ TEST_P(RadixNetOf, HasTheStructureOfTheOfficialNetworks) {
 TEST_P(RadixNetOf, JoinsEveryNeuronTo32OnBothSides) {
   for (const auto& layer : make_radixnet({GetParam(), 9}, 3)) {
     EXPECT_EQ(layer->size(), 32 * GetParam());
-    const SparsePattern turned = transposed(*layer).pattern;
+    const tensor::SparsePattern turned = tensor::transposed(*layer).pattern;
     for (std::int64_t i = 0; i < layer->rows; ++i) {
       const Row row = row_of(*layer, i);
       ASSERT_EQ(row.size(), 32U);
@@ -93,7 +93,7 @@ TEST_P(RadixNetOf, ReachesEveryOutputFromEveryInputAfterOneGroup) {
   const std::int64_t neurons = GetParam();
   const int stages = std::countr_zero(static_cast<std::uint64_t>(neurons / 16));
   const auto layers = make_radixnet({neurons, 2 * stages}, 3);
-  std::vector<const SparsePattern*> first, second;
+  std::vector<const tensor::SparsePattern*> first, second;
   for (int i = 0; i < stages; ++i) {
     first.push_back(layers[static_cast<std::size_t>(i)].get());
     second.push_back(layers[static_cast<std::size_t>(stages + i)].get());
@@ -122,7 +122,7 @@ TEST(RadixNet, EqualSeedsGiveEqualBits) {
   const auto hashes = [](std::int64_t layers, std::uint64_t seed) {
     std::vector<std::string> all;
     for (const auto& layer : make_radixnet({256, layers}, seed))
-      all.push_back(pattern_hash(*layer));
+      all.push_back(tensor::pattern_hash(*layer));
     return all;
   };
   const std::vector<std::string> some = hashes(12, 1);
@@ -140,4 +140,4 @@ TEST(RadixNet, RefusesTheSameSizesAsItsParser) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::model

@@ -9,7 +9,7 @@
 #include "model/macs.hpp"
 #include "model/zoo.hpp"
 
-namespace plait {
+namespace plait::model {
 namespace {
 
 using testing::HasSubstr;
@@ -86,4 +86,4 @@ TEST(Macs, ModelIsTheSumOfItsBlocks) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::model

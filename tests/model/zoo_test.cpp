@@ -9,17 +9,17 @@
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
-namespace plait {
+namespace plait::model {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 
-const Shape kCifar{3, 32, 32};
-const Shape kImageNet{3, 224, 224};
-const Shape kMnist{1, 28, 28};
+const tensor::Shape kCifar{3, 32, 32};
+const tensor::Shape kImageNet{3, 224, 224};
+const tensor::Shape kMnist{1, 28, 28};
 
-std::string message_of(const std::string& name, const Shape& input, int classes = 10) {
+std::string message_of(const std::string& name, const tensor::Shape& input, int classes = 10) {
   try {
     make_model(name, input, classes);
   } catch (const UserError& error) {
@@ -30,7 +30,7 @@ std::string message_of(const std::string& name, const Shape& input, int classes 
 
 struct Count {
   std::string name;
-  Shape input;
+  tensor::Shape input;
   int classes;
   std::int64_t parameters;
 };
@@ -42,7 +42,7 @@ TEST_P(ZooCounts, ParametersMatchThePublishedNumber) {
   const ModelSpec model = make_model(count.name, count.input, count.classes);
   EXPECT_EQ(parameter_count(model), count.parameters);
   EXPECT_EQ(model_cost(model).parameters, count.parameters);
-  EXPECT_EQ(border_shapes(model).back(), Shape{count.classes});
+  EXPECT_EQ(border_shapes(model).back(), tensor::Shape{count.classes});
   EXPECT_EQ(model.name, count.name);
 }
 
@@ -102,7 +102,8 @@ TEST(Zoo, EveryNameBuildsAndIsUnique) {
   std::vector<std::string> names;
   for (const ZooEntry& entry : zoo_names()) {
     EXPECT_FALSE(entry.description.empty());
-    EXPECT_EQ(border_shapes(make_model(entry.name, kCifar, 7)).back(), Shape{7}) << entry.name;
+    EXPECT_EQ(border_shapes(make_model(entry.name, kCifar, 7)).back(), tensor::Shape{7})
+        << entry.name;
     EXPECT_THAT(names, testing::Not(testing::Contains(entry.name)));
     names.push_back(entry.name);
   }
@@ -126,16 +127,16 @@ TEST(Zoo, PreactFirstBlockSharesItsReluWithTheShortcut) {
 }
 
 TEST(Zoo, ShapesAtTheBordersOfResNet164) {
-  const std::vector<Shape> borders = border_shapes(make_model("resnet164", kCifar, 10));
-  EXPECT_EQ(borders[1], (Shape{16, 32, 32}));
-  EXPECT_EQ(borders[2], (Shape{64, 32, 32}));
-  EXPECT_EQ(borders[20], (Shape{128, 16, 16}));
-  EXPECT_EQ(borders[38], (Shape{256, 8, 8}));
+  const std::vector<tensor::Shape> borders = border_shapes(make_model("resnet164", kCifar, 10));
+  EXPECT_EQ(borders[1], (tensor::Shape{16, 32, 32}));
+  EXPECT_EQ(borders[2], (tensor::Shape{64, 32, 32}));
+  EXPECT_EQ(borders[20], (tensor::Shape{128, 16, 16}));
+  EXPECT_EQ(borders[38], (tensor::Shape{256, 8, 8}));
 }
 
 TEST(Zoo, ResNetNamesFollowTorchvision) {
   const ModelSpec model = make_model("resnet18", kImageNet, 1000);
-  const std::vector<Shape> borders = border_shapes(model);
+  const std::vector<tensor::Shape> borders = border_shapes(model);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
@@ -150,8 +151,8 @@ TEST(Zoo, ResNetNamesFollowTorchvision) {
 }
 
 TEST(Zoo, SmallImagesGetASmallStem) {
-  EXPECT_EQ(border_shapes(make_model("resnet18", kCifar, 10))[1], (Shape{64, 32, 32}));
-  EXPECT_EQ(border_shapes(make_model("resnet18", {3, 64, 64}, 10))[2], (Shape{64, 16, 16}));
+  EXPECT_EQ(border_shapes(make_model("resnet18", kCifar, 10))[1], (tensor::Shape{64, 32, 32}));
+  EXPECT_EQ(border_shapes(make_model("resnet18", {3, 64, 64}, 10))[2], (tensor::Shape{64, 16, 16}));
 }
 
 TEST(Zoo, WrongInputsAreRefusedWithTheShape) {
@@ -184,4 +185,4 @@ TEST(Zoo, AbsurdSizesAreRefusedBeforeTheyOverflow) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::model

@@ -13,15 +13,15 @@
 #include "model/shapes.hpp"
 #include "run/workspace.hpp"
 
-namespace plait {
+namespace plait::onnx {
 
-inline std::vector<NamedTensor> lively_weights(const ModelSpec& model) {
-  std::vector<NamedTensor> weights;
-  const std::vector<Shape> borders = border_shapes(model);
+inline std::vector<checkpoint::NamedTensor> lively_weights(const model::ModelSpec& model) {
+  std::vector<checkpoint::NamedTensor> weights;
+  const std::vector<tensor::Shape> borders = model::border_shapes(model);
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const ParameterSpec& spec : block_parameters(model.blocks[i], borders[i])) {
+    for (const model::ParameterSpec& spec : model::block_parameters(model.blocks[i], borders[i])) {
       const std::string name = model.blocks[i].name + "." + spec.name;
-      Tensor tensor = initial_value(spec, 7, name);
+      tensor::Tensor tensor = model::initial_value(spec, 7, name);
       Rng rng(11, Purpose::test, weights.size());
       if (spec.shape.rank() == 1 && spec.pattern == nullptr) {
         for (float& x : tensor.floats()) x += rng.uniform(0.01F, 0.2F);
@@ -32,27 +32,28 @@ inline std::vector<NamedTensor> lively_weights(const ModelSpec& model) {
   return weights;
 }
 
-inline Tensor noise(const Shape& shape) {
-  Tensor tensor(shape);
+inline tensor::Tensor noise(const tensor::Shape& shape) {
+  tensor::Tensor tensor(shape);
   Rng rng(3, Purpose::test);
   for (float& x : tensor.floats()) x = rng.normal();
   return tensor;
 }
 
 /// What plait computes for a batch in evaluation.
-inline std::vector<float> logits_of(const ModelSpec& model, const std::vector<NamedTensor>& weights,
-                                    const Tensor& images) {
-  Chain chain(model, {.batch = images.shape()[0]});
-  ParameterStore parameters(chain, 1, 0);
+inline std::vector<float> logits_of(const model::ModelSpec& model,
+                                    const std::vector<checkpoint::NamedTensor>& weights,
+                                    const tensor::Tensor& images) {
+  run::Chain chain(model, {.batch = images.shape()[0]});
+  run::ParameterStore parameters(chain, 1, 0);
   parameters.import_weights(weights, "the test");
-  Workspace workspace(chain);
+  run::Workspace workspace(chain);
   const auto logits = workspace.forward(parameters, images.floats().data());
   return {logits.begin(), logits.end()};
 }
 
 struct Example {
   std::string name;
-  ModelSpec model;
+  model::ModelSpec model;
   float tolerance = 1e-4F;  ///< small networks are held to less than rounding in deep ones needs
 };
 
@@ -115,8 +116,8 @@ layers = [ {type = "average_pool", kernel = 2, ceil_mode = true}, {type = "flatt
 
 inline std::vector<Example> examples() {
   std::vector<Example> all;
-  const auto zoo = [&](const std::string& name, const Shape& input) {
-    all.push_back({name, load_model(name, input, 10)});
+  const auto zoo = [&](const std::string& name, const tensor::Shape& input) {
+    all.push_back({name, model::load_model(name, input, 10)});
   };
   zoo("lenet", {1, 28, 28});
   zoo("resnet20", {3, 16, 16});
@@ -124,11 +125,11 @@ inline std::vector<Example> examples() {
   zoo("resnet50", {3, 64, 64});
   zoo("vgg11", {3, 32, 32});
   zoo("radixnet:1024x2", {1, 28, 28});
-  all.push_back(
-      {"mlp with all activations", parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
-  all.push_back({"pools", parse_model(kPools, "pools.toml", {}, 5), 5e-6F});
-  all.push_back({"chain of our own", parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
+  all.push_back({"mlp with all activations",
+                 model::parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
+  all.push_back({"pools", model::parse_model(kPools, "pools.toml", {}, 5), 5e-6F});
+  all.push_back({"chain of our own", model::parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
   return all;
 }
 
-}  // namespace plait
+}  // namespace plait::onnx

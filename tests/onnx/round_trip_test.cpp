@@ -13,7 +13,7 @@
 #include "onnx/onnx_testing.hpp"
 #include "onnx/to_graph.hpp"
 
-namespace plait {
+namespace plait::onnx {
 namespace {
 
 using onnx_graph::Graph;
@@ -24,11 +24,12 @@ Graph copied(const Graph& graph) {
   return onnx_graph::parse_onnx(std::as_bytes(std::span(bytes)), "copy.onnx");
 }
 
-MatchedWeights taken(const ModelSpec& model, const Graph& graph) {
+MatchedWeights taken(const model::ModelSpec& model, const Graph& graph) {
   return match_weights(model, layers_of(graph, "t.onnx"), "t.onnx");
 }
 
-void expect_equal(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+void expect_equal(const std::vector<checkpoint::NamedTensor>& a,
+                  const std::vector<checkpoint::NamedTensor>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].name, b[i].name);
@@ -38,8 +39,8 @@ void expect_equal(const std::vector<NamedTensor>& a, const std::vector<NamedTens
   }
 }
 
-Tensor& initializer(Graph& graph, const std::string& name) {
-  const auto found = std::ranges::find(graph.initializers, name, &NamedTensor::name);
+tensor::Tensor& initializer(Graph& graph, const std::string& name) {
+  const auto found = std::ranges::find(graph.initializers, name, &checkpoint::NamedTensor::name);
   if (found == graph.initializers.end()) throw std::runtime_error("no " + name);
   return found->tensor;
 }
@@ -60,7 +61,7 @@ class OnnxRoundTrip : public ::testing::Test {
 TEST_F(OnnxRoundTrip, BringsEveryWeightHome) {
   for (const Example& example : examples()) {
     SCOPED_TRACE(example.name);
-    const std::vector<NamedTensor> weights = lively_weights(example.model);
+    const std::vector<checkpoint::NamedTensor> weights = lively_weights(example.model);
     const MatchedWeights back = taken(example.model, copied(to_onnx(example.model, weights, "w")));
     EXPECT_EQ(back.folded, 0);
     expect_equal(weights, back.tensors);
@@ -68,7 +69,7 @@ TEST_F(OnnxRoundTrip, BringsEveryWeightHome) {
 }
 
 TEST_F(OnnxRoundTrip, HasTheBatchAsASymbol) {
-  const ModelSpec model = load_model("lenet", {1, 28, 28}, 10);
+  const model::ModelSpec model = model::load_model("lenet", {1, 28, 28}, 10);
   const Graph graph = copied(to_onnx(model, lively_weights(model), "w"));
   ASSERT_EQ(graph.inputs.size(), 1U);
   EXPECT_THAT(graph.inputs[0].dims, ::testing::ElementsAre(onnx_graph::kSymbolic, 1, 28, 28));
@@ -76,12 +77,12 @@ TEST_F(OnnxRoundTrip, HasTheBatchAsASymbol) {
 }
 
 TEST(OnnxMatch, UnderstandsAMatrixProductWithASumBehindIt) {
-  const ModelSpec model = load_model("mlp:7", {12}, 5);
-  const std::vector<NamedTensor> weights = lively_weights(model);
+  const model::ModelSpec model = model::load_model("mlp:7", {12}, 5);
+  const std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
   Graph graph = to_onnx(model, weights, "w");
   GraphNode& gemm = node(graph, "fc1.linear");
-  Tensor& weight = initializer(graph, "fc1.linear.weight");
-  Tensor turned(Shape{12, 7});
+  tensor::Tensor& weight = initializer(graph, "fc1.linear.weight");
+  tensor::Tensor turned(tensor::Shape{12, 7});
   for (std::size_t i = 0; i < 7; ++i) {
     for (std::size_t j = 0; j < 12; ++j) turned.floats()[j * 7 + i] = weight.floats()[i * 12 + j];
   }
@@ -98,8 +99,8 @@ TEST(OnnxMatch, UnderstandsAMatrixProductWithASumBehindIt) {
 }
 
 TEST(OnnxMatch, FindsBranchesInAnyOrder) {
-  const ModelSpec model = load_model("resnet20", {3, 16, 16}, 10);
-  const std::vector<NamedTensor> weights = lively_weights(model);
+  const model::ModelSpec model = model::load_model("resnet20", {3, 16, 16}, 10);
+  const std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
   Graph graph = to_onnx(model, weights, "w");
   const auto at = [&](const std::string& name) {
     return std::ranges::find(graph.nodes, name, &GraphNode::name);
@@ -120,7 +121,7 @@ class OnnxRefusal : public ::testing::Test {
     }
     return "taken";
   }
-  ModelSpec model_ = load_model("resnet20", {3, 16, 16}, 10);
+  model::ModelSpec model_ = model::load_model("resnet20", {3, 16, 16}, 10);
   Graph graph_ = to_onnx(model_, lively_weights(model_), "w");
 };
 
@@ -139,14 +140,14 @@ TEST_F(OnnxRefusal, OfOtherNumbersNamesBothLayers) {
 }
 
 TEST_F(OnnxRefusal, OfAnotherShapeNamesBothShapes) {
-  initializer(graph_, "head.fc.weight") = Tensor(Shape{10, 32});
+  initializer(graph_, "head.fc.weight") = tensor::Tensor(tensor::Shape{10, 32});
   EXPECT_EQ(refusal(),
             "t.onnx: node 'head.fc' (Gemm): its weight is 10x32, but the model's 'head.fc.weight' "
             "needs 10x64");
 }
 
 TEST_F(OnnxRefusal, OfABiasThatHasNoPlace) {
-  graph_.initializers.push_back({"b", noise(Shape{16})});
+  graph_.initializers.push_back({"b", noise(tensor::Shape{16})});
   node(graph_, "stem.conv1").inputs.push_back("b");
   EXPECT_EQ(refusal(),
             "t.onnx: node 'stem.conv1' (Conv) has a bias, but the model's 'stem.conv1' has none");
@@ -178,17 +179,18 @@ TEST_F(OnnxRefusal, OfHalfAGelu) {
 }
 
 TEST_F(OnnxRefusal, OfElementsWhereASparseLayerHasNone) {
-  model_ = load_model("radixnet:1024x1", {1024}, 10);
+  model_ = model::load_model("radixnet:1024x1", {1024}, 10);
   graph_ = to_onnx(model_, lively_weights(model_), "w");
   EXPECT_EQ(refusal(), "taken");
-  for (NamedTensor& one : graph_.initializers) {
-    if (one.tensor.shape() == Shape{1024, 1024}) std::ranges::fill(one.tensor.floats(), 1.0F);
+  for (checkpoint::NamedTensor& one : graph_.initializers) {
+    if (one.tensor.shape() == tensor::Shape{1024, 1024})
+      std::ranges::fill(one.tensor.floats(), 1.0F);
   }
   EXPECT_THAT(refusal(), ::testing::HasSubstr("row 0 has weights where the model's"));
 }
 
 TEST_F(OnnxRoundTrip, RefusesDamagedBytes) {
-  const ModelSpec model = load_model("mlp:3", {4}, 2);
+  const model::ModelSpec model = model::load_model("mlp:3", {4}, 2);
   const std::string bytes = onnx_graph::print_onnx(to_onnx(model, lively_weights(model), "w"));
   const auto read = [](std::string_view text) -> std::string {
     try {
@@ -206,7 +208,7 @@ TEST_F(OnnxRoundTrip, RefusesDamagedBytes) {
 }
 
 TEST_F(OnnxRoundTrip, RefusesSizesThatDoNotFitTheBytes) {
-  const ModelSpec model = load_model("mlp:3", {4}, 2);
+  const model::ModelSpec model = model::load_model("mlp:3", {4}, 2);
   std::string bytes = onnx_graph::print_onnx(to_onnx(model, lively_weights(model), "w"));
   // fc1.linear.weight is 3x4: dims are fields of one byte each, before the type.
   const std::string dims{"\x08\x03\x08\x04\x10\x01", 6};
@@ -223,4 +225,4 @@ TEST_F(OnnxRoundTrip, RefusesSizesThatDoNotFitTheBytes) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::onnx

@@ -10,7 +10,7 @@
 #include "onnx/onnx_testing.hpp"
 #include "onnx/to_graph.hpp"
 
-namespace plait {
+namespace plait::onnx {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,11 +31,11 @@ std::string install_runtime(const fs::path& folder) {
   if (fs::exists(done)) return "";
   fs::create_directories(folder);
   // --ignore-scripts: its script would only fetch the parts for GPUs.
-  const Ended npm =
-      run({.command = {"/usr/bin/env", "npm", "install", "--ignore-scripts", "--no-audit",
-                       "--no-fund", "--fetch-retries", "1", "--prefix", folder.string(), kPackage},
-           .directory = folder,
-           .timeout_seconds = 100});
+  const cli::Ended npm = cli::run(
+      {.command = {"/usr/bin/env", "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
+                   "--fetch-retries", "1", "--prefix", folder.string(), kPackage},
+       .directory = folder,
+       .timeout_seconds = 100});
   if (npm.timed_out) return "npm install takes too long";
   if (npm.exit_code != 0) return "npm install failed: " + last_line(npm.err);
   for (const char* other : {"darwin", "win32", "linux/arm64"}) fs::remove_all(binaries / other);
@@ -43,7 +43,7 @@ std::string install_runtime(const fs::path& folder) {
   return "";
 }
 
-std::string bytes_of(const Tensor& tensor) {
+std::string bytes_of(const tensor::Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data()), tensor.bytes()};
 }
 
@@ -57,9 +57,9 @@ TEST(OnnxRuntime, ComputesWhatPlaitComputes) {
   std::vector<std::vector<float>> wanted;
   const std::vector<Example> all = examples();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const ModelSpec& model = all[i].model;
-    const std::vector<NamedTensor> weights = lively_weights(model);
-    const Tensor images = noise(model.input.with_front(3));
+    const model::ModelSpec& model = all[i].model;
+    const std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
+    const tensor::Tensor images = noise(model.input.with_front(3));
     wanted.push_back(logits_of(model, weights, images));
     const std::string stem = (temp.path() / std::to_string(i)).string();
     onnx_graph::write_onnx(stem + ".onnx", to_onnx(model, weights, "w"));
@@ -67,11 +67,11 @@ TEST(OnnxRuntime, ComputesWhatPlaitComputes) {
     write_text(stem + ".shape", images.shape().to_string());
   }
   const fs::path script = fs::path(PLAIT_SOURCE_DIR) / "tests" / "onnx" / "run_onnx.js";
-  const Ended node =
-      run({.command = {"/usr/bin/env", "node", script.string(), temp.path().string()},
-           .directory = runtime,
-           .environment = {{"NODE_PATH", (runtime / "node_modules").string()}},
-           .timeout_seconds = 100});
+  const cli::Ended node =
+      cli::run({.command = {"/usr/bin/env", "node", script.string(), temp.path().string()},
+                .directory = runtime,
+                .environment = {{"NODE_PATH", (runtime / "node_modules").string()}},
+                .timeout_seconds = 100});
   ASSERT_EQ(node.exit_code, 0) << node.err;
   for (std::size_t i = 0; i < all.size(); ++i) {
     SCOPED_TRACE(all[i].name);
@@ -89,4 +89,4 @@ TEST(OnnxRuntime, ComputesWhatPlaitComputes) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::onnx

@@ -8,7 +8,7 @@
 #include "onnx/onnx_testing.hpp"
 #include "onnx/to_graph.hpp"
 
-namespace plait {
+namespace plait::onnx {
 namespace {
 
 using ::testing::ElementsAre;
@@ -21,9 +21,9 @@ ImportedModel imported(const onnx_graph::Graph& graph) {
 TEST(OnnxToModel, GivesTheSameLogits) {
   for (const Example& example : examples()) {
     SCOPED_TRACE(example.name);
-    const std::vector<NamedTensor> weights = lively_weights(example.model);
+    const std::vector<checkpoint::NamedTensor> weights = lively_weights(example.model);
     const ImportedModel other = imported(to_onnx(example.model, weights, "w"));
-    const Tensor images = noise(example.model.input.with_front(2));
+    const tensor::Tensor images = noise(example.model.input.with_front(2));
     const std::vector<float> wanted = logits_of(example.model, weights, images);
     const std::vector<float> logits = logits_of(other.model, other.weights, images);
     ASSERT_EQ(logits.size(), wanted.size());
@@ -32,16 +32,17 @@ TEST(OnnxToModel, GivesTheSameLogits) {
     }
     // It can be kept as a file.
     const auto classes = static_cast<int>(logits.size() / 2);
-    EXPECT_EQ(parse_model(write_model(other.model), "again.toml", {}, classes), other.model);
+    EXPECT_EQ(model::parse_model(model::write_model(other.model), "again.toml", {}, classes),
+              other.model);
   }
 }
 
 TEST(OnnxToModel, CutsWhereOneTensorGoesOn) {
-  const ModelSpec model = load_model("resnet20", {3, 16, 16}, 10);
+  const model::ModelSpec model = model::load_model("resnet20", {3, 16, 16}, 10);
   const ImportedModel other = imported(to_onnx(model, lively_weights(model), "w"));
   EXPECT_EQ(other.model.blocks.size(), model.blocks.size());
   std::vector<std::string> names;
-  for (const Node& node : other.model.blocks.back().nodes) names.push_back(node.name);
+  for (const model::Node& node : other.model.blocks.back().nodes) names.push_back(node.name);
   EXPECT_THAT(names, ElementsAre("pool", "flatten", "linear"));
   EXPECT_EQ(other.model.blocks[4].nodes.size(), model.blocks[4].nodes.size());
 }
@@ -55,7 +56,7 @@ TEST(OnnxToModel, RefusesWhatItCannotKnow) {
     }
     return "taken";
   };
-  const ModelSpec model = load_model("mlp:3", {4}, 2);
+  const model::ModelSpec model = model::load_model("mlp:3", {4}, 2);
   const onnx_graph::Graph whole = to_onnx(model, lively_weights(model), "w");
   EXPECT_EQ(refusal(whole), "taken");
   onnx_graph::Graph graph = whole;
@@ -71,4 +72,4 @@ TEST(OnnxToModel, RefusesWhatItCannotKnow) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::onnx

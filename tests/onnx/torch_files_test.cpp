@@ -8,7 +8,7 @@
 #include "onnx/match.hpp"
 #include "onnx/onnx_testing.hpp"
 
-namespace plait {
+namespace plait::onnx {
 namespace {
 
 const char* kNetwork = R"(
@@ -53,13 +53,14 @@ TEST_P(TorchFile, GivesThePyTorchLogits) {
   const std::filesystem::path here = std::filesystem::path(PLAIT_SOURCE_DIR) / "tests" / "onnx";
   const std::string file = (here / GetParam()).string();
   const bool layers = std::string(GetParam()) == "torch_layers.onnx";
-  const ModelSpec model = parse_model(layers ? kLayers : kNetwork, "network.toml", {}, 5);
+  const model::ModelSpec model =
+      model::parse_model(layers ? kLayers : kNetwork, "network.toml", {}, 5);
   const MatchedWeights weights =
       match_weights(model, layers_of(onnx_graph::read_onnx(file), file), file);
   EXPECT_EQ(weights.folded, std::string(GetParam()) == "torch_folded.onnx" ? 4 : 0);
   const nlohmann::json recorded = nlohmann::json::parse(
       std::ifstream(here / (layers ? "recorded_torch_layers.json" : "recorded_torch.json")));
-  Tensor images(Shape{3, 2, 16, 16});
+  tensor::Tensor images(tensor::Shape{3, 2, 16, 16});
   const auto pixels = recorded["images"].get<std::vector<float>>();
   ASSERT_EQ(pixels.size(), images.floats().size());
   std::ranges::copy(pixels, images.floats().begin());
@@ -74,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(Of, TorchFile,
                                            "torch_layers.onnx"));
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::onnx

@@ -9,7 +9,7 @@
 
 #include "base/rng.hpp"
 
-namespace plait {
+namespace plait::optim {
 namespace {
 
 TEST(Clip, NormOverSpansWithTheSameBitsForAnyThreads) {
@@ -45,4 +45,4 @@ TEST(Clip, Factor) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::optim

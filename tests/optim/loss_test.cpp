@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 
-namespace plait {
+namespace plait::optim {
 namespace {
 
 using Floats = std::vector<float>;
@@ -192,4 +192,4 @@ TEST(Loss, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::optim

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 
-namespace plait {
+namespace plait::optim {
 namespace {
 
 using Floats = std::vector<float>;
@@ -137,4 +137,4 @@ TEST(Optimizer, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::optim

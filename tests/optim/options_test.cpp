@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::optim {
 namespace {
 
 std::string refusal(const std::function<void()>& body) {
@@ -64,4 +64,4 @@ TEST(OptimOptions, BecomeSpecs) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::optim

@@ -13,7 +13,7 @@
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
 
-namespace plait {
+namespace plait::optim {
 namespace {
 
 using Floats = std::vector<float>;
@@ -130,4 +130,4 @@ TEST(Recorded, Clipping) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::optim

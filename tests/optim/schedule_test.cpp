@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::optim {
 namespace {
 
 TEST(Schedule, ConstantWithWarmUp) {
@@ -72,4 +72,4 @@ TEST(Schedule, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::optim

@@ -10,7 +10,7 @@
 #include "partition/exchange.hpp"
 #include "partition/sparse_networks.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 using ::testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(ExchangeLists, OfAnInputThatNobodyOwnsAreEmpty) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::partition

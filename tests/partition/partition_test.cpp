@@ -9,7 +9,7 @@
 #include "partition/sparse_networks.hpp"
 #include "partition/zoltan.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 using ::testing::HasSubstr;
@@ -215,12 +215,12 @@ TEST(Zoltan, IsThereOrSaysHowToGetIt) {
 
 TEST(Partition, RowsWithoutElementsStillLeaveNobodyOut) {
   // 16 rows of which two have elements: balance alone would feed two parts.
-  SparsePattern pattern{.rows = 16, .columns = 16, .row_begin = {0}, .column = {}};
+  tensor::SparsePattern pattern{.rows = 16, .columns = 16, .row_begin = {0}, .column = {}};
   for (int row = 0; row < 16; ++row) {
     if (row == 3 || row == 9) pattern.column.insert(pattern.column.end(), {1, 5});
     pattern.row_begin.push_back(pattern.size());
   }
-  const auto layer = std::make_shared<const SparsePattern>(std::move(pattern));
+  const auto layer = std::make_shared<const tensor::SparsePattern>(std::move(pattern));
   const Network network{layer, layer};
   for (const PartitionMethod method : methods()) {
     const Partition partition = make_partition(network, {.parts = 4, .method = method});
@@ -233,4 +233,4 @@ TEST(Partition, RowsWithoutElementsStillLeaveNobodyOut) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::partition

@@ -10,7 +10,7 @@
 #include "partition/owners.hpp"
 #include "partition/sparse_networks.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 using ::testing::Each;
@@ -158,4 +158,4 @@ TEST(Balance, SplitsNoClassWhereWholeOnesFit) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::partition

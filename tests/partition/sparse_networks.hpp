@@ -12,16 +12,16 @@
 #include "base/rng.hpp"
 #include "partition/partition.hpp"
 
-namespace plait {
+namespace plait::partition {
 
-using Network = std::vector<std::shared_ptr<const SparsePattern>>;
+using Network = std::vector<std::shared_ptr<const tensor::SparsePattern>>;
 
-inline std::shared_ptr<const SparsePattern> pattern_of(
+inline std::shared_ptr<const tensor::SparsePattern> pattern_of(
     std::int64_t rows, std::int64_t columns,
     const std::set<std::pair<std::int64_t, std::int64_t>>& places) {
-  std::vector<MatrixEntry> entries;
+  std::vector<tensor::MatrixEntry> entries;
   for (const auto& [row, column] : places) entries.push_back({row, column, 1});
-  return make_sparse_matrix(rows, columns, entries, "made up").pattern;
+  return tensor::make_sparse_matrix(rows, columns, entries, "made up").pattern;
 }
 
 /// Every row has 0 to 2 * degree elements anywhere; widths[0] inputs.
@@ -76,4 +76,4 @@ inline PartitionOptions options_for(PartitionMethod method, int parts) {
   return options;
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -6,7 +6,7 @@
 
 #include "plan/hand_made.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using ::testing::ElementsAre;
@@ -120,4 +120,4 @@ TEST(Accesses, OfAMinibatchCarryTheSamplesOfTheTask) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

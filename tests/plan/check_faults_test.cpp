@@ -8,7 +8,7 @@
 #include "plan/check.hpp"
 #include "plan/hand_made.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using hand_made::erase;
@@ -475,4 +475,4 @@ INSTANTIATE_TEST_SUITE_P(Messages, CheckFinds, ::testing::ValuesIn(kMessages), d
 INSTANTIATE_TEST_SUITE_P(Orders, CheckFinds, ::testing::ValuesIn(kOrders), damage_name);
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

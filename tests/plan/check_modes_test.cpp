@@ -6,7 +6,7 @@
 #include "plan/check.hpp"
 #include "plan/hand_made.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using hand_made::task;
@@ -100,4 +100,4 @@ TEST(CheckModes, AConsumerAtTheEndOfARange) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

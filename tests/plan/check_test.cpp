@@ -9,7 +9,7 @@
 #include "plan/hand_made.hpp"
 #include "plan/memory.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using hand_made::erase;
@@ -132,4 +132,4 @@ TEST(Check, FailureNamesTheStrategyAndTheFirstFault) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

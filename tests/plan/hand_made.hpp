@@ -8,7 +8,7 @@
 
 #include "plan/accesses.hpp"
 
-namespace plait::hand_made {
+namespace plait::plan::hand_made {
 
 /// conv1 (16 parameters) -> pool (none) -> bn (8, and 8 of state) -> fc (40). Tensors of 64, 32,
 /// 16, 16 and 10 elements.
@@ -317,4 +317,4 @@ inline void move_to(Plan& plan, int worker, int from, int to) {
   tasks.insert(tasks.begin() + to, moved);
 }
 
-}  // namespace plait::hand_made
+}  // namespace plait::plan::hand_made

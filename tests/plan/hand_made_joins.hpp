@@ -3,7 +3,7 @@
 
 #include "plan/hand_made.hpp"
 
-namespace plait::hand_made {
+namespace plait::plan::hand_made {
 
 /// enter: 0 -> 1; front: 0 -> 2; back: 1 -> 3; 4 = 2 - 1; coarse: 4 -> 5; 6 = 3 + 5; fc: 6 -> 7.
 /// Tensors 3 and 5 have the gradient of 6, and 4 that of 2.
@@ -93,4 +93,4 @@ inline Plan repeated() {
   return plan;
 }
 
-}  // namespace plait::hand_made
+}  // namespace plait::plan::hand_made

@@ -3,7 +3,7 @@
 
 #include "plan/hand_made.hpp"
 
-namespace plait::hand_made {
+namespace plait::plan::hand_made {
 
 /// Layer a has 4 rows on worker 0 and 5 on worker 1, which reads rows 0 and 2 of layer a of worker
 /// 0 in its layer b; worker 0 reads rows 1 and 4 of worker 1's. Layer c is worker 0's and reads all
@@ -77,4 +77,4 @@ inline Plan cut_by_rows() {
   return plan;
 }
 
-}  // namespace plait::hand_made
+}  // namespace plait::plan::hand_made

@@ -8,7 +8,7 @@
 #include "plan/json.hpp"
 #include "plan/versions.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using hand_made::erase;
@@ -272,4 +272,4 @@ TEST(Joins, AreInTheHashAndInJson) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -11,7 +11,7 @@
 #include "plan/hand_made_joins.hpp"
 #include "plan/hand_made_rows.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using Json = nlohmann::json;
@@ -191,12 +191,12 @@ TEST(PlanJson, RefusesSizesThatNobodyCanCount) {
 TEST(PlanJson, ChecksLayers) {
   Plan plan = hand_made::serial();
   plan.network = {.name = "net", .blocks = {}, .tensors = {64, 12, 5}, .input = {1, 8, 8}};
-  BlockSpec first{.name = "a", .nodes = {}};
-  first.then("flatten", FlattenSpec{});
-  first.then("linear", LinearSpec{.out_features = 12});
-  BlockSpec second{.name = "b", .nodes = {}};
-  second.then("relu", ActivationSpec{ActivationKind::relu});
-  second.then("linear", LinearSpec{.out_features = 5, .bias = false});
+  model::BlockSpec first{.name = "a", .nodes = {}};
+  first.then("flatten", model::FlattenSpec{});
+  first.then("linear", model::LinearSpec{.out_features = 12});
+  model::BlockSpec second{.name = "b", .nodes = {}};
+  second.then("relu", model::ActivationSpec{model::ActivationKind::relu});
+  second.then("linear", model::LinearSpec{.out_features = 5, .bias = false});
   plan.network.blocks = {
       {.name = "a", .src = 0, .dst = 1, .parameters = 64 * 12 + 12, .spec = first},
       {.name = "b", .src = 1, .dst = 2, .parameters = 60, .spec = second}};
@@ -225,9 +225,9 @@ TEST(PlanJson, ChecksLayers) {
   EXPECT_THAT(says("1/layers/1/initial_scale", 2.0), HasSubstr("network.hash is "));
   EXPECT_THAT(says("1/src", 2), HasSubstr("reads tensor 2, which no block before it writes"));
 
-  const ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second}};
+  const model::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second}};
   EXPECT_TRUE(plan_from_json(good.dump(), "p", model) == plan);
-  const auto refused = [&](const ModelSpec& other) {
+  const auto refused = [&](const model::ModelSpec& other) {
     try {
       plan_from_json(good.dump(), "p", other);
     } catch (const UserError& error) {
@@ -235,7 +235,7 @@ TEST(PlanJson, ChecksLayers) {
     }
     return std::string();
   };
-  ModelSpec other = model;
+  model::ModelSpec other = model;
   other.blocks[1].name = "c";
   EXPECT_EQ(refused(other), "p: network is not of model 'net': it has no such block 'b'");
   other = model;
@@ -243,10 +243,10 @@ TEST(PlanJson, ChecksLayers) {
   EXPECT_EQ(refused(other),
             "p: network is not of model 'net': its input is 1x8x8, the model's 8x8");
   other = model;
-  other.blocks.push_back(BlockSpec{.name = "more", .nodes = second.nodes});
+  other.blocks.push_back(model::BlockSpec{.name = "more", .nodes = second.nodes});
   EXPECT_EQ(refused(other),
             "p: network is not of model 'net': its block 'more' is not among those of the plan");
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using ::testing::HasSubstr;
@@ -124,4 +124,4 @@ TEST(Machine, LinksInsideAndBetweenNodes) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

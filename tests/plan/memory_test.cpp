@@ -12,7 +12,7 @@
 #include "plan/hand_made_joins.hpp"
 #include "plan/hand_made_rows.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 constexpr std::int64_t kMinibatches = 9;
@@ -142,7 +142,7 @@ std::size_t lower_bound(const MemoryMap& map, std::size_t tasks) {
 
 Plan serial_plan(const std::string& model, int microbatches) {
   Plan plan = hand_made::serial(microbatches);
-  plan.network = make_network(make_model(model, {3, 32, 32}, 10));
+  plan.network = make_network(model::make_model(model, {3, 32, 32}, 10));
   plan.batch = 32;
   plan.programs[0].tasks.clear();
   hand_made::Writer write(plan.programs[0]);
@@ -359,4 +359,4 @@ TEST(EstimateMemory, OfASmallPlanIsWhatTheHandSays) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -8,14 +8,14 @@
 #include "model/zoo.hpp"
 #include "plan/hand_made.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 TEST(Network, OfAModelAddsUpToItsCost) {
   for (const char* name : {"vgg16", "resnet164", "lenet"}) {
-    const ModelSpec model = make_model(name, {3, 32, 32}, 10);
+    const model::ModelSpec model = model::make_model(name, {3, 32, 32}, 10);
     const Network network = make_network(model);
-    const BlockCost cost = model_cost(model);
+    const model::BlockCost cost = model::model_cost(model);
     EXPECT_EQ(network.parameters(), cost.parameters) << name;
     EXPECT_EQ(network.macs(), cost.macs) << name;
     EXPECT_EQ(network.tensors.front(), 3 * 32 * 32) << name;
@@ -30,7 +30,7 @@ TEST(Network, OfAModelAddsUpToItsCost) {
 }
 
 TEST(Network, OfAModelIsAChain) {
-  const ModelSpec model = make_model("resnet164", {3, 32, 32}, 10);
+  const model::ModelSpec model = model::make_model("resnet164", {3, 32, 32}, 10);
   const Network network = make_network(model);
   ASSERT_EQ(network.blocks.size(), model.blocks.size());
   ASSERT_EQ(network.tensors.size(), model.blocks.size() + 1);
@@ -43,9 +43,9 @@ TEST(Network, OfAModelIsAChain) {
 }
 
 TEST(Network, CountsRunningStatisticsAsState) {
-  BlockSpec block{.name = "b", .nodes = {}};
-  block.then("conv", ConvolutionSpec{.out_channels = 4, .kernel = {1, 1}, .bias = false});
-  block.then("bn", BatchNormSpec{});
+  model::BlockSpec block{.name = "b", .nodes = {}};
+  block.then("conv", model::ConvolutionSpec{.out_channels = 4, .kernel = {1, 1}, .bias = false});
+  block.then("bn", model::BatchNormSpec{});
   const Network network = make_network({.name = "m", .input = {2, 5, 5}, .blocks = {block}});
   EXPECT_EQ(network.blocks[0].parameters, 4 * 2 + 4 + 4);
   EXPECT_EQ(network.blocks[0].state, 4 + 4);
@@ -53,10 +53,13 @@ TEST(Network, CountsRunningStatisticsAsState) {
 }
 
 TEST(NetworkHash, IsEqualForEqualNetworksOnly) {
-  const Network vgg = make_network(make_model("vgg16", {3, 32, 32}, 10));
-  EXPECT_EQ(network_hash(vgg), network_hash(make_network(make_model("vgg16", {3, 32, 32}, 10))));
-  EXPECT_NE(network_hash(vgg), network_hash(make_network(make_model("vgg16", {3, 32, 32}, 11))));
-  EXPECT_NE(network_hash(vgg), network_hash(make_network(make_model("vgg13", {3, 32, 32}, 10))));
+  const Network vgg = make_network(model::make_model("vgg16", {3, 32, 32}, 10));
+  EXPECT_EQ(network_hash(vgg),
+            network_hash(make_network(model::make_model("vgg16", {3, 32, 32}, 10))));
+  EXPECT_NE(network_hash(vgg),
+            network_hash(make_network(model::make_model("vgg16", {3, 32, 32}, 11))));
+  EXPECT_NE(network_hash(vgg),
+            network_hash(make_network(model::make_model("vgg13", {3, 32, 32}, 10))));
 }
 
 TEST(NetworkHash, SeesEveryNumberOfANetworkWithoutLayers) {
@@ -69,7 +72,7 @@ TEST(NetworkHash, SeesEveryNumberOfANetworkWithoutLayers) {
   networks[6].blocks[0].macs += 1;
   networks[7].blocks[0].inner_elements += 1;
   networks[8].blocks[0].dst = 2;
-  networks[9].blocks[0].spec.then("relu", ActivationSpec{});
+  networks[9].blocks[0].spec.then("relu", model::ActivationSpec{});
   for (std::size_t i = 0; i < networks.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       EXPECT_NE(network_hash(networks[i]), network_hash(networks[j])) << i << " " << j;
@@ -78,4 +81,4 @@ TEST(NetworkHash, SeesEveryNumberOfANetworkWithoutLayers) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

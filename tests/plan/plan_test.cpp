@@ -6,7 +6,7 @@
 
 #include "plan/hand_made.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using ::testing::Each;
@@ -124,4 +124,4 @@ TEST(WireBytes, OfRunningStatisticsAreAlwaysFourPerNumber) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -13,7 +13,7 @@
 #include "plan/memory.hpp"
 #include "plan/text.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using hand_made::cut_by_rows;
@@ -196,4 +196,4 @@ INSTANTIATE_TEST_SUITE_P(All, RowListFault, ::testing::ValuesIn(kDamages),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -11,7 +11,7 @@
 #include "plan/json.hpp"
 #include "plan/memory.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using ::testing::AllOf;
@@ -209,4 +209,4 @@ TEST(Json, ShowsOffsetsPhasesAndStaleness) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -12,7 +12,7 @@
 #include "plan/hand_made.hpp"
 #include "plan/text.hpp"
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using ::testing::Each;
@@ -180,4 +180,4 @@ TEST(WeightVersions, AgreeWithAPlayOfTheLoop) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace plait {
+namespace plait::plan {
 namespace {
 
 using ::testing::ElementsAre;
@@ -127,4 +127,4 @@ TEST(When, RunsWheneverOfLongPeriods) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::plan

@@ -8,7 +8,7 @@
 #include "model/zoo.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::planner {
 namespace {
 
 using ::testing::HasSubstr;
@@ -17,17 +17,17 @@ using ::testing::Not;
 class PlanAdvice : public ::testing::Test {
  protected:
   Outcome outcome(const std::string& strategy, double seconds, std::int64_t bytes) const {
-    Outcome one{.plan = make_plan(strategy, {.network = network_,
-                                             .machine = machine_,
-                                             .cost = cost_.get(),
-                                             .batch = 64,
-                                             .microbatches = 2}),
+    Outcome one{.plan = strategy::make_plan(strategy, {.network = network_,
+                                                       .machine = machine_,
+                                                       .cost = cost_.get(),
+                                                       .batch = 64,
+                                                       .microbatches = 2}),
                 .simulation = {}};
     one.simulation.step_seconds = seconds;
     one.simulation.bytes_per_step = bytes;
     one.simulation.utilisation = 0.9;
     one.simulation.busy = {0.9, 0.9};
-    one.staleness = std::ranges::max(staleness(one.plan));
+    one.staleness = std::ranges::max(plan::staleness(one.plan));
     one.speedup = 1 / seconds;
     return one;
   }
@@ -37,10 +37,12 @@ class PlanAdvice : public ::testing::Test {
     return names;
   }
 
-  Network network_ = make_network(make_model("lenet", {1, 28, 28}, 10));
-  std::unique_ptr<CostModel> cost_ = make_analytic_cost(network_);
-  Machine machine_{
-      .nodes = 1, .workers_per_node = 2, .inside = kUsualInside, .between = kUsualBetween};
+  plan::Network network_ = plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  std::unique_ptr<cost::CostModel> cost_ = cost::make_analytic_cost(network_);
+  plan::Machine machine_{.nodes = 1,
+                         .workers_per_node = 2,
+                         .inside = plan::kUsualInside,
+                         .between = plan::kUsualBetween};
 };
 
 TEST_F(PlanAdvice, PlainSgdComesBeforeAStaleStrategyThatIsOnePercentFaster) {
@@ -83,4 +85,4 @@ TEST_F(PlanAdvice, DataParallelismIsRecognisedWhateverMadeIt) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::planner

@@ -12,7 +12,7 @@
 #include "planner/choice.hpp"
 #include "planner/planner.hpp"
 
-namespace plait {
+namespace plait::planner {
 namespace {
 
 using ::testing::Contains;
@@ -35,7 +35,7 @@ TEST(PlanSettingsTable, HasEveryKeyOnceAndNamesOnlyStrategiesThatExist) {
     EXPECT_FALSE(row.help.empty()) << row.key;
     EXPECT_FALSE(row.group.empty()) << row.key;
     for (const std::string& name : names_in(row.used_by)) {
-      EXPECT_THAT(strategy_names(), Contains(name)) << row.key;
+      EXPECT_THAT(strategy::strategy_names(), Contains(name)) << row.key;
     }
   }
 }
@@ -125,8 +125,8 @@ TEST(PlanSettingsTable, KnowsWhoUsesASetting) {
 
 class AutoStrategy : public ::testing::Test {
  protected:
-  StrategyChoice choose(int workers, const Link& link) const {
-    Machine machine{.workers_per_node = workers, .inside = link, .between = link};
+  StrategyChoice choose(int workers, const plan::Link& link) const {
+    plan::Machine machine{.workers_per_node = workers, .inside = link, .between = link};
     PlanSettings settings;
     settings.microbatches = 4;
     return choose_strategy(settings, *cost_, [&](const PlanSettings& one) {
@@ -134,20 +134,21 @@ class AutoStrategy : public ::testing::Test {
     });
   }
 
-  const Network network_ = make_network(make_model("lenet", {1, 28, 28}, 10));
-  const std::unique_ptr<CostModel> cost_ = make_analytic_cost(network_);
+  const plan::Network network_ = plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  const std::unique_ptr<cost::CostModel> cost_ = cost::make_analytic_cost(network_);
 };
 
 TEST_F(AutoStrategy, TakesSerialOnOneWorker) { EXPECT_EQ(choose(1, {}).strategy, "serial"); }
 
 TEST_F(AutoStrategy, TakesAPlanThatIsPlainSgd) {
-  for (const Link& link : {Link{}, Link{.bytes_per_second = 1e8, .latency_seconds = 1e-4}}) {
+  for (const plan::Link& link :
+       {plan::Link{}, plan::Link{.bytes_per_second = 1e8, .latency_seconds = 1e-4}}) {
     const StrategyChoice choice = choose(2, link);
-    Machine machine{.workers_per_node = 2, .inside = link, .between = link};
+    plan::Machine machine{.workers_per_node = 2, .inside = link, .between = link};
     PlanSettings settings;
     settings.strategy = choice.strategy;
     settings.microbatches = 4;
-    const Plan plan =
+    const plan::Plan plan =
         plan_with(settings, {.network = network_, .machine = machine, .cost = cost_.get()});
     EXPECT_EQ(what_it_changes(plan), "") << choice.strategy;
     EXPECT_THAT(choice.why, HasSubstr(choice.strategy + " on 2 workers, "));
@@ -156,4 +157,4 @@ TEST_F(AutoStrategy, TakesAPlanThatIsPlainSgd) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::planner

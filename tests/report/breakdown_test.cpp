@@ -6,7 +6,7 @@
 
 #include "report/report_testing.hpp"
 
-namespace plait {
+namespace plait::report {
 namespace {
 
 using ::testing::DoubleNear;
@@ -49,7 +49,7 @@ TEST(Breakdown, CountsTheBytesOfAStepFromWorkerToWorker) {
 }
 
 TEST(Breakdown, LeavesOutStepsThatOneWorkerHasNot) {
-  Trace trace = two_workers_trace(3);
+  trace::Trace trace = two_workers_trace(3);
   trace.workers[1].add({.task = 1, .minibatch = 3, .step = 3, .begin = 2, .end = 3});
   const Breakdown found = break_down(two_workers(), trace);
   EXPECT_EQ(found.steps, 3);
@@ -59,7 +59,7 @@ TEST(Breakdown, LeavesOutStepsThatOneWorkerHasNot) {
 /// At the end of an epoch an asynchronous pipeline runs empty, and fills again after evaluation:
 /// the same steps are played twice.
 TEST(Breakdown, WhatPassesBetweenTwoPlaysOfAStepIsNotPartOfIt) {
-  Trace trace = two_workers_trace(1);
+  trace::Trace trace = two_workers_trace(1);
   const double end = trace.workers[0].events().back().end;
   trace.workers[0].add({.task = 0, .step = 0, .begin = end + 100, .end = end + 100.001, .play = 1});
   const Breakdown found = break_down(two_workers(), trace);
@@ -67,20 +67,20 @@ TEST(Breakdown, WhatPassesBetweenTwoPlaysOfAStepIsNotPartOfIt) {
 }
 
 TEST(Breakdown, OfNothingIsEmpty) {
-  Trace nothing;
+  trace::Trace nothing;
   nothing.workers.resize(2);
   EXPECT_EQ(break_down(two_workers(), nothing).steps, 0);
   EXPECT_THAT(break_down(two_workers(), nothing).workers, SizeIs(0));
 }
 
 TEST(Breakdown, PutsPiecesAndRepetitionsToTheirBlock) {
-  Plan plan = two_workers();
+  plan::Plan plan = two_workers();
   plan.network.blocks.push_back(
       {.name = "conv1@1<0", .src = 0, .dst = 1, .whole = 1, .whole_name = "conv1"});
   plan.network.blocks.push_back({.name = "fc again", .src = 1, .dst = 2, .repeats = 1});
-  plan.programs[1].tasks.push_back({.what = Forward{.block = 2}});
-  plan.programs[1].tasks.push_back({.what = Forward{.block = 3}});
-  Trace trace = two_workers_trace(1);
+  plan.programs[1].tasks.push_back({.what = plan::Forward{.block = 2}});
+  plan.programs[1].tasks.push_back({.what = plan::Forward{.block = 3}});
+  trace::Trace trace = two_workers_trace(1);
   trace.workers[1].add({.task = 5, .begin = 1.010, .end = 1.011});
   trace.workers[1].add({.task = 6, .begin = 1.011, .end = 1.012});
   const Breakdown found = break_down(plan, trace);
@@ -143,4 +143,4 @@ TEST(Straggler, IsNobodyWhoIsALittleSlower) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::report

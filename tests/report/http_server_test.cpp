@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::report {
 namespace {
 
 using ::testing::EndsWith;
@@ -221,4 +221,4 @@ TEST(ServerEnd, LeavesSignalsAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::report

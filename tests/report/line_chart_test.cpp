@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::report {
 namespace {
 
 using testing::AllOf;
@@ -70,4 +70,4 @@ TEST(LineChart, AFileThatCannotBeMadeIsTheUsersMatter) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::report

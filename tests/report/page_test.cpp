@@ -12,7 +12,7 @@
 #include "report/report_testing.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Json good_record() {
-  const Plan plan = two_workers();
-  const Trace trace = two_workers_trace(16);
+  const plan::Plan plan = two_workers();
+  const trace::Trace trace = two_workers_trace(16);
   const Prediction prediction{
       .source = "analytic", .step_seconds = 0.01, .utilisation = 0.5, .trace = trace};
   RecordParts parts{.plan = plan, .prediction = prediction};
@@ -68,15 +68,16 @@ TEST(Record, SaysWhatThePlanAndTheTraceSay) {
 }
 
 TEST(Record, CountsTheWordsOfLayersCutByRows) {
-  Plan plan = two_workers();
+  plan::Plan plan = two_workers();
   plan.row_lists = {{0, 2, 5}};
   plan.network.blocks.push_back(
       {.name = "fc@1<0", .src = 9, .dst = 2, .whole = 1, .whole_name = "fc"});
   for (int microbatch = 0; microbatch < 2; ++microbatch) {
     plan.programs[1].tasks.push_back(
-        {.what = Receive{{.value = {.index = 9}, .peer = 0, .list = 0}}});
+        {.what = plan::Receive{{.value = {.index = 9}, .peer = 0, .list = 0}}});
     plan.programs[1].tasks.push_back(
-        {.what = Send{{.value = {.role = Role::diff, .index = 9}, .peer = 0, .list = 0}}});
+        {.what =
+             plan::Send{{.value = {.role = plan::Role::diff, .index = 9}, .peer = 0, .list = 0}}});
   }
   const Prediction none;
   const RecordParts parts{.plan = plan, .prediction = none};
@@ -177,4 +178,4 @@ TEST_F(RunFolderFiles, ThatAreDamagedAreNamedWithTheirLine) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::report

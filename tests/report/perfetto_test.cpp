@@ -12,40 +12,45 @@
 #include "base/error.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::report {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 
 /// Two nodes with two workers; worker 3 computes, waits and sends.
-Plan small_plan() {
-  Plan plan;
+plan::Plan small_plan() {
+  plan::Plan plan;
   plan.machine = {.nodes = 2, .workers_per_node = 2};
   plan.network.blocks = {{.name = "conv1", .src = 0, .dst = 1}};
   plan.programs.resize(4);
-  plan.programs[3].tasks = {{.what = Load{}},
-                            {.what = Forward{.block = 0}},
-                            {.what = Send{{.value = {.role = Role::diff, .index = 5}, .peer = 1}}},
-                            {.what = Receive{{.value = {.index = 2}, .peer = 0}}},
-                            {.what = Reduce{.move = Move::sum, .group = 0, .bucket = 2}}};
+  plan.programs[3].tasks = {
+      {.what = plan::Load{}},
+      {.what = plan::Forward{.block = 0}},
+      {.what = plan::Send{{.value = {.role = plan::Role::diff, .index = 5}, .peer = 1}}},
+      {.what = plan::Receive{{.value = {.index = 2}, .peer = 0}}},
+      {.what = plan::Reduce{.move = plan::Move::sum, .group = 0, .bucket = 2}}};
   return plan;
 }
 
-Trace small_trace() {
-  Trace trace;
+trace::Trace small_trace() {
+  trace::Trace trace;
   trace.workers.resize(4);
-  WorkerTrace& worker = trace.workers[3];
+  trace::WorkerTrace& worker = trace.workers[3];
   worker.add({.task = 0, .begin = 0, .end = 0.25e-6});
   worker.add({.task = 1, .minibatch = 7, .step = 9, .begin = 1.5e-3, .end = 2e-3});
-  worker.add(
-      {.task = 2, .activity = Activity::communicate, .begin = 2e-3, .end = 2e-3, .bytes = 640});
-  worker.add({.task = 3, .activity = Activity::wait, .begin = 2e-3, .end = 3e-3});
-  worker.add({.task = 4, .activity = Activity::communicate, .begin = 3e-3, .end = 4e-3});
+  worker.add({.task = 2,
+              .activity = trace::Activity::communicate,
+              .begin = 2e-3,
+              .end = 2e-3,
+              .bytes = 640});
+  worker.add({.task = 3, .activity = trace::Activity::wait, .begin = 2e-3, .end = 3e-3});
+  worker.add({.task = 4, .activity = trace::Activity::communicate, .begin = 3e-3, .end = 4e-3});
   return trace;
 }
 
-json written(const Plan& plan, const Trace& trace, const std::vector<PerfettoLabel>& labels = {}) {
+json written(const plan::Plan& plan, const trace::Trace& trace,
+             const std::vector<PerfettoLabel>& labels = {}) {
   std::ostringstream out;
   write_perfetto(out, plan, trace, labels);
   return json::parse(out.str());
@@ -95,13 +100,13 @@ TEST(Perfetto, EveryEventIsASlice) {
 }
 
 TEST(Perfetto, NamesInAnyEncodingComeOutAsJson) {
-  Plan plan = small_plan();
+  plan::Plan plan = small_plan();
   plan.network.blocks[0].name = "a\"\\\x01\xff";
   EXPECT_NO_THROW(written(plan, small_trace()));
 }
 
 TEST(Perfetto, LongTracesAreWrittenInPieces) {
-  Trace trace = small_trace();
+  trace::Trace trace = small_trace();
   for (int i = 0; i < 20'000; ++i)
     trace.workers[3].add({.task = 1, .begin = 1e-3 * i, .end = 1e-3 * i});
   EXPECT_GT(written(small_plan(), trace).at("traceEvents").size(), 20'000U);
@@ -124,4 +129,4 @@ TEST(Perfetto, AFileThatCannotBeMadeIsNamed) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::report

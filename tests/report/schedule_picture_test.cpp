@@ -15,7 +15,7 @@
 #include "base/error.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::report {
 namespace {
 
 using testing::ElementsAre;
@@ -62,40 +62,40 @@ std::vector<double> widths(const std::string& picture, const std::string& css_cl
 /// Position of a task in the program below.
 enum At { kLoad, kForward0, kForward1, kForward2, kLoss, kData2, kWeights2, kReceive, kUpdate };
 
-Plan plan_of(int workers) {
-  Plan plan{.strategy = "by hand",
-            .machine = {.nodes = (workers + 1) / 2, .workers_per_node = 2},
-            .network = {.name = "tiny",
-                        .blocks = {{.name = "conv1"}, {.name = "conv2"}, {.name = "fc"}},
-                        .tensors = {4, 4, 4, 4}}};
+plan::Plan plan_of(int workers) {
+  plan::Plan plan{.strategy = "by hand",
+                  .machine = {.nodes = (workers + 1) / 2, .workers_per_node = 2},
+                  .network = {.name = "tiny",
+                              .blocks = {{.name = "conv1"}, {.name = "conv2"}, {.name = "fc"}},
+                              .tensors = {4, 4, 4, 4}}};
   plan.batch = 8;
   plan.programs.resize(static_cast<std::size_t>(workers));
-  for (Program& program : plan.programs) {
-    program.tasks = {{.what = Load{}},
-                     {.what = Forward{.block = 0}},
-                     {.what = Forward{.block = 1}},
-                     {.what = Forward{.block = 2}},
-                     {.what = Loss{}},
-                     {.what = BackwardData{.block = 2}},
-                     {.what = BackwardWeights{.block = 2}},
-                     {.what = Receive{{.value = {.index = 1}, .peer = 0}}},
-                     {.what = Update{.block = 2}}};
+  for (plan::Program& program : plan.programs) {
+    program.tasks = {{.what = plan::Load{}},
+                     {.what = plan::Forward{.block = 0}},
+                     {.what = plan::Forward{.block = 1}},
+                     {.what = plan::Forward{.block = 2}},
+                     {.what = plan::Loss{}},
+                     {.what = plan::BackwardData{.block = 2}},
+                     {.what = plan::BackwardWeights{.block = 2}},
+                     {.what = plan::Receive{{.value = {.index = 1}, .peer = 0}}},
+                     {.what = plan::Update{.block = 2}}};
   }
   return plan;
 }
 
-Trace trace_of(int workers) {
-  Trace trace;
+trace::Trace trace_of(int workers) {
+  trace::Trace trace;
   trace.workers.resize(static_cast<std::size_t>(workers));
   return trace;
 }
 
-Event compute(int task, double begin, double end, std::int64_t minibatch = 0) {
+trace::Event compute(int task, double begin, double end, std::int64_t minibatch = 0) {
   return {.task = task, .minibatch = minibatch, .begin = begin, .end = end};
 }
 
 TEST(SchedulePicture, HasALanePerWorkerAndSaysWhatItIs) {
-  Trace trace = trace_of(3);
+  trace::Trace trace = trace_of(3);
   trace.workers[0].add(compute(kForward0, 0, 0.3));
   trace.workers[1].add(compute(kForward0, 0, 1));
   trace.workers[2].add(compute(kUpdate, 0, 0.2));
@@ -111,7 +111,7 @@ TEST(SchedulePicture, HasALanePerWorkerAndSaysWhatItIs) {
 }
 
 TEST(SchedulePicture, TheLegendHasWhatIsSeen) {
-  Trace trace = trace_of(1);
+  trace::Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward0, 0, 1));
   trace.workers[0].add(compute(kWeights2, 2, 3));
   const std::string picture = schedule_picture(plan_of(1), trace);
@@ -122,11 +122,11 @@ TEST(SchedulePicture, TheLegendHasWhatIsSeen) {
 }
 
 TEST(SchedulePicture, NeighboursOfOneKindAreOneRectangle) {
-  Trace trace = trace_of(1);
-  WorkerTrace& worker = trace.workers[0];
+  trace::Trace trace = trace_of(1);
+  trace::WorkerTrace& worker = trace.workers[0];
   worker.add(compute(kForward0, 0, 1, 4));
   worker.add(compute(kForward1, 1, 2, 4));
-  worker.add({.task = kReceive, .activity = Activity::communicate, .begin = 2, .end = 2});
+  worker.add({.task = kReceive, .activity = trace::Activity::communicate, .begin = 2, .end = 2});
   worker.add(compute(kForward2, 2, 3, 4));
   worker.add(compute(kForward0, 3, 4, 5));  // another minibatch
   worker.add(compute(kForward1, 5, 6, 5));  // after a gap
@@ -140,11 +140,11 @@ TEST(SchedulePicture, NeighboursOfOneKindAreOneRectangle) {
 }
 
 TEST(SchedulePicture, MicrobatchesAreNumberedAndApart) {
-  Plan plan = plan_of(1);
+  plan::Plan plan = plan_of(1);
   plan.microbatches = 4;
-  set_samples(plan.programs[0].tasks[kForward1], part_of(2, 4));
-  set_samples(plan.programs[0].tasks[kForward2], part_of(3, 4));
-  Trace trace = trace_of(1);
+  plan::set_samples(plan.programs[0].tasks[kForward1], plan::part_of(2, 4));
+  plan::set_samples(plan.programs[0].tasks[kForward2], plan::part_of(3, 4));
+  trace::Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward1, 0, 1e-3, 7));
   trace.workers[0].add(compute(kForward2, 1e-3, 2.5e-3, 7));
   trace.workers[0].add(compute(kUpdate, 2.5e-3, 4e-3, 7));
@@ -155,11 +155,14 @@ TEST(SchedulePicture, MicrobatchesAreNumberedAndApart) {
 }
 
 TEST(SchedulePicture, WaitsAreHatchedAndSayWhatFor) {
-  Trace trace = trace_of(1);
-  WorkerTrace& worker = trace.workers[0];
-  worker.add(
-      {.task = kReceive, .activity = Activity::wait, .minibatch = 1, .begin = 0, .end = 0.5});
-  worker.add({.task = kReceive, .activity = Activity::communicate, .begin = 0.5, .end = 1});
+  trace::Trace trace = trace_of(1);
+  trace::WorkerTrace& worker = trace.workers[0];
+  worker.add({.task = kReceive,
+              .activity = trace::Activity::wait,
+              .minibatch = 1,
+              .begin = 0,
+              .end = 0.5});
+  worker.add({.task = kReceive, .activity = trace::Activity::communicate, .begin = 0.5, .end = 1});
   const std::string picture = schedule_picture(plan_of(1), trace);
   EXPECT_EQ(widths(picture, "wait").size(), 1U);
   EXPECT_EQ(widths(picture, "comm").size(), 1U);
@@ -170,7 +173,7 @@ TEST(SchedulePicture, WaitsAreHatchedAndSayWhatFor) {
 }
 
 TEST(SchedulePicture, ABackwardTooFineToReadIsAStack) {
-  Trace trace = trace_of(1);
+  trace::Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward0, 0, 100));
   for (int i = 0; i < 200; ++i) {
     const double begin = 100 + 0.4 * i;
@@ -187,9 +190,10 @@ TEST(SchedulePicture, ABackwardTooFineToReadIsAStack) {
 }
 
 TEST(SchedulePicture, WhatIsTooNarrowGoesToItsNeighbour) {
-  Trace trace = trace_of(1);
+  trace::Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward0, 0, 500));
-  trace.workers[0].add({.task = kReceive, .activity = Activity::wait, .begin = 500, .end = 500.1});
+  trace.workers[0].add(
+      {.task = kReceive, .activity = trace::Activity::wait, .begin = 500, .end = 500.1});
   trace.workers[0].add(compute(kData2, 500.1, 900));
   trace.workers[0].add(compute(kUpdate, 950, 950.001));  // has none
   trace.workers[0].add(compute(kData2, 990, 1000));
@@ -201,8 +205,8 @@ TEST(SchedulePicture, WhatIsTooNarrowGoesToItsNeighbour) {
 }
 
 TEST(SchedulePicture, ManyEventsMakeNoLargeFile) {
-  Trace trace = trace_of(64);
-  for (WorkerTrace& worker : trace.workers) {
+  trace::Trace trace = trace_of(64);
+  for (trace::WorkerTrace& worker : trace.workers) {
     for (int i = 0; i < 4000; ++i) worker.add(compute(1 + i % 8, i, i + 0.7, i));
   }
   const std::string picture = schedule_picture(plan_of(64), trace);
@@ -212,7 +216,7 @@ TEST(SchedulePicture, ManyEventsMakeNoLargeFile) {
 }
 
 TEST(SchedulePicture, AWindowShowsItsTimeOnly) {
-  Trace trace = trace_of(1);
+  trace::Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward0, 0, 1));
   trace.workers[0].add(compute(kData2, 1, 3));
   trace.workers[0].add(compute(kUpdate, 3, 9));
@@ -246,11 +250,11 @@ TEST(SchedulePicture, SaysHowManyWorkersItLeftOut) {
 }
 
 TEST(SchedulePicture, NamesAreEscaped) {
-  Plan plan = plan_of(1);
+  plan::Plan plan = plan_of(1);
   plan.strategy = "a<b>&\"c\"";
   plan.network.name = "\x01\xff\xEF\xBF\xBE";
   plan.network.blocks[0].name = "<conv>";
-  Trace trace = trace_of(1);
+  trace::Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward0, 0, 1));
   const std::string picture = schedule_picture(plan, trace);
   EXPECT_THAT(picture, HasSubstr("a&lt;b&gt;&amp;&quot;c&quot; · \xEF\xBF\xBD\xEF\xBF\xBD"
@@ -259,7 +263,7 @@ TEST(SchedulePicture, NamesAreEscaped) {
 }
 
 TEST(SchedulePicture, StepTimeIsThatOfTheSteadyState) {
-  Trace trace = trace_of(1);
+  trace::Trace trace = trace_of(1);
   double end = 0;
   for (const int minibatch : {0, 1, 2, 3}) {
     const double begin = end;
@@ -271,7 +275,7 @@ TEST(SchedulePicture, StepTimeIsThatOfTheSteadyState) {
 }
 
 TEST(SchedulePicture, TicksAreRoundAndInOneUnit) {
-  Trace trace = trace_of(1);
+  trace::Trace trace = trace_of(1);
   trace.workers[0].add(compute(kForward0, 0, 730e-6));
   const std::string picture = schedule_picture(plan_of(1), trace);
   for (const char* tick : {">0 us<", ">100 us<", ">700 us<"}) {
@@ -282,9 +286,9 @@ TEST(SchedulePicture, TicksAreRoundAndInOneUnit) {
 }
 
 TEST(SchedulePicture, NothingToShowIsAPictureToo) {
-  Trace instants = trace_of(2);
+  trace::Trace instants = trace_of(2);
   instants.workers[1].add(compute(kForward0, 3, 3));
-  Trace broken = trace_of(1);
+  trace::Trace broken = trace_of(1);
   broken.workers[0].add(compute(kForward0, std::nan(""), 1));
   broken.workers[0].add(compute(kForward0, 1, std::nan("")));
   for (const std::string& picture :
@@ -316,4 +320,4 @@ TEST(SchedulePicture, AFileThatCannotBeMadeIsNamed) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::report

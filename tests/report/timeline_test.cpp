@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "report/report_testing.hpp"
 
-namespace plait {
+namespace plait::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -43,7 +43,9 @@ TEST(Timeline, DropsTheOldestStepsBeyondItsLimit) {
   EXPECT_TRUE(timeline_json(two_workers(), two_workers_trace(10), 8).is_null());
 }
 
-TEST(Timeline, OfNothingIsNull) { EXPECT_TRUE(timeline_json(two_workers(), Trace{}).is_null()); }
+TEST(Timeline, OfNothingIsNull) {
+  EXPECT_TRUE(timeline_json(two_workers(), trace::Trace{}).is_null());
+}
 
 TEST(Timeline, IsRefusedWhereItCouldNotBeDrawn) {
   const Json good = timeline_json(two_workers(), two_workers_trace(2));
@@ -72,4 +74,4 @@ TEST(Timeline, IsRefusedWhereItCouldNotBeDrawn) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::report

@@ -8,7 +8,7 @@
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 constexpr std::int64_t kBatch = 12;
@@ -25,16 +25,18 @@ name = "head"
 layers = [{type = "flatten"}, {type = "linear", out = "classes"}]
 )";
 
-std::vector<NamedTensor> trained(Backend backend, int steps) {
-  const Network network = make_network(parse_model(kModel, "taps.toml", {3, 2, 2}, 10));
-  const Machine machine;
+std::vector<checkpoint::NamedTensor> trained(layers::Backend backend, int steps) {
+  const plan::Network network =
+      plan::make_network(model::parse_model(kModel, "taps.toml", {3, 2, 2}, 10));
+  const plan::Machine machine;
   SoloWorker worker(
-      make_plan("serial",
-                {.network = network, .machine = machine, .batch = kBatch, .optimizer_states = 2}),
+      strategy::make_plan(
+          "serial",
+          {.network = network, .machine = machine, .batch = kBatch, .optimizer_states = 2}),
       {.backend = backend, .seed = 3, .optimizer = {.kind = "adam"}});
-  Batch batch;
-  batch.images = Tensor(Shape{kBatch, 3, 2, 2});
-  batch.targets = Tensor(Shape{kBatch, 1});
+  data::Batch batch;
+  batch.images = tensor::Tensor(tensor::Shape{kBatch, 3, 2, 2});
+  batch.targets = tensor::Tensor(tensor::Shape{kBatch, 1});
   Rng rng(7, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) x = static_cast<float>(rng.below(10));
@@ -43,9 +45,9 @@ std::vector<NamedTensor> trained(Backend backend, int steps) {
 }
 
 TEST(AdamZeros, TwentyStepsEndWherePlainLoopsDo) {
-  const std::vector<NamedTensor> before = trained(Backend::onednn, 0);
-  const std::vector<NamedTensor> plain = trained(Backend::reference, 20);
-  const std::vector<NamedTensor> fast = trained(Backend::onednn, 20);
+  const std::vector<checkpoint::NamedTensor> before = trained(layers::Backend::onednn, 0);
+  const std::vector<checkpoint::NamedTensor> plain = trained(layers::Backend::reference, 20);
+  const std::vector<checkpoint::NamedTensor> fast = trained(layers::Backend::onednn, 20);
   ASSERT_EQ(fast.size(), plain.size());
   int still = 0;
   for (std::size_t t = 0; t < plain.size(); ++t) {
@@ -61,4 +63,4 @@ TEST(AdamZeros, TwentyStepsEndWherePlainLoopsDo) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

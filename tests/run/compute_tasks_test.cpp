@@ -8,31 +8,34 @@
 
 #include "run/worker_testing.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 /// The whole network on one worker, in parts of the minibatch.
-Plan serial_plan(int parts) {
-  Plan plan = small_plan(1);
+plan::Plan serial_plan(int parts) {
+  plan::Plan plan = small_plan(1);
   plan.microbatches = parts;
-  hand_made::Writer write(plan.programs[0]);
+  plan::hand_made::Writer write(plan.programs[0]);
   for (int part = 0; part < parts; ++part) {
-    write.with = {.samples = part_of(part, parts), .accumulate = part > 0};
-    write.task(TaskKind::load).forward(0, 1).task(TaskKind::loss).backward(plan.network, 1, 0);
+    write.with = {.samples = plan::part_of(part, parts), .accumulate = part > 0};
+    write.task(plan::TaskKind::load)
+        .forward(0, 1)
+        .task(plan::TaskKind::loss)
+        .backward(plan.network, 1, 0);
   }
   return plan;
 }
 
 /// Samples of four equal numbers 1, 2, ..., all of class 1.
-void fill(Batch& batch) {
-  batch.images = Tensor(Shape{4, 1, 2, 2});
-  batch.targets = Tensor(Shape{4, 1});
+void fill(data::Batch& batch) {
+  batch.images = tensor::Tensor(tensor::Shape{4, 1, 2, 2});
+  batch.targets = tensor::Tensor(tensor::Shape{4, 1});
   for (std::size_t i = 0; i < 16; ++i) batch.images.floats()[i] = 1 + static_cast<float>(i / 4);
   std::ranges::fill(batch.targets.floats(), 1.0F);
 }
 
 struct ComputeBench {
-  explicit ComputeBench(const Plan& plan)
+  explicit ComputeBench(const plan::Plan& plan)
       : bench(world, plan, {}), batches(plan, 0, fill), tasks(bench.parts(), batches) {
     bench.model.history.begin(0);
     batches.fetch(0, 4);
@@ -41,11 +44,11 @@ struct ComputeBench {
   void play(std::size_t last) {
     for (std::size_t i = 0; i <= last; ++i) {
       const TaskRun at = bench.context.run_of(i, 0);
-      switch (kind_of(bench.context.task(at))) {
-        case TaskKind::load: tasks.load(at); break;
-        case TaskKind::forward: tasks.forward(at); break;
-        case TaskKind::loss: loss += tasks.loss(at).sum; break;
-        case TaskKind::backward_data: tasks.backward_data(at); break;
+      switch (plan::kind_of(bench.context.task(at))) {
+        case plan::TaskKind::load: tasks.load(at); break;
+        case plan::TaskKind::forward: tasks.forward(at); break;
+        case plan::TaskKind::loss: loss += tasks.loss(at).sum; break;
+        case plan::TaskKind::backward_data: tasks.backward_data(at); break;
         default: tasks.backward_weights(at);
       }
     }
@@ -55,7 +58,7 @@ struct ComputeBench {
     return bench.model.parameters.block(block).gradient.floats();
   }
 
-  ThreadWorld world{{}};
+  transport::ThreadWorld world{{}};
   WorkerBench bench;
   BatchRing batches;
   ComputeTasks tasks;
@@ -63,8 +66,8 @@ struct ComputeBench {
 };
 
 TEST(ComputeTasks, MicrobatchesAddUpToTheWholeMinibatch) {
-  const Plan whole_plan = serial_plan(1);
-  const Plan parts_plan = serial_plan(2);
+  const plan::Plan whole_plan = serial_plan(1);
+  const plan::Plan parts_plan = serial_plan(2);
   ComputeBench whole(whole_plan);
   ComputeBench parts(parts_plan);
   whole.play();
@@ -81,24 +84,24 @@ TEST(ComputeTasks, MicrobatchesAddUpToTheWholeMinibatch) {
 }
 
 TEST(ComputeTasks, ATaskWithoutSamplesBeginsAGradientOfZerosAndAddsNothing) {
-  Plan plan = serial_plan(1);
+  plan::Plan plan = serial_plan(1);
   ComputeBench one(plan);
-  TaskRun at = one.bench.run_of(TaskKind::backward_weights);
+  TaskRun at = one.bench.run_of(plan::TaskKind::backward_weights);
   at.samples = 0;
   const std::span<float> gradient = one.gradient(1);
-  std::get<BackwardWeights>(plan.programs[0].tasks[at.task].what).adds = true;
+  std::get<plan::BackwardWeights>(plan.programs[0].tasks[at.task].what).adds = true;
   std::ranges::fill(gradient, 3.0F);
   one.tasks.backward_weights(at);
   EXPECT_EQ(gradient[0], 3);
-  std::get<BackwardWeights>(plan.programs[0].tasks[at.task].what).adds = false;
+  std::get<plan::BackwardWeights>(plan.programs[0].tasks[at.task].what).adds = false;
   one.tasks.backward_weights(at);
   EXPECT_EQ(gradient[0], 0);
 }
 
 TEST(ComputeTasks, TheFirstBlockWithANonFiniteResultIsNamed) {
-  const Plan plan = serial_plan(1);
+  const plan::Plan plan = serial_plan(1);
   ComputeBench one(plan);
-  const TaskRun loss = one.bench.run_of(TaskKind::loss);
+  const TaskRun loss = one.bench.run_of(plan::TaskKind::loss);
   one.play(loss.task - 1);
   EXPECT_EQ(one.tasks.first_non_finite_block(loss), "");
   one.bench.model.parameters.block(1).weights.floats()[0] = NAN;
@@ -108,4 +111,4 @@ TEST(ComputeTasks, TheFirstBlockWithANonFiniteResultIsNamed) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -7,42 +7,42 @@
 #include "session/loss_book.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 TEST(ControlBroadcast, AllMembersFollowADecisionOneStepLater) {
-  ThreadWorld world({.nodes = 1, .members_per_node = 3});
-  run_members(world, [&](int rank) {
-    const std::unique_ptr<Group> group = world.control_group(rank);
+  transport::ThreadWorld world({.nodes = 1, .members_per_node = 3});
+  transport::run_members(world, [&](int rank) {
+    const std::unique_ptr<transport::Group> group = world.control_group(rank);
     int asked = 0;
-    ControlBroadcast control(*group, [&] {
+    session::ControlBroadcast control(*group, [&] {
       EXPECT_EQ(rank, 0);
-      const Control decision{.stop = asked == 3, .save = asked == 1};
+      const session::Control decision{.stop = asked == 3, .save = asked == 1};
       ++asked;
       return decision;
     });
-    std::vector<Control> seen;
+    std::vector<session::Control> seen;
     for (int step = 0; step < 5; ++step) seen.push_back(control.next());
     control.finish();
-    EXPECT_EQ(seen, (std::vector<Control>{{}, {}, {.save = true}, {}, {.stop = true}}));
+    EXPECT_EQ(seen, (std::vector<session::Control>{{}, {}, {.save = true}, {}, {.stop = true}}));
   });
 }
 
 TEST(ControlBroadcast, AloneADecisionHoldsAtOnce) {
-  ThreadWorld world({});
-  const std::unique_ptr<Group> group = world.control_group(0);
-  ControlBroadcast control(*group, [] { return Control{.stop = true}; });
+  transport::ThreadWorld world({});
+  const std::unique_ptr<transport::Group> group = world.control_group(0);
+  session::ControlBroadcast control(*group, [] { return session::Control{.stop = true}; });
   EXPECT_TRUE(control.next().stop);
   control.finish();
 }
 
-constexpr MinibatchRange kRange{0, 10};
+constexpr plan::MinibatchRange kRange{0, 10};
 
 TEST(LossBook, SumsTheLossesOfAllWorkers) {
-  ThreadWorld world({.nodes = 1, .members_per_node = 2});
-  run_members(world, [&](int rank) {
-    const std::unique_ptr<Group> group = world.control_group(rank);
-    LossBook book(hand_made::data_parallel(), *group);
+  transport::ThreadWorld world({.nodes = 1, .members_per_node = 2});
+  transport::run_members(world, [&](int rank) {
+    const std::unique_ptr<transport::Group> group = world.control_group(rank);
+    session::LossBook book(plan::hand_made::data_parallel(), *group);
     for (std::int64_t step = 0; step < 2; ++step) {
       book.add({{step, {.sum = rank + 1.5, .correct = rank + 2}}}, step, kRange);
     }
@@ -58,12 +58,13 @@ TEST(LossBook, SumsTheLossesOfAllWorkers) {
 }
 
 TEST(LossBook, Worker0WithoutALossTaskWaitsForNobody) {
-  ThreadWorld world({.nodes = 1, .members_per_node = 2});
-  const Plan plan = hand_made::asynchronous_pipeline();  // worker 1 has the loss, a step late
-  const std::unique_ptr<Group> zero = world.control_group(0);
-  const std::unique_ptr<Group> one = world.control_group(1);
-  LossBook book(plan, *zero);
-  LossBook other(plan, *one);
+  transport::ThreadWorld world({.nodes = 1, .members_per_node = 2});
+  const plan::Plan plan =
+      plan::hand_made::asynchronous_pipeline();  // worker 1 has the loss, a step late
+  const std::unique_ptr<transport::Group> zero = world.control_group(0);
+  const std::unique_ptr<transport::Group> one = world.control_group(1);
+  session::LossBook book(plan, *zero);
+  session::LossBook other(plan, *one);
   book.add({}, 0, kRange);
   book.add({}, 1, kRange);
   EXPECT_TRUE(book.collect(false).empty());
@@ -75,4 +76,4 @@ TEST(LossBook, Worker0WithoutALossTaskWaitsForNobody) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

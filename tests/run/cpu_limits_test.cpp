@@ -10,7 +10,7 @@
 #include "temp_folder.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,13 +69,13 @@ TEST(Cores, OfAMaskAreNoMoreThanItsProcessors) {
 }
 
 TEST(Cores, OfANodeAreThoseOfItsMembersTogether) {
-  ThreadWorld world({.nodes = 2, .members_per_node = 2});
-  run_members(world, [&](int rank) {
-    const std::unique_ptr<Group> control = world.control_group(rank);
+  transport::ThreadWorld world({.nodes = 2, .members_per_node = 2});
+  transport::run_members(world, [&](int rank) {
+    const std::unique_ptr<transport::Group> control = world.control_group(rank);
     const cpu_set_t node = affinity_of_node(*control);
     EXPECT_TRUE(CPU_EQUAL(&node, &initial_affinity()));  // threads of one process
   });
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

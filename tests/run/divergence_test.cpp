@@ -7,39 +7,40 @@
 #include "base/error.hpp"
 #include "plan/hand_made.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Divergence, SuggestsClippingOnlyWhereItIsPossible) {
-  const Plan plan = hand_made::serial();
-  const TrainConfig config;
+  const plan::Plan plan = plan::hand_made::serial();
+  const session::TrainConfig config;
   const std::string none;
-  const Divergence alone{plan, config, none};
+  const session::Divergence alone{plan, config, none};
   EXPECT_EQ(alone.hint(), "no checkpoint was written yet; try a smaller `lr` or `clip_norm` 1");
-  const Divergence pipeline{plan, config, none, false};
+  const session::Divergence pipeline{plan, config, none, false};
   EXPECT_THAT(pipeline.hint(), Not(HasSubstr("clip_norm")));
 }
 
 TEST(Divergence, AnOuterOptimizerComesFirst) {
-  Plan plan = hand_made::serial();
-  plan.buckets = {{.payload = Payload::weights,
-                   .merge = {.kind = MergeKind::outer, .rate = 0.7, .momentum = 0.9}}};
-  const TrainConfig config;
+  plan::Plan plan = plan::hand_made::serial();
+  plan.buckets = {{.payload = plan::Payload::weights,
+                   .merge = {.kind = plan::MergeKind::outer, .rate = 0.7, .momentum = 0.9}}};
+  const session::TrainConfig config;
   const std::string none;
-  EXPECT_THAT((Divergence{plan, config, none}.hint()), HasSubstr("try `outer_momentum` 0.3, or"));
-  plan.buckets[0].merge = {.kind = MergeKind::outer, .rate = 1, .momentum = 0};  // an average
-  EXPECT_THAT((Divergence{plan, config, none}.hint()), Not(HasSubstr("outer_")));
+  EXPECT_THAT((session::Divergence{plan, config, none}.hint()),
+              HasSubstr("try `outer_momentum` 0.3, or"));
+  plan.buckets[0].merge = {.kind = plan::MergeKind::outer, .rate = 1, .momentum = 0};  // an average
+  EXPECT_THAT((session::Divergence{plan, config, none}.hint()), Not(HasSubstr("outer_")));
 }
 
 TEST(Divergence, NamesStepWorkerAndBlock) {
-  const Plan plan = hand_made::synchronous_pipeline();
-  const TrainConfig config;
+  const plan::Plan plan = plan::hand_made::synchronous_pipeline();
+  const session::TrainConfig config;
   const std::string none;
   try {
-    Divergence{plan, config, none}.stop(NonFiniteLoss(4, -NAN, "fc"), 1);
+    session::Divergence{plan, config, none}.stop(NonFiniteLoss(4, -NAN, "fc"), 1);
     FAIL() << "no error";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("loss is nan at step 5 on worker 1; block 'fc' is"));
@@ -47,4 +48,4 @@ TEST(Divergence, NamesStepWorkerAndBlock) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plait::event_file {
+namespace plait::run::event_file {
 
 struct Event {
   double wall_time = 0;
@@ -130,4 +130,4 @@ inline std::vector<Event> read(std::string_view file) {
   return events;
 }
 
-}  // namespace plait::event_file
+}  // namespace plait::run::event_file

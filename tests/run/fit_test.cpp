@@ -9,7 +9,7 @@
 #include "session/setup.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 using testing::IsEmpty;
@@ -17,8 +17,8 @@ using testing::SizeIs;
 
 class Fit : public TrainTest {
  protected:
-  TrainConfig config(const std::string& model) const {
-    TrainConfig config = small();
+  session::TrainConfig config(const std::string& model) const {
+    session::TrainConfig config = small();
     config.model = model;
     config.threads = 1;
     config.checkpoint_every = 0;
@@ -26,21 +26,23 @@ class Fit : public TrainTest {
     config.run_dir = (folder_ / "serial").string();
     return config;
   }
-  static FitOptions options(std::int64_t steps) {
+  static session::FitOptions options(std::int64_t steps) {
     return {.steps = steps, .batch = 32, .source = "test"};
   }
   /// The torn network's residuals in evaluation, and the weights they are of.
-  static std::vector<Residual> residuals_of(const TrainConfig& config,
-                                            const std::vector<NamedTensor>& weights) {
-    return evaluate_weights(config, weights, "test",
-                            [](const Network& model, const std::vector<std::string>& names) {
-                              return network_of_weights(model, names, 1);
-                            })
+  static std::vector<Residual> residuals_of(const session::TrainConfig& config,
+                                            const std::vector<checkpoint::NamedTensor>& weights) {
+    return session::evaluate_weights(
+               config, weights, "test",
+               [](const plan::Network& model, const std::vector<std::string>& names) {
+                 return strategy::network_of_weights(model, names, 1);
+               })
         .residuals;
   }
   /// |u_1 - x_2|^2 of a batch.
-  static double missed(const Network& torn, const std::vector<NamedTensor>& weights,
-                       const Batch& batch) {
+  static double missed(const plan::Network& torn,
+                       const std::vector<checkpoint::NamedTensor>& weights,
+                       const data::Batch& batch) {
     Evaluated evaluated(torn, batch.size(), weights);
     evaluated.logits(batch.images);
     for (const ResidualSums& one : evaluated.residuals()) {
@@ -48,8 +50,8 @@ class Fit : public TrainTest {
     }
     return 0;
   }
-  static std::vector<NamedTensor> begin_of(const Network& torn,
-                                           const std::vector<NamedTensor>& serial) {
+  static std::vector<checkpoint::NamedTensor> begin_of(
+      const plan::Network& torn, const std::vector<checkpoint::NamedTensor>& serial) {
     Chain chain(torn, {.batch = 32, .threads = 1});
     ParameterStore store(chain, 1, 0);
     store.import_weights(serial, "test");
@@ -60,32 +62,36 @@ class Fit : public TrainTest {
 TEST_F(Fit, LowersTheResidualsAndLeavesTheModelAlone) {
   for (const char* model : {"mlp:32-32-32-32", "lenet"}) {
     SCOPED_TRACE(model);
-    TrainConfig trained = config(model);
+    session::TrainConfig trained = config(model);
     trained.run_dir = (folder_ / std::string(model).substr(0, 3)).string();
     run(trained);
-    const auto serial = read_safetensors(weights_of_run(trained.run_dir)).tensors;
+    const auto serial =
+        checkpoint::read_safetensors(session::weights_of_run(trained.run_dir)).tensors;
     const auto setup = make_setup(trained);
-    const Network network = make_network(setup.model);
-    const Batch batch = BatchStream(setup.data.test, {.batch = 32}).load(0, 0);
-    for (const CoarseKind kind : {CoarseKind::block, CoarseKind::conv, CoarseKind::identity}) {
+    const plan::Network network = plan::make_network(setup.model);
+    const data::Batch batch = data::BatchStream(setup.data.test, {.batch = 32}).load(0, 0);
+    for (const strategy::CoarseKind kind : {strategy::CoarseKind::block, strategy::CoarseKind::conv,
+                                            strategy::CoarseKind::identity}) {
       const int pieces = std::string_view(model) == "lenet" ? 2 : 3;
-      if (kind == CoarseKind::identity && pieces == 2) continue;
+      if (kind == strategy::CoarseKind::identity && pieces == 2) continue;
       SCOPED_TRACE(std::string(name_of(kind)));
-      const Network torn = torn_network(network, tearing_for(network, pieces, kind), 1).network;
+      const plan::Network torn =
+          torn_network(network, tearing_for(network, pieces, kind), 1).network;
       int ticks = 0;
       std::vector<std::string> notes;
       // What makes x of images is normalised: its scale takes some steps to learn.
       const int steps = pieces == 2 ? 200 : 60;
-      FitOptions how = options(steps);
+      session::FitOptions how = options(steps);
       how.tick = [&] { ++ticks; };
       how.note = [&](const std::string& line) { notes.push_back(line); };
-      const auto fitted = fit_added(torn, serial, how, setup.data.train);
+      const auto fitted = session::fit_added(torn, serial, how, setup.data.train);
       EXPECT_EQ(ticks, steps);
       const auto interfaces = static_cast<std::size_t>(pieces - 1);
       EXPECT_THAT(notes, SizeIs(interfaces));
       EXPECT_THAT(differing(serial, fitted), IsEmpty());
-      EXPECT_THAT(differing(fitted, fit_added(torn, serial, options(steps), setup.data.train)),
-                  IsEmpty())
+      EXPECT_THAT(
+          differing(fitted, session::fit_added(torn, serial, options(steps), setup.data.train)),
+          IsEmpty())
           << "two fits are equal";
       const auto begin = begin_of(torn, serial);
       EXPECT_EQ(begin.size(), fitted.size());
@@ -105,27 +111,28 @@ TEST_F(Fit, LowersTheResidualsAndLeavesTheModelAlone) {
 
 TEST_F(Fit, RefusesWeightsOfAnotherModel) {
   const auto setup = make_setup(config("mlp:32-32-32"));
-  const Network network = make_network(setup.model);
-  const Network torn = torn_network(network, tearing_for(network, 2), 1).network;
-  EXPECT_THROW(fit_added(torn, random_weights(network_of("lenet")), options(1), setup.data.train),
+  const plan::Network network = plan::make_network(setup.model);
+  const plan::Network torn = torn_network(network, tearing_for(network, 2), 1).network;
+  EXPECT_THROW(session::fit_added(torn, random_weights(strategy::network_of("lenet")), options(1),
+                                  setup.data.train),
                UserError);
 }
 
 TEST_F(Fit, IsTheBeginOfARunThatSaysSo) {
-  const TrainConfig trained = config("mlp:32-32-32-32");
+  const session::TrainConfig trained = config("mlp:32-32-32-32");
   run(trained);
-  TrainConfig torn = trained;
+  session::TrainConfig torn = trained;
   torn.strategy = "parareal";
   torn.pieces = "3";
   torn.workers = 3;
   torn.run_dir = "none";
   torn.lr = 0;
   torn.epochs = 1;
-  torn.init = weights_of_run(trained.run_dir).string();
+  torn.init = session::weights_of_run(trained.run_dir).string();
   const auto residuals_after = [&](bool fits) {
-    TrainObserver silent;
+    session::TrainObserver silent;
     torn.fit_coarse = fits;
-    return train(job_of(torn, silent)).residuals;
+    return session::train(job_of(torn, silent)).residuals;
   };
   torn.fit_steps = 60;
   const auto fitted = residuals_after(true);
@@ -136,4 +143,4 @@ TEST_F(Fit, IsTheBeginOfARunThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

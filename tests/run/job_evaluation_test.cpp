@@ -6,40 +6,41 @@
 #include "run/training.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 class JobEvaluationTest : public TrainTest {
  protected:
   /// The loss on worker 0, after which all workers agree.
   Evaluation evaluate(int workers, bool replicated) {
-    TrainConfig config = parallel(workers);
+    session::TrainConfig config = parallel(workers);
     config.test_limit = 101;  // uneven parts
-    TrainObserver silent;
-    const TrainJob job = job_of(config, silent);
-    const plait::Setup setup = make_setup(config);
-    const Plan plan = plan_for(config, setup.model, {.workers_per_node = workers});
-    ThreadWorld world({.nodes = 1, .members_per_node = workers, .board_bytes = kStatusBytes});
+    session::TrainObserver silent;
+    const session::TrainJob job = job_of(config, silent);
+    const plait::session::Setup setup = make_setup(config);
+    const plan::Plan plan = plan_for(config, setup.model, {.workers_per_node = workers});
+    transport::ThreadWorld world(
+        {.nodes = 1, .members_per_node = workers, .board_bytes = kStatusBytes});
     std::vector<Evaluation> results(static_cast<std::size_t>(workers));
-    run_members(world, [&](int rank) {
-      const std::unique_ptr<Group> group = world.group(rank);
-      const std::unique_ptr<Group> control = world.control_group(rank);
-      WorkerTrace trace;
-      const MemberParts parts{.job = job,
-                              .setup = setup,
-                              .plan = plan,
-                              .group = *group,
-                              .control = *control,
-                              .status = status_of(world.board(), rank),
-                              .trace = trace,
-                              .checkpoints = ""};
+    transport::run_members(world, [&](int rank) {
+      const std::unique_ptr<transport::Group> group = world.group(rank);
+      const std::unique_ptr<transport::Group> control = world.control_group(rank);
+      trace::WorkerTrace trace;
+      const session::MemberParts parts{.job = job,
+                                       .setup = setup,
+                                       .plan = plan,
+                                       .group = *group,
+                                       .control = *control,
+                                       .status = status_of(world.board(), rank),
+                                       .trace = trace,
+                                       .checkpoints = ""};
       Worker worker(plan, {.rank = rank},
                     {.group = *group,
                      .trace = trace,
                      .status = parts.status,
-                     .next_batch = [](Batch&) {},
+                     .next_batch = [](data::Batch&) {},
                      .minibatch = [](std::int64_t) { return Minibatch{}; }});
-      JobEvaluation evaluation(parts, worker, replicated);
+      session::JobEvaluation evaluation(parts, worker, replicated);
       EXPECT_FALSE(evaluation.current());
       results[static_cast<std::size_t>(rank)] = evaluation.run();
       ASSERT_TRUE(evaluation.current());
@@ -64,4 +65,4 @@ TEST_F(JobEvaluationTest, EverySampleCountsOnce) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

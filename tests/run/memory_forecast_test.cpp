@@ -2,7 +2,7 @@
 #include "plan/worker_memory.hpp"
 #include "run/training.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 struct ForecastCase {
@@ -16,10 +16,10 @@ struct ForecastCase {
   std::string weights = "stash";
 };
 
-int config_threads(const TrainConfig& config) { return static_cast<int>(config.threads); }
+int config_threads(const session::TrainConfig& config) { return static_cast<int>(config.threads); }
 
-TrainConfig config_of(const ForecastCase& one) {
-  TrainConfig config;
+session::TrainConfig config_of(const ForecastCase& one) {
+  session::TrainConfig config;
   config.model = one.model;
   config.strategy = one.strategy;
   config.pipeline = one.pipeline;
@@ -45,12 +45,12 @@ std::ostream& operator<<(std::ostream& out, const ForecastCase& one) { return ou
 class MemoryForecasts : public testing::TestWithParam<ForecastCase> {};
 
 TEST_P(MemoryForecasts, CoverWhatWorkersHoldWithinATenth) {
-  const TrainConfig config = config_of(GetParam());
-  const TrainResult result = run(config);
-  MemoryForecast forecast(result.plan, {.threads = config_threads(config)});
+  const session::TrainConfig config = config_of(GetParam());
+  const session::TrainResult result = run(config);
+  plan::MemoryForecast forecast(result.plan, {.threads = config_threads(config)});
   for (int worker = 0; worker < result.workers; ++worker) {
     const auto held = static_cast<double>(result.memory[static_cast<std::size_t>(worker)]);
-    const WorkerMemory foreseen = forecast.of(worker);
+    const plan::WorkerMemory foreseen = forecast.of(worker);
     EXPECT_NEAR(static_cast<double>(foreseen.held()), held, 0.1 * held)
         << "worker " << worker << ": values " << foreseen.values << ", scratch " << foreseen.scratch
         << ", parameters " << foreseen.parameters << ", versions " << foreseen.versions
@@ -91,4 +91,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<ForecastCase>& one) { return one.param.name; });
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -5,7 +5,7 @@
 
 #include "plan/hand_made.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 class MinibatchScheduleTest : public testing::Test {
@@ -18,14 +18,15 @@ class MinibatchScheduleTest : public testing::Test {
     config_.epochs = 2;
     setup_ = make_setup(config_);
   }
-  MinibatchSchedule schedule(const Plan& plan = hand_made::serial(), std::size_t worker = 0) {
+  session::MinibatchSchedule schedule(const plan::Plan& plan = plan::hand_made::serial(),
+                                      std::size_t worker = 0) {
     plan_ = plan;
     return {config_, setup_, plan_.programs[worker]};
   }
 
-  TrainConfig config_;
-  plait::Setup setup_;  // testing::Test has a Setup of its own
-  Plan plan_;
+  session::TrainConfig config_;
+  plait::session::Setup setup_;  // testing::Test has a Setup of its own
+  plan::Plan plan_;
 };
 
 TEST_F(MinibatchScheduleTest, CountsEpochsOrSteps) {
@@ -38,7 +39,7 @@ TEST_F(MinibatchScheduleTest, CountsEpochsOrSteps) {
 }
 
 TEST_F(MinibatchScheduleTest, TheLastOfAnEpochIsSmaller) {
-  const MinibatchSchedule minibatches = schedule();
+  const session::MinibatchSchedule minibatches = schedule();
   EXPECT_EQ(minibatches.of(2).samples, 32);
   EXPECT_EQ(minibatches.of(3).samples, 4);
   EXPECT_EQ(minibatches.of(4).samples, 32);
@@ -47,10 +48,10 @@ TEST_F(MinibatchScheduleTest, TheLastOfAnEpochIsSmaller) {
 }
 
 TEST_F(MinibatchScheduleTest, AWorkerLoadsItsShare) {
-  EXPECT_EQ(schedule(hand_made::data_parallel(), 1).stream()->load(0, 3).size(), 2);
-  EXPECT_EQ(schedule(hand_made::synchronous_pipeline(), 1).stream()->load(0, 3).size(), 4);
-  EXPECT_EQ(schedule(hand_made::lent_backward(), 1).stream()->load(0, 3).size(), 0);
-  EXPECT_EQ(schedule(hand_made::data_parallel(), 1).of(3).samples, 4);  // of all workers
+  EXPECT_EQ(schedule(plan::hand_made::data_parallel(), 1).stream()->load(0, 3).size(), 2);
+  EXPECT_EQ(schedule(plan::hand_made::synchronous_pipeline(), 1).stream()->load(0, 3).size(), 4);
+  EXPECT_EQ(schedule(plan::hand_made::lent_backward(), 1).stream()->load(0, 3).size(), 0);
+  EXPECT_EQ(schedule(plan::hand_made::data_parallel(), 1).of(3).samples, 4);  // of all workers
 }
 
 TEST_F(MinibatchScheduleTest, RatesFollowTheSchedule) {
@@ -62,4 +63,4 @@ TEST_F(MinibatchScheduleTest, RatesFollowTheSchedule) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

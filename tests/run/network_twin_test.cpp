@@ -9,12 +9,12 @@
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 struct Case {
   std::string model;
-  Shape input;
+  tensor::Shape input;
   std::int64_t batch;
 };
 
@@ -22,10 +22,10 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.model << " on " << c.
 
 class NetworkTwin : public testing::TestWithParam<Case> {};
 
-Batch random_batch(const Case& c) {
-  Batch batch;
-  batch.images = Tensor(c.input.with_front(c.batch));
-  batch.targets = Tensor(Shape{c.batch, 1});
+data::Batch random_batch(const Case& c) {
+  data::Batch batch;
+  batch.images = tensor::Tensor(c.input.with_front(c.batch));
+  batch.targets = tensor::Tensor(tensor::Shape{c.batch, 1});
   Rng rng(7, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) x = static_cast<float>(rng.below(10));
@@ -34,15 +34,16 @@ Batch random_batch(const Case& c) {
 
 struct Gradients {
   double loss = 0;
-  std::vector<NamedTensor>
+  std::vector<checkpoint::NamedTensor>
       values;  ///< weights minus lr x gradient, which is what the store exports
 };
 
-Gradients one_step(const Case& c, Backend backend, int threads) {
-  const Network network = make_network(make_model(c.model, c.input, 10));
-  const Machine machine;
-  SoloWorker worker(make_plan("serial", {.network = network, .machine = machine, .batch = c.batch}),
-                    {.threads = threads, .backend = backend, .seed = 3});
+Gradients one_step(const Case& c, layers::Backend backend, int threads) {
+  const plan::Network network = plan::make_network(model::make_model(c.model, c.input, 10));
+  const plan::Machine machine;
+  SoloWorker worker(
+      strategy::make_plan("serial", {.network = network, .machine = machine, .batch = c.batch}),
+      {.threads = threads, .backend = backend, .seed = 3});
   Gradients result;
   result.loss = worker.step(random_batch(c), 1.0).sum;
   result.values = worker.parameters().export_weights();
@@ -50,9 +51,9 @@ Gradients one_step(const Case& c, Backend backend, int threads) {
 }
 
 TEST_P(NetworkTwin, GradientsAgree) {
-  const Gradients plain = one_step(GetParam(), Backend::reference, 1);
+  const Gradients plain = one_step(GetParam(), layers::Backend::reference, 1);
   for (int threads : {1, 2}) {
-    const Gradients fast = one_step(GetParam(), Backend::onednn, threads);
+    const Gradients fast = one_step(GetParam(), layers::Backend::onednn, threads);
     EXPECT_NEAR(fast.loss, plain.loss, 2e-4 * std::abs(plain.loss));
     ASSERT_EQ(fast.values.size(), plain.values.size());
     for (std::size_t i = 0; i < plain.values.size(); ++i) {
@@ -72,8 +73,8 @@ TEST_P(NetworkTwin, GradientsAgree) {
 }
 
 TEST_P(NetworkTwin, EqualBitsTwice) {
-  const Gradients first = one_step(GetParam(), Backend::onednn, 2);
-  const Gradients second = one_step(GetParam(), Backend::onednn, 2);
+  const Gradients first = one_step(GetParam(), layers::Backend::onednn, 2);
+  const Gradients second = one_step(GetParam(), layers::Backend::onednn, 2);
   EXPECT_EQ(first.loss, second.loss);
   for (std::size_t i = 0; i < first.values.size(); ++i) {
     const auto a = first.values[i].tensor.floats();
@@ -97,4 +98,4 @@ INSTANTIATE_TEST_SUITE_P(Zoo, NetworkTwin,
                          });
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

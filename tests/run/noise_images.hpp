@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace plait {
+namespace plait::run {
 
 /// Colourful noise whose class shows in one corner.
 inline void write_cifar(const std::filesystem::path& file, int records) {
@@ -34,4 +34,4 @@ inline std::string noise_images(const std::filesystem::path& parent) {
   return "cifar10:" + folder.string();
 }
 
-}  // namespace plait
+}  // namespace plait::run

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 TEST(OpenLosses, AddsTheTasksOfAMinibatch) {
@@ -34,4 +34,4 @@ TEST(OpenLosses, LaterMinibatchesWaitForEarlierOnes) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

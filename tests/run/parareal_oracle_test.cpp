@@ -7,7 +7,7 @@
 #include "run/training.hpp"
 #include "strategy/random_models.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 using testing::IsEmpty;
@@ -15,63 +15,65 @@ using testing::IsEmpty;
 struct Torn {
   std::string model;
   int pieces = 2;
-  CoarseKind coarse = CoarseKind::block;
+  strategy::CoarseKind coarse = strategy::CoarseKind::block;
 };
 
 std::ostream& operator<<(std::ostream& out, const Torn& one) {
   return out << one.model << " in " << one.pieces << ", " << name_of(one.coarse);
 }
 
-Batch random_batch(const Shape& sample, std::int64_t size, std::uint64_t seed) {
-  Batch batch{.images = random_tensor(sample.with_front(size), seed),
-              .targets = Tensor(Shape{size})};
+data::Batch random_batch(const tensor::Shape& sample, std::int64_t size, std::uint64_t seed) {
+  data::Batch batch{.images = random_tensor(sample.with_front(size), seed),
+                    .targets = tensor::Tensor(tensor::Shape{size})};
   Rng rng(seed, Purpose::test, 1);
   for (float& target : batch.targets.floats()) target = static_cast<float>(rng.below(10));
   return batch;
 }
 
-ModelSpec model_of(const std::string& name) {
+model::ModelSpec model_of(const std::string& name) {
   const bool gray = name == "lenet" || name.starts_with("mlp");
-  return make_model(name, gray ? Shape{1, 28, 28} : Shape{3, 32, 32}, 10);
+  return model::make_model(name, gray ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10);
 }
 
 constexpr std::int64_t kBatch = 4;
 
-SoloWorker engine_of(const std::string& strategy, const Network& network, const TearRequest& tear) {
-  const Machine alone;
+SoloWorker engine_of(const std::string& strategy, const plan::Network& network,
+                     const strategy::TearRequest& tear) {
+  const plan::Machine alone;
   return SoloWorker(
-      make_plan(strategy, {.network = network, .machine = alone, .batch = kBatch, .tear = tear}),
+      strategy::make_plan(strategy,
+                          {.network = network, .machine = alone, .batch = kBatch, .tear = tear}),
       {.optimizer = {.kind = "sgd", .momentum = 0.9}});
 }
 
 struct Steps {
-  std::vector<NamedTensor> begin;
-  std::vector<NamedTensor> end;
+  std::vector<checkpoint::NamedTensor> begin;
+  std::vector<checkpoint::NamedTensor> end;
 };
 
 /// Several steps of the engine and of the plain loop, from the same random weights.
-Steps expect_formulas(const ModelSpec& model, const Torn& one) {
-  const Network network = make_network(model);
+Steps expect_formulas(const model::ModelSpec& model, const Torn& one) {
+  const plan::Network network = plan::make_network(model);
   SoloWorker engine = engine_of("parareal", network, {.pieces = one.pieces, .coarse = one.coarse});
   std::vector<std::string> names;
-  for (const NamedTensor& weight : engine.parameters().export_weights()) {
+  for (const checkpoint::NamedTensor& weight : engine.parameters().export_weights()) {
     names.push_back(weight.name);
   }
-  const auto tearing = tearing_of(TornChain(network), names);
+  const auto tearing = strategy::tearing_of(strategy::TornChain(network), names);
   EXPECT_TRUE(tearing);
   EXPECT_EQ(tearing->pieces(), one.pieces);
   PlainParareal plain(model, *tearing, kBatch);
-  const std::vector<NamedTensor> begin = random_weights(engine.plan().network);
+  const std::vector<checkpoint::NamedTensor> begin = random_weights(engine.plan().network);
   engine.parameters().import_weights(begin, "test");
   plain.set_weights(begin);
   EXPECT_THAT(differing(begin, plain.weights()), IsEmpty());
   for (std::uint64_t step = 0; step < 4; ++step) {
-    const Batch batch = random_batch(model.input, kBatch, step);
+    const data::Batch batch = random_batch(model.input, kBatch, step);
     const double loss = engine.step(batch, 0.01).sum;
     EXPECT_EQ(loss, plain.step(batch, 0.01)) << "step " << step;
     EXPECT_TRUE(std::isfinite(loss));
   }
-  std::vector<NamedTensor> end = engine.parameters().export_weights();
+  std::vector<checkpoint::NamedTensor> end = engine.parameters().export_weights();
   EXPECT_EQ(end.size(), plain.weights().size());
   EXPECT_THAT(differing(end, plain.weights()), IsEmpty());
   return {begin, std::move(end)};
@@ -85,14 +87,14 @@ void expect_oracle(const Torn& one) {
 }
 
 /// As many sweeps as pieces train the serial network.
-void expect_serial_twin(const ModelSpec& model, int pieces) {
-  const Network network = make_network(model);
+void expect_serial_twin(const model::ModelSpec& model, int pieces) {
+  const plan::Network network = plan::make_network(model);
   SoloWorker torn = engine_of("parareal", network, {.pieces = pieces, .sweeps = pieces});
   SoloWorker serial = engine_of("serial", network, {});
   torn.parameters().import_weights(random_weights(torn.plan().network), "test");
   serial.parameters().import_weights(random_weights(network), "test");
   for (std::uint64_t step = 0; step < 3; ++step) {
-    const Batch batch = random_batch(model.input, kBatch, step);
+    const data::Batch batch = random_batch(model.input, kBatch, step);
     EXPECT_EQ(torn.step(batch, 0.01).sum, serial.step(batch, 0.01).sum) << "step " << step;
   }
   EXPECT_THAT(differing(serial.parameters().export_weights(), torn.parameters().export_weights()),
@@ -101,36 +103,39 @@ void expect_serial_twin(const ModelSpec& model, int pieces) {
 
 TEST(PararealOracle, TheEngineHasTheBitsOfTheFormulas) {
   for (const int pieces : {2, 3}) {
-    for (const CoarseKind coarse : {CoarseKind::block, CoarseKind::conv, CoarseKind::identity}) {
+    for (const strategy::CoarseKind coarse :
+         {strategy::CoarseKind::block, strategy::CoarseKind::conv,
+          strategy::CoarseKind::identity}) {
       expect_oracle({"mlp:32-32-32-32", pieces, coarse});
       expect_oracle({"resnet20", pieces, coarse});
     }
     expect_oracle({"mlp:64-32-16-8", pieces});
-    expect_oracle({"mlp:64-32-16-8", pieces, CoarseKind::conv});
+    expect_oracle({"mlp:64-32-16-8", pieces, strategy::CoarseKind::conv});
   }
   expect_oracle({"lenet", 2});
-  expect_oracle({"lenet", 2, CoarseKind::conv});
+  expect_oracle({"lenet", 2, strategy::CoarseKind::conv});
 }
 
 TEST(PararealOracle, OfManyPiecesToo) {
   expect_oracle({"mlp:32-32-32-32-32-32", 6});
-  expect_oracle({"mlp:32-32-32-32-32-32", 6, CoarseKind::identity});
+  expect_oracle({"mlp:32-32-32-32-32-32", 6, strategy::CoarseKind::identity});
   expect_oracle({"resnet20", 6});
 }
 
 // Coarse parts of all kinds of shapes: windows that overlap, images that grow, odd sizes.
 TEST(PararealOracle, OfRandomNetworksToo) {
-  RandomModels models(1);
+  strategy::RandomModels models(1);
   int torn = 0;
   for (int i = 0; i < 60; ++i) {
-    const ModelSpec model = models.next();
-    const int head = TornChain(make_network(model)).head();
+    const model::ModelSpec model = models.next();
+    const int head = strategy::TornChain(plan::make_network(model)).head();
     SCOPED_TRACE(fmt::format("network {}", i));
     for (const int pieces : {2, 3}) {
       if (head < pieces) continue;
       ++torn;
       expect_formulas(model, {.model = model.name, .pieces = pieces});
-      expect_formulas(model, {.model = model.name, .pieces = pieces, .coarse = CoarseKind::conv});
+      expect_formulas(
+          model, {.model = model.name, .pieces = pieces, .coarse = strategy::CoarseKind::conv});
       expect_serial_twin(model, pieces);
     }
   }
@@ -139,8 +144,8 @@ TEST(PararealOracle, OfRandomNetworksToo) {
 
 class PararealBits : public TrainTest {
  protected:
-  TrainConfig torn(int pieces, int workers) const {
-    TrainConfig config = small();
+  session::TrainConfig torn(int pieces, int workers) const {
+    session::TrainConfig config = small();
     config.model = "mlp:32-32-32-32";
     config.strategy = "parareal";
     config.pieces = std::to_string(pieces);
@@ -154,15 +159,15 @@ class PararealBits : public TrainTest {
     config.stall_seconds = 10;
     return config;
   }
-  TrainConfig images(int pieces, int workers) const {
-    TrainConfig config = torn(pieces, workers);
+  session::TrainConfig images(int pieces, int workers) const {
+    session::TrainConfig config = torn(pieces, workers);
     config.model = "resnet20";
     config.data = noise_images(folder_);
     config.train_limit = 64;
     config.steps = 3;
     return config;
   }
-  static std::string hash(const TrainConfig& config) { return run(config).weights_hash; }
+  static std::string hash(const session::TrainConfig& config) { return run(config).weights_hash; }
 };
 
 TEST_F(PararealBits, AreTheSameOnAnyNumberOfWorkers) {
@@ -171,7 +176,7 @@ TEST_F(PararealBits, AreTheSameOnAnyNumberOfWorkers) {
       for (const int microbatches : {1, 3}) {
         std::vector<std::string> hashes;
         for (int workers = 1; workers <= 3; ++workers) {
-          TrainConfig config = torn(3, workers);
+          session::TrainConfig config = torn(3, workers);
           config.coarse = coarse;
           config.sweeps = sweeps;
           config.microbatches = microbatches;
@@ -188,7 +193,7 @@ TEST_F(PararealBits, OfImagesToo) {
   for (const int sweeps : {1, 2, 3}) {
     std::vector<std::string> hashes;
     for (int workers = 1; workers <= 3; ++workers) {
-      TrainConfig config = images(3, workers);
+      session::TrainConfig config = images(3, workers);
       config.sweeps = sweeps;
       config.microbatches = sweeps == 1 ? 3 : 1;
       hashes.push_back(hash(config));
@@ -200,7 +205,7 @@ TEST_F(PararealBits, OfImagesToo) {
 TEST_F(PararealBits, DependOnSweepsPiecesAndKind) {
   std::vector<std::string> hashes;
   const auto add = [&](int pieces, int sweeps, const char* coarse) {
-    TrainConfig config = torn(pieces, 1);
+    session::TrainConfig config = torn(pieces, 1);
     config.sweeps = sweeps;
     config.coarse = coarse;
     hashes.push_back(hash(config));
@@ -218,33 +223,33 @@ TEST_F(PararealBits, DependOnSweepsPiecesAndKind) {
 
 TEST_F(PararealBits, ResumedAreThoseOfTheWholeRun) {
   for (const int sweeps : {1, 2}) {
-    TrainConfig config = images(3, 3);
+    session::TrainConfig config = images(3, 3);
     config.steps = 0;
     config.epochs = 2;
     config.checkpoint_every = 2;
     config.sweeps = sweeps;
-    const TrainResult whole = run(config);
+    const session::TrainResult whole = run(config);
     config.run_dir = (folder_ / std::to_string(sweeps)).string();
     config.steps = 3;
     run(config);
     config.steps = 0;
     config.resume = true;
     config.workers = 2;  // as many pieces, whoever computes them
-    const TrainResult resumed = run(config);
+    const session::TrainResult resumed = run(config);
     EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << sweeps;
     EXPECT_EQ(resumed.test_loss, whole.test_loss) << sweeps;
   }
 }
 
 TEST_F(PararealBits, OfReplicasAreThoseOfTheirAverage) {
-  const auto with_replicas = [](TrainConfig config, int workers) {
+  const auto with_replicas = [](session::TrainConfig config, int workers) {
     config.replicas = 2;
     config.workers = 2 * workers;
     return hash(config);
   };
   for (const int sweeps : {1, 2}) {
     for (const int microbatches : {1, 2}) {
-      TrainConfig config = torn(3, 1);
+      session::TrainConfig config = torn(3, 1);
       config.sweeps = sweeps;
       config.microbatches = microbatches;
       const std::string one = with_replicas(config, 1);
@@ -252,7 +257,7 @@ TEST_F(PararealBits, OfReplicasAreThoseOfTheirAverage) {
       EXPECT_EQ(with_replicas(config, 3), one) << sweeps << ", " << microbatches;
     }
   }
-  TrainConfig config = torn(4, 1);  // as many as possible: there is one way to tear it
+  session::TrainConfig config = torn(4, 1);  // as many as possible: there is one way to tear it
   config.train_limit = 160;
   const std::string both = with_replicas(config, 2);
   config.microbatches = 2;  // the gradients of two halves, added
@@ -261,25 +266,25 @@ TEST_F(PararealBits, OfReplicasAreThoseOfTheirAverage) {
 }
 
 TEST_F(PararealBits, HalfNumbersOnTheWireStayNear) {
-  for (TrainConfig config : {torn(3, 3), images(3, 3)}) {
+  for (session::TrainConfig config : {torn(3, 3), images(3, 3)}) {
     config.epochs = 3;
-    const TrainResult whole = run(config);
+    const session::TrainResult whole = run(config);
     config.residual_wire = "bf16";
-    const TrainResult half = run(config);
+    const session::TrainResult half = run(config);
     EXPECT_NE(half.weights_hash, whole.weights_hash) << config.model;
     EXPECT_NEAR(half.train_loss, whole.train_loss, 0.02 * whole.train_loss) << config.model;
     EXPECT_EQ(2 * half.bytes_sent, whole.bytes_sent) << config.model;
     EXPECT_EQ(run(config).weights_hash, half.weights_hash) << config.model;
     config.workers = 1;  // nothing travels
-    TrainConfig alone = config;
+    session::TrainConfig alone = config;
     alone.residual_wire = "fp32";
     EXPECT_EQ(hash(config), hash(alone)) << config.model;
   }
 }
 
 TEST_F(PararealBits, ResidualsAreTheSameOnAnyNumberOfWorkers) {
-  const TrainResult one = run(images(3, 1));
-  const TrainResult three = run(images(3, 3));
+  const session::TrainResult one = run(images(3, 1));
+  const session::TrainResult three = run(images(3, 3));
   ASSERT_EQ(one.residuals.size(), 2U);
   ASSERT_EQ(three.residuals.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -291,4 +296,4 @@ TEST_F(PararealBits, ResidualsAreTheSameOnAnyNumberOfWorkers) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -8,19 +8,20 @@
 #include "run/torn_testing.hpp"
 #include "run/training.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 constexpr std::int64_t kBatch = 2;
 
-const std::vector<CoarseKind>& kinds() {
-  static const std::vector<CoarseKind> all{CoarseKind::block, CoarseKind::conv,
-                                           CoarseKind::identity};
+const std::vector<strategy::CoarseKind>& kinds() {
+  static const std::vector<strategy::CoarseKind> all{
+      strategy::CoarseKind::block, strategy::CoarseKind::conv, strategy::CoarseKind::identity};
   return all;
 }
 
 /// Nothing where the kind does not fit.
-std::optional<Tearing> try_tear(const Network& network, int pieces, CoarseKind kind) {
+std::optional<strategy::Tearing> try_tear(const plan::Network& network, int pieces,
+                                          strategy::CoarseKind kind) {
   try {
     return tearing_for(network, pieces, kind);
   } catch (const UserError&) {
@@ -28,21 +29,21 @@ std::optional<Tearing> try_tear(const Network& network, int pieces, CoarseKind k
   }
 }
 
-Tensor images_for(const Network& network) {
+tensor::Tensor images_for(const plan::Network& network) {
   return random_tensor(network.input.with_front(kBatch), 3);
 }
 
 class SerialTwin : public testing::TestWithParam<const char*> {};
 
 TEST_P(SerialTwin, IsWhatAsManySweepsAsPiecesGive) {
-  const Network network = network_of(GetParam());
-  const Tensor images = images_for(network);
+  const plan::Network network = strategy::network_of(GetParam());
+  const tensor::Tensor images = images_for(network);
   const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
   EXPECT_TRUE(std::ranges::all_of(wanted, [](float x) { return std::isfinite(x) && x != 0; }));
   for (const int pieces : {2, 3, 6}) {
-    for (const CoarseKind kind : kinds()) {
+    for (const strategy::CoarseKind kind : kinds()) {
       const bool large = network.parameters() > 1'000'000;  // takes long to make
-      if (kind != CoarseKind::block && large) continue;
+      if (kind != strategy::CoarseKind::block && large) continue;
       const auto tearing = try_tear(network, pieces, kind);
       if (!tearing) continue;
       SCOPED_TRACE(fmt::format("{} pieces, {}", pieces, name_of(kind)));
@@ -65,19 +66,20 @@ INSTANTIATE_TEST_SUITE_P(All, SerialTwin,
 
 TEST(Sweeping, LeavingOutWhatIsNotNeededChangesNothing) {
   for (const char* name : {"mlp:32-32-32-32-32-32", "resnet20"}) {
-    const Network network = network_of(name);
-    const Tensor images = images_for(network);
+    const plan::Network network = strategy::network_of(name);
+    const tensor::Tensor images = images_for(network);
     for (const int pieces : {2, 3, 6}) {
-      for (const CoarseKind kind : kinds()) {
+      for (const strategy::CoarseKind kind : kinds()) {
         auto tearing = try_tear(network, pieces, kind);
         if (!tearing) continue;
         for (int sweeps = 1; sweeps <= pieces; ++sweeps) {
           tearing->sweeps = sweeps;  // each with running statistics of its own
-          const auto logits = [&](Sweeping sweeping) {
+          const auto logits = [&](strategy::Sweeping sweeping) {
             return Evaluated(torn_network(network, *tearing, sweeps, sweeping).network, kBatch)
                 .logits(images);
           };
-          EXPECT_TRUE(equal_bits(logits(Sweeping::needed), logits(Sweeping::all)))
+          EXPECT_TRUE(
+              equal_bits(logits(strategy::Sweeping::needed), logits(strategy::Sweeping::all)))
               << name << ", " << pieces << " pieces, " << sweeps << " sweeps, " << name_of(kind);
         }
       }
@@ -86,17 +88,19 @@ TEST(Sweeping, LeavingOutWhatIsNotNeededChangesNothing) {
 }
 
 TEST(Sweeping, EverySweepHasRunningStatisticsOfItsOwn) {
-  const Network network = network_of("resnet20");
-  const Tensor images = images_for(network);
+  const plan::Network network = strategy::network_of("resnet20");
+  const tensor::Tensor images = images_for(network);
   constexpr int kPieces = 6;
-  Tearing tearing = tearing_for(network, kPieces, CoarseKind::conv);
+  strategy::Tearing tearing = tearing_for(network, kPieces, strategy::CoarseKind::conv);
   for (int sweeps = 1; sweeps <= kPieces; ++sweeps) {
     SCOPED_TRACE(fmt::format("{} sweeps", sweeps));
     const bool several = sweeps > 1 && sweeps < kPieces;
-    const Network trained = torn_network(network, tearing, sweeps, Sweeping::needed).network;
-    const std::vector<NamedTensor> weights = random_weights(trained);
-    std::vector<NamedTensor> own = weights;
-    std::erase_if(own, [](const NamedTensor& one) { return is_of_another_set(one.name); });
+    const plan::Network trained =
+        torn_network(network, tearing, sweeps, strategy::Sweeping::needed).network;
+    const std::vector<checkpoint::NamedTensor> weights = random_weights(trained);
+    std::vector<checkpoint::NamedTensor> own = weights;
+    std::erase_if(
+        own, [](const checkpoint::NamedTensor& one) { return plan::is_of_another_set(one.name); });
     EXPECT_EQ(own.size() < weights.size(), several);
     const std::vector<float> wanted = Evaluated(trained, kBatch, weights).logits(images);
     // what the file does not know begins as the model's own
@@ -104,7 +108,7 @@ TEST(Sweeping, EverySweepHasRunningStatisticsOfItsOwn) {
     EXPECT_EQ(equal_bits(without, wanted), !several);
     // with the sweeps of the training they are used, with others not
     const auto read = [&](int as_if_trained_with) {
-      Tearing saved = tearing;
+      strategy::Tearing saved = tearing;
       saved.sweeps = as_if_trained_with;
       return Evaluated(torn_network(network, saved, sweeps).network, kBatch, weights)
           .logits(images);
@@ -116,18 +120,18 @@ TEST(Sweeping, EverySweepHasRunningStatisticsOfItsOwn) {
 
 TEST(Sweeping, TheFirstInterfacesAreExactAndTheOthersNot) {
   for (const char* name : {"mlp:32-32-32-32-32-32", "resnet20"}) {
-    const Network network = network_of(name);
-    const Tensor images = images_for(network);
+    const plan::Network network = strategy::network_of(name);
+    const tensor::Tensor images = images_for(network);
     constexpr int kPieces = 6;
-    const Tearing tearing = tearing_for(network, kPieces);
+    const strategy::Tearing tearing = tearing_for(network, kPieces);
     for (int sweeps = 1; sweeps <= kPieces; ++sweeps) {
-      const TornNetwork torn = torn_network(network, tearing, sweeps);
+      const strategy::TornNetwork torn = torn_network(network, tearing, sweeps);
       Evaluated evaluated(torn.network, kBatch);
       evaluated.logits(images);
       const std::vector<ResidualSums> sums = evaluated.residuals();
       // u_j is right in sweep j and stays, so that in sweep k nothing changes in front of piece k
       for (int piece = 1; piece < kPieces; ++piece) {
-        const TornCell& cell = torn.cell(sweeps - 1, piece);
+        const strategy::TornCell& cell = torn.cell(sweeps - 1, piece);
         const ResidualSums& one = sums[static_cast<std::size_t>(cell.difference)];
         SCOPED_TRACE(fmt::format("{}, sweep {}, piece {}", name, sweeps, piece + 1));
         EXPECT_EQ(one.residual() == 0, piece + 1 <= sweeps);
@@ -138,30 +142,30 @@ TEST(Sweeping, TheFirstInterfacesAreExactAndTheOthersNot) {
 }
 
 TEST(Sweeping, ALinearNetworkWithExactCoarsePartsIsSerialInOneSweep) {
-  ModelSpec model{.name = "line", .input = {24}, .blocks = {}};
+  model::ModelSpec model{.name = "line", .input = {24}, .blocks = {}};
   for (const std::int64_t width : {32, 16, 48, 24, 20, 10}) {
-    model.blocks.emplace_back(BlockSpec{.name = fmt::format("l{}", width), .nodes = {}})
-        .then("linear", LinearSpec{.out_features = width, .bias = false});
+    model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("l{}", width), .nodes = {}})
+        .then("linear", model::LinearSpec{.out_features = width, .bias = false});
   }
-  const Network network = make_network(model);
-  const Tensor images = images_for(network);
+  const plan::Network network = plan::make_network(model);
+  const tensor::Tensor images = images_for(network);
   const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
-  const Tearing tearing = tearing_for(network, 5, CoarseKind::conv);
-  const Network torn = torn_network(network, tearing, 1).network;
-  const std::vector<NamedTensor> random = random_weights(torn);
-  std::vector<NamedTensor> weights = random;
+  const strategy::Tearing tearing = tearing_for(network, 5, strategy::CoarseKind::conv);
+  const plan::Network torn = torn_network(network, tearing, 1).network;
+  const std::vector<checkpoint::NamedTensor> random = random_weights(torn);
+  std::vector<checkpoint::NamedTensor> weights = random;
   int copied = 0;
-  for (NamedTensor& one : weights) {
+  for (checkpoint::NamedTensor& one : weights) {
     const std::size_t at = one.name.find(".coarse.");
     if (at == std::string::npos) continue;
-    const auto block =
-        std::ranges::find(random, one.name.substr(0, at) + ".linear.weight", &NamedTensor::name);
+    const auto block = std::ranges::find(random, one.name.substr(0, at) + ".linear.weight",
+                                         &checkpoint::NamedTensor::name);
     ASSERT_NE(block, random.end()) << one.name;
     one.tensor = block->tensor;
     ++copied;
   }
   EXPECT_EQ(copied, 4);
-  const auto distance = [&](const std::vector<NamedTensor>& with) {
+  const auto distance = [&](const std::vector<checkpoint::NamedTensor>& with) {
     const std::vector<float> logits = Evaluated(torn, kBatch, with).logits(images);
     double most = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -174,28 +178,29 @@ TEST(Sweeping, ALinearNetworkWithExactCoarsePartsIsSerialInOneSweep) {
 }
 
 TEST(Sweeping, EveryCoarsePartMapsZeroToZero) {
-  const std::vector<std::pair<Shape, Shape>> pairs{{{16, 8, 8}, {16, 8, 8}},
-                                                   {{16, 8, 8}, {32, 4, 4}},
-                                                   {{3, 32, 32}, {20, 4, 4}},
-                                                   {{20, 7, 7}, {50, 3, 3}},
-                                                   {{8, 8, 8}, {8, 1, 1}},
-                                                   {{32}, {32}},
-                                                   {{32}, {10}},
-                                                   {{5, 4, 4}, {40}}};
+  const std::vector<std::pair<tensor::Shape, tensor::Shape>> pairs{{{16, 8, 8}, {16, 8, 8}},
+                                                                   {{16, 8, 8}, {32, 4, 4}},
+                                                                   {{3, 32, 32}, {20, 4, 4}},
+                                                                   {{20, 7, 7}, {50, 3, 3}},
+                                                                   {{8, 8, 8}, {8, 1, 1}},
+                                                                   {{32}, {32}},
+                                                                   {{32}, {10}},
+                                                                   {{5, 4, 4}, {40}}};
   omp_set_num_threads(1);
   for (const auto& [src, dst] : pairs) {
-    for (const CoarseKind kind : {CoarseKind::block, CoarseKind::conv}) {
+    for (const strategy::CoarseKind kind :
+         {strategy::CoarseKind::block, strategy::CoarseKind::conv}) {
       SCOPED_TRACE(fmt::format("{} {} {}", name_of(kind), src, dst));
-      ModelSpec model{.name = "probe", .input = src, .blocks = {}};
+      model::ModelSpec model{.name = "probe", .input = src, .blocks = {}};
       model.blocks.push_back(coarse_block("f", kind, src, dst));
       if (dst.rank() == 3) {
-        model.blocks.emplace_back(BlockSpec{.name = "flat", .nodes = {}})
-            .then("flatten", FlattenSpec{});
+        model.blocks.emplace_back(model::BlockSpec{.name = "flat", .nodes = {}})
+            .then("flatten", model::FlattenSpec{});
       }
-      const Network network = make_network(model);
+      const plan::Network network = plan::make_network(model);
       Evaluated probe(network, kBatch);
       const auto is_zero = [](float x) { return x == 0; };
-      const auto of_zeros = probe.logits(Tensor(src.with_front(kBatch)));
+      const auto of_zeros = probe.logits(tensor::Tensor(src.with_front(kBatch)));
       EXPECT_TRUE(std::ranges::all_of(of_zeros, is_zero));
       EXPECT_FALSE(std::ranges::all_of(probe.logits(images_for(network)), is_zero));
     }
@@ -205,7 +210,7 @@ TEST(Sweeping, EveryCoarsePartMapsZeroToZero) {
 class SweepTraining : public TrainTest {};
 
 TEST_F(SweepTraining, EvaluationSeesWhatTrainingSaw) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.model = "resnet20";
   config.data = noise_images(folder_);
   config.threads = 1;
@@ -220,14 +225,14 @@ TEST_F(SweepTraining, EvaluationSeesWhatTrainingSaw) {
   config.coarse = "conv";
   config.workers = 1;
   config.sweeps = 2;
-  const TrainResult result = run(config);
+  const session::TrainResult result = run(config);
   // The test images are the training images, here normalised with running statistics.
   EXPECT_NEAR(result.test_loss, result.train_loss, 0.02 * result.train_loss);
 }
 
 TEST_F(SweepTraining, WithAsManySweepsAsPiecesIsTheSerialOne) {
   for (const char* model : {"mlp:32-32-32-32", "lenet", "resnet20"}) {
-    TrainConfig config = small();
+    session::TrainConfig config = small();
     config.model = model;
     config.threads = 1;
     config.batch = 16;
@@ -238,8 +243,9 @@ TEST_F(SweepTraining, WithAsManySweepsAsPiecesIsTheSerialOne) {
     config.weight_decay = 1e-3;
     if (config.model == "resnet20") config.data = noise_images(folder_);
     config.run_dir = (folder_ / (config.model.substr(0, 3) + "-serial")).string();
-    const TrainResult serial = run(config);
-    const auto serial_weights = read_safetensors(weights_of_run(config.run_dir)).tensors;
+    const session::TrainResult serial = run(config);
+    const auto serial_weights =
+        checkpoint::read_safetensors(session::weights_of_run(config.run_dir)).tensors;
     config.strategy = "parareal";
     for (const int pieces : {2, 3}) {
       if (config.model == "lenet" && pieces > 2) continue;  // it has one place
@@ -247,12 +253,13 @@ TEST_F(SweepTraining, WithAsManySweepsAsPiecesIsTheSerialOne) {
       config.sweeps = pieces;
       config.workers = pieces;
       config.run_dir = (folder_ / fmt::format("{}-{}", config.model.substr(0, 3), pieces)).string();
-      const TrainResult torn = run(config);
+      const session::TrainResult torn = run(config);
       SCOPED_TRACE(fmt::format("{} in {}", model, pieces));
       EXPECT_EQ(torn.train_loss, serial.train_loss);
       EXPECT_EQ(torn.test_loss, serial.test_loss);
       EXPECT_EQ(torn.test_accuracy, serial.test_accuracy);
-      const auto weights = read_safetensors(weights_of_run(config.run_dir)).tensors;
+      const auto weights =
+          checkpoint::read_safetensors(session::weights_of_run(config.run_dir)).tensors;
       EXPECT_GT(weights.size(), serial_weights.size());
       EXPECT_THAT(differing(serial_weights, weights), testing::IsEmpty());
       config.sweeps = 1;
@@ -263,4 +270,4 @@ TEST_F(SweepTraining, WithAsManySweepsAsPiecesIsTheSerialOne) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

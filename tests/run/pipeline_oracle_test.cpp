@@ -6,7 +6,7 @@
 #include "run/plain_sgd.hpp"
 #include "run/training.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 struct Case {
@@ -24,8 +24,8 @@ std::ostream& operator<<(std::ostream& out, const Case& one) {
 
 class PipelineOracle : public TrainTest {
  protected:
-  TrainConfig config_of(const Case& one) {
-    TrainConfig config = small();
+  session::TrainConfig config_of(const Case& one) {
+    session::TrainConfig config = small();
     config.model = one.model;
     config.strategy = one.strategy;
     config.workers = one.workers;
@@ -47,37 +47,38 @@ class PipelineOracle : public TrainTest {
     return config;
   }
 
-  static Plan plan_of(const TrainConfig& config) {
-    return plan_for(config, make_setup(config).model, machine_of(config));
+  static plan::Plan plan_of(const session::TrainConfig& config) {
+    return plan_for(config, make_setup(config).model, session::machine_of(config));
   }
 
   /// How many workers add up gradients of each block.
-  static std::vector<int> sums_of(const Plan& plan) {
+  static std::vector<int> sums_of(const plan::Plan& plan) {
     std::vector<int> sums(plan.network.blocks.size(), 0);
-    for (const Program& program : plan.programs) {
-      for (const Task& task : program.tasks) {
-        if (is<Update>(task)) ++sums[static_cast<std::size_t>(block_of(task))];
+    for (const plan::Program& program : plan.programs) {
+      for (const plan::Task& task : program.tasks) {
+        if (plan::is<plan::Update>(task)) ++sums[static_cast<std::size_t>(plan::block_of(task))];
       }
     }
     for (int& sum : sums) sum = std::max(1, sum);
     return sums;
   }
 
-  std::string oracle(const TrainConfig& config, const Plan& plan) {
-    return PlainSgd(config, {.delay = staleness(plan), .sums = sums_of(plan)}).run();
+  std::string oracle(const session::TrainConfig& config, const plan::Plan& plan) {
+    return PlainSgd(config, {.delay = plan::staleness(plan), .sums = sums_of(plan)}).run();
   }
 };
 
 TEST_F(PipelineOracle, OneWorkerIsPlainSgd) {
   for (const char* model : {"mlp:32-16", "vgg11", "resnet20"}) {
-    const TrainConfig config = config_of({.strategy = "serial", .model = model, .workers = 1});
+    const session::TrainConfig config =
+        config_of({.strategy = "serial", .model = model, .workers = 1});
     EXPECT_EQ(run(config).weights_hash, PlainSgd(config, {}).run()) << model;
   }
 }
 
 TEST_F(PipelineOracle, ClippedMicrobatchesArePlainSgd) {
   for (const char* model : {"lenet", "vgg11", "resnet20"}) {
-    TrainConfig config = config_of({.strategy = "serial", .model = model, .workers = 1});
+    session::TrainConfig config = config_of({.strategy = "serial", .model = model, .workers = 1});
     if (std::string_view(model) == "lenet") config.data = "glyphs";
     config.clip_norm = 0.1;
     for (const int microbatches : {1, 2, 4}) {
@@ -91,9 +92,9 @@ TEST_F(PipelineOracle, ClippedMicrobatchesArePlainSgd) {
 class EveryPipeline : public PipelineOracle, public testing::WithParamInterface<Case> {};
 
 TEST_P(EveryPipeline, HasTheBitsOfPlainSgd) {
-  const TrainConfig config = config_of(GetParam());
-  const Plan plan = plan_of(config);
-  const int delay = std::ranges::max(staleness(plan));
+  const session::TrainConfig config = config_of(GetParam());
+  const plan::Plan plan = plan_of(config);
+  const int delay = std::ranges::max(plan::staleness(plan));
   if (GetParam().pipeline == "sync") {
     EXPECT_EQ(delay, 0);
   } else if (config.workers > 2 && config.model == "resnet20" && config.microbatches == 1) {
@@ -135,7 +136,7 @@ TEST_F(PipelineOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
   const std::string one =
       run(config_of({.strategy = "serial", .model = "resnet20", .workers = 1})).weights_hash;
   for (const int workers : {2, 5, 7}) {
-    TrainConfig config =
+    session::TrainConfig config =
         config_of({.strategy = "layerpipe", .model = "resnet20", .workers = workers});
     config.replicas = 1;
     EXPECT_EQ(run(config).weights_hash, one) << workers;
@@ -143,47 +144,49 @@ TEST_F(PipelineOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
 }
 
 TEST_F(PipelineOracle, ReplicasAreEvaluatedWithTheStatisticsThatMoved) {
-  const TrainResult one = run(config_of({.strategy = "serial", .model = "resnet20", .workers = 1}));
-  const TrainConfig config =
+  const session::TrainResult one =
+      run(config_of({.strategy = "serial", .model = "resnet20", .workers = 1}));
+  const session::TrainConfig config =
       config_of({.strategy = "layerpipe", .model = "resnet20", .workers = 4});
   ASSERT_GT(std::ranges::max(sums_of(plan_of(config))), 1) << "no replicas to see";
-  const TrainResult four = run(config);
+  const session::TrainResult four = run(config);
   EXPECT_EQ(four.weights_hash, one.weights_hash);  // one microbatch each: the same sums
   EXPECT_EQ(four.test_loss, one.test_loss);
   EXPECT_EQ(four.test_accuracy, one.test_accuracy);
 }
 
 TEST_F(PipelineOracle, RebuiltWeightsAreNearTheStash) {
-  TrainConfig config = config_of({.strategy = "layerpipe",
-                                  .model = "resnet20",
-                                  .workers = 8,
-                                  .microbatches = 1,
-                                  .pipeline = "async"});
+  session::TrainConfig config = config_of({.strategy = "layerpipe",
+                                           .model = "resnet20",
+                                           .workers = 8,
+                                           .microbatches = 1,
+                                           .pipeline = "async"});
   config.lr = 0.05;
-  const TrainResult stash = run(config);
+  const session::TrainResult stash = run(config);
   config.weights = "rebuilt";
-  const TrainResult rebuilt = run(config);
+  const session::TrainResult rebuilt = run(config);
   EXPECT_NE(rebuilt.weights_hash, stash.weights_hash);
   EXPECT_NEAR(rebuilt.train_loss, stash.train_loss, 0.05 * stash.train_loss);
   EXPECT_EQ(run(config).weights_hash, rebuilt.weights_hash);
 }
 
 /// Updates that are missing on the worker when the block's forward and backward_data read.
-std::vector<std::pair<int, int>> missing_of(const Plan& plan) {
+std::vector<std::pair<int, int>> missing_of(const plan::Plan& plan) {
   std::vector<std::pair<int, int>> missing(plan.network.blocks.size());
-  for (const Program& program : plan.programs) {
+  for (const plan::Program& program : plan.programs) {
     const auto& tasks = program.tasks;
     for (int made = 0; made < static_cast<int>(tasks.size()); ++made) {
-      const Task& maker = tasks[static_cast<std::size_t>(made)];
-      const bool makes = is<Update>(maker) ||
-                         (is<Receive>(maker) && message_of(maker)->value.role == Role::weights);
+      const plan::Task& maker = tasks[static_cast<std::size_t>(made)];
+      const bool makes =
+          plan::is<plan::Update>(maker) ||
+          (plan::is<plan::Receive>(maker) && message_of(maker)->value.role == plan::Role::weights);
       for (int i = 0; makes && i < static_cast<int>(tasks.size()); ++i) {
-        const Task& task = tasks[static_cast<std::size_t>(i)];
-        if (block_of(task) != block_of(maker)) continue;
-        auto& [forth, back] = missing[static_cast<std::size_t>(block_of(task))];
-        const int newest = newest_delay(task, i, maker, made);
-        if (is<Forward>(task)) forth = newest;
-        if (is<BackwardData>(task)) back = newest;
+        const plan::Task& task = tasks[static_cast<std::size_t>(i)];
+        if (plan::block_of(task) != plan::block_of(maker)) continue;
+        auto& [forth, back] = missing[static_cast<std::size_t>(plan::block_of(task))];
+        const int newest = plan::newest_delay(task, i, maker, made);
+        if (plan::is<plan::Forward>(task)) forth = newest;
+        if (plan::is<plan::BackwardData>(task)) back = newest;
       }
     }
   }
@@ -193,25 +196,25 @@ std::vector<std::pair<int, int>> missing_of(const Plan& plan) {
 TEST_F(PipelineOracle, PredictedWeightsAreTheFormula) {
   for (const char* model : {"mlp:32-32-32-32-32-32", "resnet20"}) {
     for (const int workers : {2, 4, 8}) {
-      TrainConfig config = config_of({.strategy = "layerpipe",
-                                      .model = model,
-                                      .workers = workers,
-                                      .microbatches = 1,
-                                      .pipeline = "async"});
+      session::TrainConfig config = config_of({.strategy = "layerpipe",
+                                               .model = model,
+                                               .workers = workers,
+                                               .microbatches = 1,
+                                               .pipeline = "async"});
       config.weights = "predicted";
-      const Plan plan = plan_of(config);
-      PlainSgd plain(config, {.delay = staleness(plan), .missing = missing_of(plan)});
+      const plan::Plan plan = plan_of(config);
+      PlainSgd plain(config, {.delay = plan::staleness(plan), .missing = missing_of(plan)});
       EXPECT_EQ(run(config).weights_hash, plain.run()) << model << ", " << workers;
     }
   }
 }
 
 TEST_F(PipelineOracle, LearningRatesFollowTheStaleness) {
-  TrainConfig config = config_of({.strategy = "layerpipe",
-                                  .model = "resnet20",
-                                  .workers = 4,
-                                  .microbatches = 1,
-                                  .pipeline = "async"});
+  session::TrainConfig config = config_of({.strategy = "layerpipe",
+                                           .model = "resnet20",
+                                           .workers = 4,
+                                           .microbatches = 1,
+                                           .pipeline = "async"});
   const std::string plain = run(config).weights_hash;
   config.stale_lr = 0.5;
   EXPECT_EQ(run(config).weights_hash, oracle(config, plan_of(config)));
@@ -219,7 +222,8 @@ TEST_F(PipelineOracle, LearningRatesFollowTheStaleness) {
 }
 
 TEST_F(PipelineOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {
-  TrainConfig config = config_of({.strategy = "serial", .model = "mlp:32-32-32-32", .workers = 1});
+  session::TrainConfig config =
+      config_of({.strategy = "serial", .model = "mlp:32-32-32-32", .workers = 1});
   config.train_limit = 155;  // nine of 16 and one of 11
   const std::string one = run(config).weights_hash;
   config.workers = 3;
@@ -233,11 +237,11 @@ TEST_F(PipelineOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {
 TEST_F(PipelineOracle, ResumesToTheSameBits) {
   for (const char* pipeline : {"sync", "async"}) {
     for (const char* weights : {"stash", "rebuilt"}) {
-      TrainConfig config = config_of({.strategy = "layerpipe",
-                                      .model = "resnet20",
-                                      .workers = 4,
-                                      .microbatches = 2,
-                                      .pipeline = pipeline});
+      session::TrainConfig config = config_of({.strategy = "layerpipe",
+                                               .model = "resnet20",
+                                               .workers = 4,
+                                               .microbatches = 2,
+                                               .pipeline = pipeline});
       config.weights = weights;
       config.checkpoint_every = 3;  // the pipeline drains there, with and without an interruption
       const std::string whole = run(config).weights_hash;
@@ -253,20 +257,20 @@ TEST_F(PipelineOracle, ResumesToTheSameBits) {
 
 TEST_F(PipelineOracle, AThrowingWorkerEndsTheJobWithItsNameTaskAndStep) {
   for (const char* pipeline : {"sync", "async"}) {
-    const TrainConfig config = config_of({.strategy = "layerpipe",
-                                          .model = "resnet20",
-                                          .workers = 4,
-                                          .microbatches = 2,
-                                          .pipeline = pipeline});
-    TrainObserver silent;
-    TrainJob job = job_of(config, silent);
-    job.hook = [](int worker, const Task& task, std::int64_t minibatch) {
-      if (worker == 2 && is<BackwardData>(task) && minibatch == 2) {
+    const session::TrainConfig config = config_of({.strategy = "layerpipe",
+                                                   .model = "resnet20",
+                                                   .workers = 4,
+                                                   .microbatches = 2,
+                                                   .pipeline = pipeline});
+    session::TrainObserver silent;
+    session::TrainJob job = job_of(config, silent);
+    job.hook = [](int worker, const plan::Task& task, std::int64_t minibatch) {
+      if (worker == 2 && plan::is<plan::BackwardData>(task) && minibatch == 2) {
         throw std::runtime_error("out of order");
       }
     };
     try {
-      train(job);
+      session::train(job);
       ADD_FAILURE() << "nothing was thrown";
     } catch (const Failure& failure) {
       const std::string line = failure.what();
@@ -278,4 +282,4 @@ TEST_F(PipelineOracle, AThrowingWorkerEndsTheJobWithItsNameTaskAndStep) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -4,15 +4,15 @@
 #include "plan/hand_made.hpp"
 #include "run/training.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
-using hand_made::Writer;
+using plan::hand_made::Writer;
 
 /// Blocks before `cut` on worker 0, the others on worker 1; all forwards, then all backwards.
-Plan synchronous(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
-                 int cut) {
-  Plan plan{.strategy = "by hand", .machine = machine, .network = make_network(model)};
+plan::Plan synchronous(const session::TrainConfig& config, const model::ModelSpec& model,
+                       const plan::Machine& machine, int cut) {
+  plan::Plan plan{.strategy = "by hand", .machine = machine, .network = plan::make_network(model)};
   plan.batch = config.batch;
   plan.microbatches = static_cast<int>(config.microbatches);
   plan.optimizer_states = 1;
@@ -22,59 +22,67 @@ Plan synchronous(const TrainConfig& config, const ModelSpec& model, const Machin
   Writer first(plan.programs[0]);
   Writer second(plan.programs[1]);
   for (int part = 0; part < parts; ++part) {
-    first.with = second.with = {.samples = part_of(part, parts), .accumulate = part > 0};
-    first.task(TaskKind::load).forward(0, cut - 1).message(TaskKind::send, cut, false, 1);
-    second.task(TaskKind::load).message(TaskKind::receive, cut, false, 0).forward(cut, last);
-    second.task(TaskKind::loss).backward(plan.network, last, cut);
-    second.message(TaskKind::send, cut, true, 0);
+    first.with = second.with = {.samples = plan::part_of(part, parts), .accumulate = part > 0};
+    first.task(plan::TaskKind::load)
+        .forward(0, cut - 1)
+        .message(plan::TaskKind::send, cut, false, 1);
+    second.task(plan::TaskKind::load)
+        .message(plan::TaskKind::receive, cut, false, 0)
+        .forward(cut, last);
+    second.task(plan::TaskKind::loss).backward(plan.network, last, cut);
+    second.message(plan::TaskKind::send, cut, true, 0);
   }
   for (int part = 0; part < parts; ++part) {
-    first.with = {.samples = part_of(part, parts), .accumulate = part > 0};
-    first.message(TaskKind::receive, cut, true, 1).backward(plan.network, cut - 1, 0);
+    first.with = {.samples = plan::part_of(part, parts), .accumulate = part > 0};
+    first.message(plan::TaskKind::receive, cut, true, 1).backward(plan.network, cut - 1, 0);
   }
   first.with = second.with = {};
   first.update(plan.network, 0, cut - 1);
   second.update(plan.network, cut, last);
-  check_plan(plan);
+  plan::check_plan(plan);
   return plan;
 }
 
 /// A new minibatch every step; worker 1 is one step late, the way back of worker 0 two.
-Plan asynchronous(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
-                  int cut) {
-  Plan plan{.strategy = "by hand", .machine = machine, .network = make_network(model)};
+plan::Plan asynchronous(const session::TrainConfig& config, const model::ModelSpec& model,
+                        const plan::Machine& machine, int cut) {
+  plan::Plan plan{.strategy = "by hand", .machine = machine, .network = plan::make_network(model)};
   plan.batch = config.batch;
   plan.optimizer_states = 1;
   plan.programs.resize(2);
   const int last = plan.network.size() - 1;
   Writer first(plan.programs[0]);
   first.with.delay = 2;
-  first.task(TaskKind::load).forward(0, cut - 1).message(TaskKind::send, cut, false, 1);
+  first.task(plan::TaskKind::load).forward(0, cut - 1).message(plan::TaskKind::send, cut, false, 1);
   first.with.offset = 2;
-  first.message(TaskKind::receive, cut, true, 1).backward(plan.network, cut - 1, 0);
+  first.message(plan::TaskKind::receive, cut, true, 1).backward(plan.network, cut - 1, 0);
   first.update(plan.network, 0, cut - 1);
   Writer second(plan.programs[1]);
   second.with.offset = 1;
-  second.task(TaskKind::load).message(TaskKind::receive, cut, false, 0).forward(cut, last);
-  second.task(TaskKind::loss).backward(plan.network, last, cut);
-  second.message(TaskKind::send, cut, true, 0).update(plan.network, cut, last);
-  check_plan(plan);
+  second.task(plan::TaskKind::load)
+      .message(plan::TaskKind::receive, cut, false, 0)
+      .forward(cut, last);
+  second.task(plan::TaskKind::loss).backward(plan.network, last, cut);
+  second.message(plan::TaskKind::send, cut, true, 0).update(plan.network, cut, last);
+  plan::check_plan(plan);
   return plan;
 }
 
-using Maker = Plan (*)(const TrainConfig&, const ModelSpec&, const Machine&, int);
+using Maker = plan::Plan (*)(const session::TrainConfig&, const model::ModelSpec&,
+                             const plan::Machine&, int);
 
-TrainResult run_cut(const TrainConfig& config, Maker make, int cut) {
-  TrainObserver silent;
-  return train(job_with_plan(config, silent, [&](const ModelSpec& model, const Machine& machine) {
-    return make(config, model, machine, cut);
-  }));
+session::TrainResult run_cut(const session::TrainConfig& config, Maker make, int cut) {
+  session::TrainObserver silent;
+  return session::train(job_with_plan(
+      config, silent, [&](const model::ModelSpec& model, const plan::Machine& machine) {
+        return make(config, model, machine, cut);
+      }));
 }
 
 class PipelinePlan : public TrainTest {
  protected:
-  TrainConfig lenet() const {
-    TrainConfig config = parallel(1);
+  session::TrainConfig lenet() const {
+    session::TrainConfig config = parallel(1);
     config.strategy = "serial";
     config.model = "lenet";
     config.train_limit = 200;  // six of 32 and one of 8
@@ -85,12 +93,12 @@ class PipelinePlan : public TrainTest {
 
 TEST_F(PipelinePlan, SynchronousHasTheBitsOfOneWorker) {
   for (const int parts : {1, 2, 4}) {
-    TrainConfig config = lenet();
+    session::TrainConfig config = lenet();
     config.microbatches = parts;
-    const TrainResult serial = run(config);
+    const session::TrainResult serial = run(config);
     config.workers = 2;
     for (const int cut : {1, 3, 5}) {
-      const TrainResult cut_run = run_cut(config, synchronous, cut);
+      const session::TrainResult cut_run = run_cut(config, synchronous, cut);
       EXPECT_EQ(cut_run.weights_hash, serial.weights_hash) << parts << " parts, cut " << cut;
       EXPECT_EQ(cut_run.train_loss, serial.train_loss);
       EXPECT_EQ(cut_run.test_accuracy, serial.test_accuracy);
@@ -100,47 +108,49 @@ TEST_F(PipelinePlan, SynchronousHasTheBitsOfOneWorker) {
 }
 
 /// Worker 1 sends what its first block made once more, to worker 0 that has no use for it.
-Plan with_a_rare_message(const TrainConfig& config, const ModelSpec& model, const Machine& machine,
-                         int cut, const When& when) {
-  Plan plan = synchronous(config, model, machine, cut);
+plan::Plan with_a_rare_message(const session::TrainConfig& config, const model::ModelSpec& model,
+                               const plan::Machine& machine, int cut, const plan::When& when) {
+  plan::Plan plan = synchronous(config, model, machine, cut);
   plan.modes = {"usual", "never chosen"};
-  const Message message{.value = {.role = Role::tensor, .index = cut + 1}};
-  plan.programs[0].tasks.push_back({when, Receive{message}});
-  plan.programs[1].tasks.push_back({when, Send{message}});
+  const plan::Message message{.value = {.role = plan::Role::tensor, .index = cut + 1}};
+  plan.programs[0].tasks.push_back({when, plan::Receive{message}});
+  plan.programs[1].tasks.push_back({when, plan::Send{message}});
   message_of(plan.programs[0].tasks.back())->peer = 1;
   message_of(plan.programs[1].tasks.back())->peer = 0;
-  check_plan(plan);
+  plan::check_plan(plan);
   return plan;
 }
 
 /// A receive is posted early, but only in the steps in which it comes.
 TEST_F(PipelinePlan, ReceivesArePostedWhenTheyRun) {
-  TrainConfig config = lenet();
+  session::TrainConfig config = lenet();
   config.checkpoint_every = 0;  // a range is an epoch
-  const TrainResult serial = run(config);
+  const session::TrainResult serial = run(config);
   config.workers = 2;
   const std::int64_t messages = run_cut(config, synchronous, 3).messages_sent;
   const auto rare = [&](Maker make) {
-    const TrainResult result = run_cut(config, make, 3);
+    const session::TrainResult result = run_cut(config, make, 3);
     EXPECT_EQ(result.weights_hash, serial.weights_hash);
     return result.messages_sent - messages;
   };
-  EXPECT_EQ(rare([](const TrainConfig& c, const ModelSpec& model, const Machine& machine, int cut) {
+  EXPECT_EQ(rare([](const session::TrainConfig& c, const model::ModelSpec& model,
+                    const plan::Machine& machine, int cut) {
               return with_a_rare_message(c, model, machine, cut, {.at_end = true});
             }),
             2);  // epochs
-  EXPECT_EQ(rare([](const TrainConfig& c, const ModelSpec& model, const Machine& machine, int cut) {
-              return with_a_rare_message(c, model, machine, cut, {.mode = 1});
-            }),
+  EXPECT_EQ(rare([](const session::TrainConfig& c, const model::ModelSpec& model,
+                    const plan::Machine& machine,
+                    int cut) { return with_a_rare_message(c, model, machine, cut, {.mode = 1}); }),
             0);
-  EXPECT_EQ(rare([](const TrainConfig& c, const ModelSpec& model, const Machine& machine, int cut) {
+  EXPECT_EQ(rare([](const session::TrainConfig& c, const model::ModelSpec& model,
+                    const plan::Machine& machine, int cut) {
               return with_a_rare_message(c, model, machine, cut, {.every = 4, .phase = 1});
             }),
             4);  // of 14 steps: 1, 5, 9, 13
 }
 
 TEST_F(PipelinePlan, SynchronousResumes) {
-  TrainConfig config = lenet();
+  session::TrainConfig config = lenet();
   const std::string whole = run(config).weights_hash;
   config.workers = 2;
   config.run_dir = (folder_ / "pipeline").string();
@@ -152,11 +162,11 @@ TEST_F(PipelinePlan, SynchronousResumes) {
 }
 
 TEST_F(PipelinePlan, AsynchronousIsReproducibleAndLearns) {
-  TrainConfig config = lenet();
+  session::TrainConfig config = lenet();
   config.workers = 2;
   config.epochs = 6;
   config.checkpoint_every = 0;
-  const TrainResult first = run_cut(config, asynchronous, 3);
+  const session::TrainResult first = run_cut(config, asynchronous, 3);
   EXPECT_EQ(first.steps, 42);
   EXPECT_EQ(first.staleness_max, 2);
   EXPECT_EQ(run_cut(config, asynchronous, 3).weights_hash, first.weights_hash);
@@ -172,4 +182,4 @@ TEST_F(PipelinePlan, AsynchronousIsReproducibleAndLearns) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

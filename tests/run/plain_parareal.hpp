@@ -18,23 +18,23 @@
 #include "optim/optimizer.hpp"
 #include "run/torn_testing.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// A block with all its memory, which learns by itself.
 class PlainPart {
  public:
-  PlainPart(const BlockSpec& spec, const TensorDesc& src, bool wants_diff_src,
-            std::optional<Layout> dst_layout = {})
+  PlainPart(const model::BlockSpec& spec, const tensor::TensorDesc& src, bool wants_diff_src,
+            std::optional<tensor::Layout> dst_layout = {})
       : block_(spec, src, {.wants_diff_src = wants_diff_src, .dst_layout = dst_layout}),
         dst_(block_.dst_desc()),
         diff_src_(block_.src_desc()),
         saved_(bytes(block_.saved_bytes())),
         pending_(bytes(block_.pending_bytes())),
         scratch_(bytes(block_.scratch_bytes())) {
-    for (Tensor* array : {&weights_, &gradient_, &momentum_}) {
-      *array = Tensor(Shape{std::max<std::int64_t>(1, block_.weights_size())});
+    for (tensor::Tensor* array : {&weights_, &gradient_, &momentum_}) {
+      *array = tensor::Tensor(tensor::Shape{std::max<std::int64_t>(1, block_.weights_size())});
     }
-    state_ = Tensor(Shape{std::max<std::int64_t>(1, block_.state_size())});
+    state_ = tensor::Tensor(tensor::Shape{std::max<std::int64_t>(1, block_.state_size())});
     args_ = {.dst = dst_.floats().data(),
              .diff_src = wants_diff_src ? diff_src_.floats().data() : nullptr,
              .weights = weights_.floats().data(),
@@ -47,7 +47,7 @@ class PlainPart {
              .randomness = {}};
   }
 
-  const TensorDesc& desc() const { return block_.dst_desc(); }
+  const tensor::TensorDesc& desc() const { return block_.dst_desc(); }
   std::span<float> diff_src() { return diff_src_.floats(); }
 
   std::span<const float> forward(std::span<const float> src) {
@@ -61,7 +61,7 @@ class PlainPart {
     block_.backward_weights(args_);
     return diff_src_.floats();
   }
-  void update(const Optimizer& optimizer, double rate, std::int64_t step) {
+  void update(const optim::Optimizer& optimizer, double rate, std::int64_t step) {
     if (block_.weights_size() == 0) return;
     optimizer.update({.weights = weights_.floats(),
                       .result = weights_.floats(),
@@ -71,17 +71,17 @@ class PlainPart {
                       .step = step});
   }
 
-  void set_weights(const std::vector<NamedTensor>& weights) {
-    for (const BlockParameter& one : block_.parameters()) {
-      const auto found =
-          std::ranges::find(weights, block_.name() + "." + one.name, &NamedTensor::name);
+  void set_weights(const std::vector<checkpoint::NamedTensor>& weights) {
+    for (const layers::BlockParameter& one : block_.parameters()) {
+      const auto found = std::ranges::find(weights, block_.name() + "." + one.name,
+                                           &checkpoint::NamedTensor::name);
       ASSERT_NE(found, weights.end()) << block_.name() << "." << one.name;
       block_.pack_parameter(one, found->tensor.floats().data(), place(one));
     }
   }
-  void append_to(std::vector<NamedTensor>& weights) {
-    for (const BlockParameter& one : block_.parameters()) {
-      Tensor plain(one.spec.shape);
+  void append_to(std::vector<checkpoint::NamedTensor>& weights) {
+    for (const layers::BlockParameter& one : block_.parameters()) {
+      tensor::Tensor plain(one.spec.shape);
       block_.unpack_parameter(one, place(one), plain.floats().data());
       weights.push_back({block_.name() + "." + one.name, plain});
     }
@@ -89,97 +89,101 @@ class PlainPart {
 
  private:
   static std::shared_ptr<std::byte> bytes(std::size_t size) {
-    auto memory = allocate_bytes(size + 64);
+    auto memory = tensor::allocate_bytes(size + 64);
     std::fill_n(memory.get(), size + 64, std::byte{0});
     return memory;
   }
-  float* place(const BlockParameter& one) {
+  float* place(const layers::BlockParameter& one) {
     return (one.spec.trainable ? weights_ : state_).floats().data() + one.offset;
   }
 
-  Block block_;
-  Tensor dst_;
-  Tensor diff_src_;
+  layers::Block block_;
+  tensor::Tensor dst_;
+  tensor::Tensor diff_src_;
   std::shared_ptr<std::byte> saved_;
   std::shared_ptr<std::byte> pending_;
   std::shared_ptr<std::byte> scratch_;
-  Tensor weights_;
-  Tensor gradient_;
-  Tensor momentum_;
-  Tensor state_;
-  BlockArgs args_;
+  tensor::Tensor weights_;
+  tensor::Tensor gradient_;
+  tensor::Tensor momentum_;
+  tensor::Tensor state_;
+  layers::BlockArgs args_;
 };
 
 class PlainParareal {
  public:
   /// Piece j begins with block first[j - 1] of the model, the head with block `head`.
-  PlainParareal(const ModelSpec& model, const Tearing& tearing, std::int64_t batch)
-      : batch_(batch), optimizer_(make_optimizer({.kind = "sgd", .momentum = 0.9})) {
+  PlainParareal(const model::ModelSpec& model, const strategy::Tearing& tearing, std::int64_t batch)
+      : batch_(batch), optimizer_(optim::make_optimizer({.kind = "sgd", .momentum = 0.9})) {
     omp_set_num_threads(1);
-    const std::vector<Shape> shapes = border_shapes(model);
-    const TensorDesc image = batch_desc(model.input, batch);
+    const std::vector<tensor::Shape> shapes = border_shapes(model);
+    const tensor::TensorDesc image = layers::batch_desc(model.input, batch);
     const std::size_t count = tearing.first.size();
-    const auto spec = [&](int b) -> const BlockSpec& {
+    const auto spec = [&](int b) -> const model::BlockSpec& {
       return model.blocks[static_cast<std::size_t>(b)];
     };
-    const auto shape = [&](int b) -> const Shape& { return shapes[static_cast<std::size_t>(b)]; };
+    const auto shape = [&](int b) -> const tensor::Shape& {
+      return shapes[static_cast<std::size_t>(b)];
+    };
     pieces_.resize(count);
-    const Network whole = make_network(model);
+    const plan::Network whole = plan::make_network(model);
     for (std::size_t j = 0; j < count; ++j) {
       Piece& piece = pieces_[j];
       const int first = tearing.first[j];
       const int end = j + 1 < count ? tearing.first[j + 1] : tearing.head;
-      std::optional<Layout> behind;
+      std::optional<tensor::Layout> behind;
       if (j > 0) {  // what is joined lies as the model's own blocks leave it
-        const Layout before = pieces_[j - 1].u.desc().layout;
-        piece.enter.emplace(enter_block(enter_name(spec(first).name), model.input, shape(first),
-                                        TornChain(whole).is_rectified(first)),
-                            image, false, before);
-        if (tearing.coarse == CoarseKind::identity) behind = before;
+        const tensor::Layout before = pieces_[j - 1].u.desc().layout;
+        piece.enter.emplace(
+            strategy::enter_block(strategy::enter_name(spec(first).name), model.input, shape(first),
+                                  strategy::TornChain(whole).is_rectified(first)),
+            image, false, before);
+        if (tearing.coarse == strategy::CoarseKind::identity) behind = before;
       }
       for (int b = first; b < end; ++b) {
-        const TensorDesc& src = b > first ? piece.body.back()->desc()
-                                : j > 0   ? piece.enter->desc()
-                                          : image;
+        const tensor::TensorDesc& src = b > first ? piece.body.back()->desc()
+                                        : j > 0   ? piece.enter->desc()
+                                                  : image;
         piece.body.push_back(
             std::make_unique<PlainPart>(spec(b), src, b > 0, b + 1 == end ? behind : std::nullopt));
       }
-      const TensorDesc& y = piece.body.back()->desc();
-      piece.u = Tensor(y);
+      const tensor::TensorDesc& y = piece.body.back()->desc();
+      piece.u = tensor::Tensor(y);
       if (j == 0) continue;
-      piece.d = Tensor(piece.enter->desc());
-      if (tearing.coarse == CoarseKind::identity) continue;
-      piece.coarse.emplace(
-          coarse_block(coarse_name(spec(first).name), tearing.coarse, shape(first), shape(end)),
-          piece.enter->desc(), true, y.layout);
+      piece.d = tensor::Tensor(piece.enter->desc());
+      if (tearing.coarse == strategy::CoarseKind::identity) continue;
+      piece.coarse.emplace(coarse_block(strategy::coarse_name(spec(first).name), tearing.coarse,
+                                        shape(first), shape(end)),
+                           piece.enter->desc(), true, y.layout);
     }
     for (int b = tearing.head; b < static_cast<int>(model.blocks.size()); ++b) {
       const bool last = b + 1 == static_cast<int>(model.blocks.size());
-      const TensorDesc& src = head_.empty() ? pieces_.back().u.desc() : head_.back()->desc();
+      const tensor::TensorDesc& src =
+          head_.empty() ? pieces_.back().u.desc() : head_.back()->desc();
       head_.push_back(std::make_unique<PlainPart>(
-          spec(b), src, true, last ? std::optional(Layout::plain) : std::nullopt));
+          spec(b), src, true, last ? std::optional(tensor::Layout::plain) : std::nullopt));
     }
   }
 
-  void set_weights(const std::vector<NamedTensor>& weights) {
+  void set_weights(const std::vector<checkpoint::NamedTensor>& weights) {
     each([&](PlainPart& part) { part.set_weights(weights); });
   }
-  std::vector<NamedTensor> weights() {
-    std::vector<NamedTensor> all;
+  std::vector<checkpoint::NamedTensor> weights() {
+    std::vector<checkpoint::NamedTensor> all;
     each([&](PlainPart& part) { part.append_to(all); });
     return all;
   }
 
   /// One update; gives the sum of the losses before it.
-  double step(const Batch& batch, double rate) {
+  double step(const data::Batch& batch, double rate) {
     const std::span<const float> logits = forward(batch.images.floats());
-    Tensor diff(head_.back()->desc());
-    const double loss = compute_loss({},
-                                     {.logits = logits,
-                                      .targets = batch.targets.floats(),
-                                      .classes = diff.shape()[1],
-                                      .scale = 1.0 / static_cast<double>(batch_)},
-                                     diff.floats())
+    tensor::Tensor diff(head_.back()->desc());
+    const double loss = optim::compute_loss({},
+                                            {.logits = logits,
+                                             .targets = batch.targets.floats(),
+                                             .classes = diff.shape()[1],
+                                             .scale = 1.0 / static_cast<double>(batch_)},
+                                            diff.floats())
                             .sum;
     backward(diff.floats());
     ++steps_;
@@ -192,8 +196,8 @@ class PlainParareal {
     std::optional<PlainPart> enter;                ///< C_j
     std::vector<std::unique_ptr<PlainPart>> body;  ///< g_j
     std::optional<PlainPart> coarse;               ///< F_j
-    Tensor d;
-    Tensor u;
+    tensor::Tensor d;
+    tensor::Tensor u;
   };
 
   template <class Body>
@@ -247,10 +251,10 @@ class PlainParareal {
   }
 
   std::int64_t batch_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<Piece> pieces_;
   std::vector<std::unique_ptr<PlainPart>> head_;
   std::int64_t steps_ = 0;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -15,14 +15,14 @@
 #include "run/training.hpp"
 #include "session/setup.hpp"
 
-namespace plait {
+namespace plait::run {
 
 class PlainReplicas {
  public:
   using Values = std::vector<float>;
 
   /// Every minibatch has config.batch samples, which nodes x places divide; fp32 on the wire.
-  PlainReplicas(const TrainConfig& config, std::vector<ExchangeMode> modes)
+  PlainReplicas(const session::TrainConfig& config, std::vector<strategy::ExchangeMode> modes)
       : config_(config),
         modes_(std::move(modes)),
         nodes_(static_cast<int>(config.nodes)),
@@ -41,18 +41,19 @@ class PlainReplicas {
     for (std::size_t i = 0; i < chain_.size(); ++i) {
       dst_.emplace_back(chain_.block(i).dst_desc());
       diff_.emplace_back(chain_.block(i).src_desc());
-      saved_.push_back(allocate_bytes(chain_.block(i).saved_bytes() + 64));
-      pending_.push_back(allocate_bytes(chain_.block(i).pending_bytes() + 64));
+      saved_.push_back(tensor::allocate_bytes(chain_.block(i).saved_bytes() + 64));
+      pending_.push_back(tensor::allocate_bytes(chain_.block(i).pending_bytes() + 64));
       scratch = std::max(scratch, chain_.block(i).scratch_bytes());
     }
-    scratch_ = allocate_bytes(scratch + 64);
+    scratch_ = tensor::allocate_bytes(scratch + 64);
   }
 
   /// The hash of the weights after all epochs.
   std::string run() {
     const std::int64_t per_epoch = stream_.batches_per_epoch();
-    const ScheduleSpec schedule = schedule_spec(config_, per_epoch, per_epoch * config_.epochs);
-    const ModeOfEpoch mode_of = modes_of(config_);
+    const optim::ScheduleSpec schedule =
+        schedule_spec(config_, per_epoch, per_epoch * config_.epochs);
+    const planner::ModeOfEpoch mode_of = modes_of(config_);
     velocity_.assign(values_of(0).size(), 0.0F);
     bool weights = true;  // and running statistics, in turn
     each(0, [&](std::span<float> part) {
@@ -65,7 +66,7 @@ class PlainReplicas {
       common_ = values_of(0);
       double loss = 0;
       for (std::int64_t m = 0; m < per_epoch; ++m, ++t) {
-        const Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
+        const data::Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
         weigh(batch);
         for (int node = 0; node < nodes_; ++node) {
           loss += step(node, batch, t, learning_rate(schedule, t));
@@ -85,7 +86,7 @@ class PlainReplicas {
  private:
   struct Flight {
     std::int64_t due = 0;
-    ExchangeMode mode;
+    strategy::ExchangeMode mode;
     std::vector<Values> own;  ///< by node
   };
 
@@ -113,7 +114,7 @@ class PlainReplicas {
   }
 
   /// Node `node` on its samples: the mean gradient over them, one update. Gives the loss.
-  double step(int node, const Batch& batch, std::int64_t t, double rate) {
+  double step(int node, const data::Batch& batch, std::int64_t t, double rate) {
     ParameterStore& store = *stores_[static_cast<std::size_t>(node)];
     std::vector<Values> gradient(store.size());
     std::vector<Values> state(store.size());
@@ -133,29 +134,30 @@ class PlainReplicas {
     float clipped = 1;
     if (config_.clip_norm > 0) {
       const std::vector<std::span<const float>> all(gradient.begin(), gradient.end());
-      clipped = static_cast<float>(clip_factor(nodes_ * gradient_norm(all), config_.clip_norm));
+      clipped = static_cast<float>(
+          optim::clip_factor(nodes_ * optim::gradient_norm(all), config_.clip_norm));
     }
     const double of_node = node_weights_[static_cast<std::size_t>(node)];
     for (std::size_t i = 0; i < store.size(); ++i) {
       BlockMemory& memory = store.block(i);
       std::ranges::copy(state[i], memory.state.floats().begin());
       if (memory.weights.floats().empty()) continue;
-      for (const BlockParameter& parameter : chain_.block(i).parameters()) {
+      for (const layers::BlockParameter& parameter : chain_.block(i).parameters()) {
         if (!parameter.spec.trainable) continue;
         const auto part = [&](auto values) {
           return values.subspan(static_cast<std::size_t>(parameter.offset),
                                 static_cast<std::size_t>(parameter.physical_size));
         };
         const bool spared = config_.decay == "matrices" && parameter.spec.shape.rank() < 2;
-        UpdateArgs now{.weights = part(memory.weights.floats()),
-                       .result = part(memory.weights.floats()),
-                       .gradient = part(std::span(gradient[i])),
-                       .state = {},
-                       .learning_rate = rate,
-                       .weight_decay = spared ? 0 : config_.weight_decay,
-                       .gradient_scale = clipped * static_cast<float>(weight_ / of_node),
-                       .step = t + 1,
-                       .threads = 1};
+        optim::UpdateArgs now{.weights = part(memory.weights.floats()),
+                              .result = part(memory.weights.floats()),
+                              .gradient = part(std::span(gradient[i])),
+                              .state = {},
+                              .learning_rate = rate,
+                              .weight_decay = spared ? 0 : config_.weight_decay,
+                              .gradient_scale = clipped * static_cast<float>(weight_ / of_node),
+                              .step = t + 1,
+                              .threads = 1};
         for (std::size_t s = 0; s < static_cast<std::size_t>(optimizer_->state_count()); ++s) {
           now.state[s] = part(memory.optimizer[s].floats());
         }
@@ -166,7 +168,7 @@ class PlainReplicas {
   }
 
   /// What the samples of the minibatch weigh in the loss, all and by node.
-  void weigh(const Batch& batch) {
+  void weigh(const data::Batch& batch) {
     weight_ = 0;
     node_weights_.assign(static_cast<std::size_t>(nodes_), 0);
     const auto labels = batch.targets.floats();
@@ -187,16 +189,16 @@ class PlainReplicas {
   }
 
   /// Forward and backward of one worker's samples; gradients are left in the store.
-  double compute(ParameterStore& store, std::vector<Values>& state, const Batch& batch,
+  double compute(ParameterStore& store, std::vector<Values>& state, const data::Batch& batch,
                  int worker) {
-    const auto part = [&](const Tensor& of) {
+    const auto part = [&](const tensor::Tensor& of) {
       const std::size_t each = of.floats().size() / static_cast<std::size_t>(nodes_ * places_);
       return of.floats().subspan(static_cast<std::size_t>(worker) * each, each);
     };
     const std::span<const float> images = part(batch.images);
-    Tensor diff(chain_.dst_desc());
+    tensor::Tensor diff(chain_.dst_desc());
     const auto args = [&](std::size_t i) {
-      return BlockArgs{
+      return layers::BlockArgs{
           .src = i == 0 ? images.data() : dst_[i - 1].floats().data(),
           .dst = dst_[i].floats().data(),
           .diff_dst = i + 1 == store.size() ? diff.floats().data() : diff_[i + 1].floats().data(),
@@ -211,14 +213,14 @@ class PlainReplicas {
           .randomness = {}};
     };
     for (std::size_t i = 0; i < store.size(); ++i) chain_.block(i).forward(args(i));
-    LossSpec spec = loss_spec(config_);
+    optim::LossSpec spec = loss_spec(config_);
     spec.class_weights = weights_.of_class;
-    const LossResult loss = compute_loss(spec,
-                                         {.logits = dst_.back().floats(),
-                                          .targets = part(batch.targets),
-                                          .classes = chain_.dst_desc().shape[1],
-                                          .scale = 1.0 / weight_},
-                                         diff.floats());
+    const optim::LossResult loss = compute_loss(spec,
+                                                {.logits = dst_.back().floats(),
+                                                 .targets = part(batch.targets),
+                                                 .classes = chain_.dst_desc().shape[1],
+                                                 .scale = 1.0 / weight_},
+                                                diff.floats());
     for (std::size_t i = store.size(); i-- > 0;) {
       chain_.block(i).backward_data(args(i));
       chain_.block(i).backward_weights(args(i));
@@ -227,7 +229,7 @@ class PlainReplicas {
   }
 
   /// After step t: a new one is sent before one that is due is merged.
-  void exchange(const ExchangeMode& mode, std::int64_t t) {
+  void exchange(const strategy::ExchangeMode& mode, std::int64_t t) {
     if (t % mode.every == mode.every - 1) {
       Flight flight{.due = t + mode.wait, .mode = mode, .own = {}};
       for (int node = 0; node < nodes_; ++node) flight.own.push_back(values_of(node));
@@ -252,16 +254,16 @@ class PlainReplicas {
       const Values& own = flight.own[static_cast<std::size_t>(node)];
       for (std::size_t j = 0; j < x.size(); ++j) {
         switch (flight.mode.merge) {
-          case MergeKind::average: x[j] = sum[j] / members; break;
-          case MergeKind::weighted: x[j] = (twice * x[j] + sum[j]) / (twice + members); break;
-          case MergeKind::corrected: x[j] += sum[j] / members - own[j]; break;
+          case plan::MergeKind::average: x[j] = sum[j] / members; break;
+          case plan::MergeKind::weighted: x[j] = (twice * x[j] + sum[j]) / (twice + members); break;
+          case plan::MergeKind::corrected: x[j] += sum[j] / members - own[j]; break;
           default:
             x[j] = learns_[j] ? outer(j, sum[j] / members, velocity[j]) : sum[j] / members;
             break;
         }
       }
       set_values(node, x);
-      if (flight.mode.merge == MergeKind::outer && node + 1 == nodes_) common_ = x;
+      if (flight.mode.merge == plan::MergeKind::outer && node + 1 == nodes_) common_ = x;
     }
   }
   float outer(std::size_t j, float mean, float velocity) {
@@ -296,20 +298,20 @@ class PlainReplicas {
     }
   }
 
-  TrainConfig config_;
-  std::vector<ExchangeMode> modes_;
+  session::TrainConfig config_;
+  std::vector<strategy::ExchangeMode> modes_;
   int nodes_;
   int places_;
-  Setup setup_;
-  BatchStream stream_;
+  session::Setup setup_;
+  data::BatchStream stream_;
   ClassWeights weights_;
   double weight_ = 0;
   std::vector<double> node_weights_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
   Chain chain_;
   std::vector<std::unique_ptr<ParameterStore>> stores_;  ///< by node
-  std::vector<Tensor> dst_;
-  std::vector<Tensor> diff_;  ///< of the blocks' sources
+  std::vector<tensor::Tensor> dst_;
+  std::vector<tensor::Tensor> diff_;  ///< of the blocks' sources
   std::vector<std::shared_ptr<std::byte>> saved_;
   std::vector<std::shared_ptr<std::byte>> pending_;
   std::shared_ptr<std::byte> scratch_;
@@ -321,4 +323,4 @@ class PlainReplicas {
   std::vector<int> modes_used_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -18,7 +18,7 @@
 #include "run/parameters.hpp"
 #include "session/setup.hpp"
 
-namespace plait {
+namespace plait::run {
 
 struct PlainSgdOptions {
   std::vector<int> delay{};  ///< per block; empty: none
@@ -33,7 +33,7 @@ struct PlainSgdOptions {
 class PlainSgd {
  public:
   /// Every minibatch must have config.batch samples.
-  PlainSgd(const TrainConfig& config, PlainSgdOptions options)
+  PlainSgd(const session::TrainConfig& config, PlainSgdOptions options)
       : config_(config),
         options_(std::move(options)),
         setup_(make_setup(config)),
@@ -53,7 +53,8 @@ class PlainSgd {
   /// The hash of the weights after all epochs.
   std::string run() {
     const std::int64_t per_epoch = stream_.batches_per_epoch();
-    const ScheduleSpec schedule = schedule_spec(config_, per_epoch, per_epoch * config_.epochs);
+    const optim::ScheduleSpec schedule =
+        schedule_spec(config_, per_epoch, per_epoch * config_.epochs);
     std::int64_t update = 0;
     for (std::int64_t epoch = 0; epoch < config_.epochs; ++epoch) {
       versions_.assign(sums_.size(), {});
@@ -66,7 +67,7 @@ class PlainSgd {
           if (weights_.of_class.empty()) break;
           minibatch_weight_ += weights_.of_sample[order[static_cast<std::size_t>(n)]];
         }
-        const Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
+        const data::Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
         for (int k = 0; k < config_.microbatches; ++k) microbatch(batch, m, k);
         const float clipped = clip();
         for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -79,29 +80,30 @@ class PlainSgd {
 
  private:
   struct BlockState {
-    Tensor dst;
-    Tensor diff_src;
+    tensor::Tensor dst;
+    tensor::Tensor diff_src;
     std::shared_ptr<std::byte> saved;
     std::shared_ptr<std::byte> pending;
   };
   /// The network for one number of samples, with the memory it computes in.
   struct Sized {
-    Sized(const ModelSpec& model, const ChainOptions& options) : chain(model, options) {
+    Sized(const model::ModelSpec& model, const ChainOptions& options) : chain(model, options) {
       std::size_t most = 64;
       for (std::size_t i = 0; i < chain.size(); ++i) {
-        const Block& block = chain.block(i);
-        blocks.push_back({Tensor(block.dst_desc()), Tensor(block.src_desc()),
+        const layers::Block& block = chain.block(i);
+        blocks.push_back({tensor::Tensor(block.dst_desc()), tensor::Tensor(block.src_desc()),
                           bytes(block.saved_bytes()), bytes(block.pending_bytes())});
         most = std::max(most, block.scratch_bytes());
-        weights.emplace_back(Shape{block.weights_size()});
-        gradient.emplace_back(Shape{block.weights_size()});
-        state.emplace_back(Shape{block.state_size()});
+        weights.emplace_back(tensor::Shape{block.weights_size()});
+        gradient.emplace_back(tensor::Shape{block.weights_size()});
+        state.emplace_back(tensor::Shape{block.state_size()});
       }
       scratch = bytes(most);
     }
     Chain chain;
     std::vector<BlockState> blocks;
-    std::vector<Tensor> weights, gradient, state;  ///< in the layouts of this number of samples
+    std::vector<tensor::Tensor> weights, gradient,
+        state;  ///< in the layouts of this number of samples
     std::shared_ptr<std::byte> scratch;
   };
 
@@ -117,22 +119,22 @@ class PlainSgd {
 
   /// Trainable parameters, or running statistics, of a block in another number's layouts.
   struct Array {
-    const Block& block;
+    const layers::Block& block;
     float* values;
   };
   static void convert(const Array& from, const Array& to, bool trainable) {
     for (std::size_t p = 0; p < from.block.parameters().size(); ++p) {
-      const BlockParameter& here = from.block.parameters()[p];
-      const BlockParameter& there = to.block.parameters()[p];
+      const layers::BlockParameter& here = from.block.parameters()[p];
+      const layers::BlockParameter& there = to.block.parameters()[p];
       if (here.spec.trainable != trainable) continue;
-      Tensor plain(here.spec.shape);
+      tensor::Tensor plain(here.spec.shape);
       from.block.unpack_parameter(here, from.values + here.offset, plain.floats().data());
       to.block.pack_parameter(there, plain.floats().data(), to.values + there.offset);
     }
   }
 
   static std::shared_ptr<std::byte> bytes(std::size_t size) {
-    auto memory = allocate_bytes(size + 64);
+    auto memory = tensor::allocate_bytes(size + 64);
     std::fill_n(memory.get(), size + 64, std::byte{0});
     return memory;
   }
@@ -140,8 +142,8 @@ class PlainSgd {
   void keep_version(std::size_t i) {
     const auto weights = store_.block(i).weights.floats();
     versions_[i].emplace_back();
-    Tensor& copy = versions_[i].back();
-    copy = Tensor(Shape{static_cast<std::int64_t>(weights.size())});
+    tensor::Tensor& copy = versions_[i].back();
+    copy = tensor::Tensor(tensor::Shape{static_cast<std::int64_t>(weights.size())});
     std::ranges::copy(weights, copy.floats().begin());
   }
 
@@ -152,8 +154,8 @@ class PlainSgd {
     }
     const auto [forth, returning] = options_.missing[i];
     const std::int64_t newest = std::max<std::int64_t>(0, minibatch - (back ? returning : forth));
-    const Tensor& base = version(i, newest);
-    predicted_ = Tensor(base.shape());
+    const tensor::Tensor& base = version(i, newest);
+    predicted_ = tensor::Tensor(base.shape());
     std::vector<float> average(base.floats().size(), 0.0F);
     for (std::int64_t m = 1; m <= newest; ++m) {
       const auto count = std::clamp<std::int64_t>(m, 1, std::max(1, options_.delay[i]));
@@ -170,18 +172,18 @@ class PlainSgd {
     }
     return predicted_.floats().data();
   }
-  const Tensor& version(std::size_t i, std::int64_t number) const {
+  const tensor::Tensor& version(std::size_t i, std::int64_t number) const {
     return versions_[i][static_cast<std::size_t>(std::max<std::int64_t>(0, number))];
   }
 
-  BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch, const float* images,
-                 const float* diff) {
+  layers::BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch, const float* images,
+                         const float* diff) {
     BlockState& of = size.blocks[i];
     const float* weights = weights_of(i, minibatch, diff != nullptr);
     float* state = store_.block(i).state.floats().data();
     if (&size != &home_) {
-      const Block& home = home_.chain.block(i);
-      const Block& block = size.chain.block(i);
+      const layers::Block& home = home_.chain.block(i);
+      const layers::Block& block = size.chain.block(i);
       convert({home, const_cast<float*>(weights)}, {block, size.weights[i].floats().data()}, true);
       convert({home, state}, {block, size.state[i].floats().data()}, false);
       weights = size.weights[i].floats().data();
@@ -203,20 +205,20 @@ class PlainSgd {
             .randomness = {}};
   }
 
-  void microbatch(const Batch& batch, std::int64_t minibatch, int k) {
+  void microbatch(const data::Batch& batch, std::int64_t minibatch, int k) {
     const std::int64_t first = config_.batch * k / config_.microbatches;
     const std::int64_t samples = config_.batch * (k + 1) / config_.microbatches - first;
     Sized& size = sized(samples);
     Chain& chain = size.chain;
-    const auto part = [&](const Tensor& of) {
+    const auto part = [&](const tensor::Tensor& of) {
       const auto each = of.floats().size() / static_cast<std::size_t>(batch.size());
       return of.floats().subspan(static_cast<std::size_t>(first) * each,
                                  static_cast<std::size_t>(samples) * each);
     };
-    Tensor images(chain.src_desc());
+    tensor::Tensor images(chain.src_desc());
     std::ranges::copy(part(batch.images), images.floats().begin());
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      BlockArgs now = args(size, i, minibatch, images.floats().data(), nullptr);
+      layers::BlockArgs now = args(size, i, minibatch, images.floats().data(), nullptr);
       float* state = now.state;
       if (k > 0) now.state = nullptr;
       chain.block(i).forward(now);
@@ -224,8 +226,8 @@ class PlainSgd {
       convert({chain.block(i), state},
               {home_.chain.block(i), store_.block(i).state.floats().data()}, false);
     }
-    Tensor diff(chain.dst_desc());
-    LossSpec loss = loss_spec(config_);
+    tensor::Tensor diff(chain.dst_desc());
+    optim::LossSpec loss = loss_spec(config_);
     loss.class_weights = weights_.of_class;
     compute_loss(loss,
                  {.logits = size.blocks.back().dst.floats(),
@@ -234,7 +236,8 @@ class PlainSgd {
                   .scale = 1.0 / minibatch_weight_},
                  diff.floats());
     for (std::size_t i = sums_.size(); i-- > 0;) {
-      const BlockArgs now = args(size, i, minibatch, images.floats().data(), diff.floats().data());
+      const layers::BlockArgs now =
+          args(size, i, minibatch, images.floats().data(), diff.floats().data());
       chain.block(i).backward_data(now);
       chain.block(i).backward_weights(now);
       if (&size != &home_) {
@@ -274,15 +277,15 @@ class PlainSgd {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (home_.chain.block(i).weights_size() == 0) continue;
       const std::vector<float> gradient = gradient_of(i);
-      for (const BlockParameter& parameter : home_.chain.block(i).parameters()) {
+      for (const layers::BlockParameter& parameter : home_.chain.block(i).parameters()) {
         if (!parameter.spec.trainable) continue;
-        Tensor plain(parameter.spec.shape);
+        tensor::Tensor plain(parameter.spec.shape);
         home_.chain.block(i).unpack_parameter(parameter, gradient.data() + parameter.offset,
                                               plain.floats().data());
         for (const float x : plain.floats()) squares += static_cast<double>(x) * x;
       }
     }
-    return static_cast<float>(clip_factor(std::sqrt(squares), config_.clip_norm));
+    return static_cast<float>(optim::clip_factor(std::sqrt(squares), config_.clip_norm));
   }
 
   struct Rate {
@@ -293,7 +296,7 @@ class PlainSgd {
     BlockMemory& memory = store_.block(i);
     if (memory.weights.floats().empty()) return;
     const std::vector<float> gradient = gradient_of(i);
-    for (const BlockParameter& parameter : home_.chain.block(i).parameters()) {
+    for (const layers::BlockParameter& parameter : home_.chain.block(i).parameters()) {
       if (!parameter.spec.trainable) continue;
       const auto part = [&](auto values) {
         return values.subspan(static_cast<std::size_t>(parameter.offset),
@@ -301,7 +304,7 @@ class PlainSgd {
       };
       const bool spared = config_.decay == "matrices" && parameter.spec.pattern == nullptr &&
                           parameter.spec.shape.rank() < 2;
-      UpdateArgs now{
+      optim::UpdateArgs now{
           .weights = part(memory.weights.floats()),
           .result = part(memory.weights.floats()),
           .gradient = part(std::span<const float>(gradient)),
@@ -318,19 +321,19 @@ class PlainSgd {
     }
   }
 
-  TrainConfig config_;
+  session::TrainConfig config_;
   PlainSgdOptions options_;
-  Setup setup_;
-  BatchStream stream_;
+  session::Setup setup_;
+  data::BatchStream stream_;
   ClassWeights weights_;
   double minibatch_weight_ = 0;  ///< of all samples of the minibatch under way
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
   std::map<std::int64_t, std::unique_ptr<Sized>> sizes_;  ///< by samples of a microbatch
   Sized& home_;                                           ///< of the largest microbatch
   ParameterStore store_;
   std::vector<std::vector<std::vector<float>>> sums_;  ///< per block, of gradients
-  std::vector<std::vector<Tensor>> versions_;          ///< per block, of this epoch
-  Tensor predicted_;
+  std::vector<std::vector<tensor::Tensor>> versions_;  ///< per block, of this epoch
+  tensor::Tensor predicted_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

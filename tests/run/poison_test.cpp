@@ -9,7 +9,7 @@
 #include "run/sparse_files.hpp"
 #include "run/training.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 /// Switches the mode on while it lives. No other thread runs when it begins or ends.
@@ -44,14 +44,14 @@ name = "head"
 layers = [{type = "global_average_pool"}, {type = "flatten"}, {type = "linear", out = 13}, {type = "relu"}, {type = "linear", out = "classes"}]
 )";
 
-using Change = void (*)(TrainConfig&);
+using Change = void (*)(session::TrainConfig&);
 
 struct Case {
   std::string name;
   std::string strategy;
   int workers = 1;
   std::string model = "mixed";
-  Change change = [](TrainConfig&) {};
+  Change change = [](session::TrainConfig&) {};
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.name; }
@@ -67,8 +67,8 @@ class PoisonedMemory : public TrainTest, public testing::WithParamInterface<Case
   }
 
   /// Five steps of two epochs, the last of each with fewer samples.
-  TrainConfig config_of(const Case& one) const {
-    TrainConfig config = small();
+  session::TrainConfig config_of(const Case& one) const {
+    session::TrainConfig config = small();
     config.model = file_of(one.model);
     config.strategy = one.strategy;
     config.workers = one.workers;
@@ -88,36 +88,37 @@ class PoisonedMemory : public TrainTest, public testing::WithParamInterface<Case
     return config;
   }
 
-  static TrainResult run_once(const TrainConfig& config, std::vector<double>& losses) {
+  static session::TrainResult run_once(const session::TrainConfig& config,
+                                       std::vector<double>& losses) {
     LossCurve curve;
-    const auto make_cut = [config](const ModelSpec& model, const Machine& machine) {
-      const Network network = make_network(model);
-      const auto owners = [](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
-                             int workers) {
-        return make_partition(layers, {.parts = workers}).owners;
-      };
-      return make_plan(config.strategy, {.network = network,
-                                         .machine = machine,
-                                         .batch = config.batch,
-                                         .optimizer_states = 2,
-                                         .partition = owners});
+    const auto make_cut = [config](const model::ModelSpec& model, const plan::Machine& machine) {
+      const plan::Network network = plan::make_network(model);
+      const auto owners =
+          [](const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers, int workers) {
+            return partition::make_partition(layers, {.parts = workers}).owners;
+          };
+      return strategy::make_plan(config.strategy, {.network = network,
+                                                   .machine = machine,
+                                                   .batch = config.batch,
+                                                   .optimizer_states = 2,
+                                                   .partition = owners});
     };
-    const TrainResult result =
-        train(config.strategy == "sparse_rows" ? job_with_plan(config, curve, make_cut)
-                                               : job_of(config, curve));
+    const session::TrainResult result =
+        session::train(config.strategy == "sparse_rows" ? job_with_plan(config, curve, make_cut)
+                                                        : job_of(config, curve));
     losses = curve.losses;
     return result;
   }
 };
 
 TEST_P(PoisonedMemory, ChangesNoBit) {
-  const TrainConfig config = config_of(GetParam());
+  const session::TrainConfig config = config_of(GetParam());
   std::vector<double> losses;
-  const TrainResult expected = run_once(config, losses);
+  const session::TrainResult expected = run_once(config, losses);
   ASSERT_FALSE(losses.empty());
   std::vector<double> poisoned_losses;
   const Poisoned mode;
-  const TrainResult result = run_once(config, poisoned_losses);
+  const session::TrainResult result = run_once(config, poisoned_losses);
   EXPECT_EQ(result.weights_hash, expected.weights_hash);
   EXPECT_EQ(poisoned_losses, losses);
   EXPECT_EQ(result.test_loss, expected.test_loss);
@@ -125,12 +126,12 @@ TEST_P(PoisonedMemory, ChangesNoBit) {
   EXPECT_EQ(result.train_loss, expected.train_loss);
 }
 
-void clip(TrainConfig& config) { config.clip_norm = 0.1; }
-void micro(TrainConfig& config) { config.microbatches = 2; }
-void clip_micro(TrainConfig& config) { clip(config), micro(config); }
-void clip_micro_bf16(TrainConfig& config) { clip_micro(config), config.wire = "bf16"; }
-void async(TrainConfig& config) { micro(config), config.pipeline = "async"; }
-void nodes(TrainConfig& config) {
+void clip(session::TrainConfig& config) { config.clip_norm = 0.1; }
+void micro(session::TrainConfig& config) { config.microbatches = 2; }
+void clip_micro(session::TrainConfig& config) { clip(config), micro(config); }
+void clip_micro_bf16(session::TrainConfig& config) { clip_micro(config), config.wire = "bf16"; }
+void async(session::TrainConfig& config) { micro(config), config.pipeline = "async"; }
+void nodes(session::TrainConfig& config) {
   config.nodes = 2;
   config.workers_per_node = 2;
   config.workers = 0;
@@ -146,23 +147,23 @@ std::vector<Case> cases() {
       {"serial_clip", "serial", 1, "mixed", clip},
       {"serial_clip_microbatches", "serial", 1, "mixed", clip_micro},
       {"serial_uneven_microbatches", "serial", 1, "lenet",
-       [](TrainConfig& c) { clip(c), c.microbatches = 4; }},
+       [](session::TrainConfig& c) { clip(c), c.microbatches = 4; }},
       {"serial_sgd", "serial", 1, "lenet",
-       [](TrainConfig& c) { clip_micro(c), c.optimizer = "sgd", c.lr = 0.05; }},
+       [](session::TrainConfig& c) { clip_micro(c), c.optimizer = "sgd", c.lr = 0.05; }},
       {"serial_sparse", "serial", 1, "sparse", clip_micro},
       {"serial_vgg11", "serial", 1, "vgg11", clip_micro},
       {"serial_resnet20", "serial", 1, "resnet20", clip_micro},
       {"data_parallel", "data_parallel", 2},
       {"data_parallel_clip_microbatches_bf16", "data_parallel", 2, "mixed", clip_micro_bf16},
       {"data_parallel_more_workers_than_samples", "data_parallel", 3, "lenet",
-       [](TrainConfig& c) { clip_micro(c), c.train_limit = 34; }},
+       [](session::TrainConfig& c) { clip_micro(c), c.train_limit = 34; }},
       {"layerpipe", "layerpipe", 2, "mixed", micro},
       {"layerpipe_resnet20", "layerpipe", 3, "resnet20", micro},
       {"layerpipe_async", "layerpipe", 2, "mixed", async},
       {"layerpipe_rebuilt", "layerpipe", 2, "mixed",
-       [](TrainConfig& c) { async(c), c.weights = "rebuilt"; }},
+       [](session::TrainConfig& c) { async(c), c.weights = "rebuilt"; }},
       {"layerpipe_predicted", "layerpipe", 2, "mixed",
-       [](TrainConfig& c) { async(c), c.weights = "predicted"; }},
+       [](session::TrainConfig& c) { async(c), c.weights = "predicted"; }},
       {"gpipe", "gpipe", 2, "mixed", micro},
       {"one_f_one_b", "1f1b", 2, "mixed", micro},
       {"zb_h1", "zb-h1", 2, "mixed", micro},
@@ -171,18 +172,19 @@ std::vector<Case> cases() {
       {"pipedream_replicated", "pipedream-replicated", 3, "mixed", async},
       {"pipedream_2bw", "pipedream-2bw", 2, "mixed", async},
       {"parareal", "parareal", 2, "resnet20"},
-      {"parareal_sweeps", "parareal", 3, "resnet20", [](TrainConfig& c) { c.sweeps = 3; }},
+      {"parareal_sweeps", "parareal", 3, "resnet20", [](session::TrainConfig& c) { c.sweeps = 3; }},
       {"parareal_sweeps_bf16", "parareal", 2, "resnet20",
-       [](TrainConfig& c) { micro(c), c.sweeps = 2, c.residual_wire = "bf16"; }},
-      {"parareal_sparse", "parareal", 2, "sparse", [](TrainConfig& c) { c.sweeps = 2; }},
+       [](session::TrainConfig& c) { micro(c), c.sweeps = 2, c.residual_wire = "bf16"; }},
+      {"parareal_sparse", "parareal", 2, "sparse", [](session::TrainConfig& c) { c.sweeps = 2; }},
       {"sparse_rows", "sparse_rows", 3, "sparse"},
   };
   for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
     all.push_back({strategy, strategy, 0, "mixed", nodes});
-    all.push_back({strategy + "_bf16", strategy, 0, "mixed",
-                   [](TrainConfig& c) { nodes(c), c.exchange_wire = "bf16", c.wire = "bf16"; }});
+    all.push_back({strategy + "_bf16", strategy, 0, "mixed", [](session::TrainConfig& c) {
+                     nodes(c), c.exchange_wire = "bf16", c.wire = "bf16";
+                   }});
     all.push_back({strategy + "_pipeline", strategy, 0, "mixed",
-                   [](TrainConfig& c) { nodes(c), c.clip_norm = 0, c.inner = "zb-h1"; }});
+                   [](session::TrainConfig& c) { nodes(c), c.clip_norm = 0, c.inner = "zb-h1"; }});
   }
   return all;
 }
@@ -191,4 +193,4 @@ INSTANTIATE_TEST_SUITE_P(EveryStrategy, PoisonedMemory, testing::ValuesIn(cases(
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

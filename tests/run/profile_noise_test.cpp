@@ -3,7 +3,7 @@
 
 #include "run/profile.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 TEST(Noise, IsHowFarTheMedianStepIsFromTheFastest) {
@@ -20,4 +20,4 @@ TEST(Noise, AFewPercentAreQuietAndABusyNeighbourIsNot) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -10,20 +10,21 @@
 #include "model/zoo.hpp"
 #include "run/parameters.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 using testing::HasSubstr;
 
 struct Dense {
-  ModelSpec model = make_model("mlp:12-8", {1, 4, 5}, 3);
+  model::ModelSpec model = model::make_model("mlp:12-8", {1, 4, 5}, 3);
   Chain chain{model, {.batch = 4}};
   ParameterStore parameters{chain, 7, 0};
-  std::vector<NamedTensor> weights = parameters.export_weights();
+  std::vector<checkpoint::NamedTensor> weights = parameters.export_weights();
 };
 
-const Tensor& tensor(const std::vector<NamedTensor>& list, const std::string& name) {
-  for (const NamedTensor& one : list) {
+const tensor::Tensor& tensor(const std::vector<checkpoint::NamedTensor>& list,
+                             const std::string& name) {
+  for (const checkpoint::NamedTensor& one : list) {
     if (one.name == name) return one.tensor;
   }
   throw std::runtime_error("no tensor " + name);
@@ -35,7 +36,7 @@ TEST(Prune, KeepsTheLargestWeightsOfEveryLinearLayer) {
   ASSERT_EQ(pruned.layers.size(), 3U);
   EXPECT_EQ(pruned.layers[0].before, 240);
   EXPECT_EQ(pruned.layers[0].after, 60);
-  const auto& spec = std::get<SparseLinearSpec>(pruned.model.blocks[1].nodes[0].layer);
+  const auto& spec = std::get<model::SparseLinearSpec>(pruned.model.blocks[1].nodes[0].layer);
   const auto before = tensor(dense.weights, "fc2.linear.weight").floats();
   const auto after = tensor(pruned.weights, "fc2.linear.weight").floats();
   ASSERT_EQ(static_cast<std::int64_t>(after.size()), spec.pattern->size());
@@ -59,13 +60,13 @@ TEST(Prune, KeepsTheLargestWeightsOfEveryLinearLayer) {
 TEST(Prune, TheWeightsFitTheModelItMakes) {
   const Dense dense;
   const PrunedModel pruned = prune(dense.model, dense.weights, {.sparsity = 0.9});
-  EXPECT_NO_THROW(check_weights(make_network(pruned.model), pruned.weights, "pruned"));
+  EXPECT_NO_THROW(check_weights(plan::make_network(pruned.model), pruned.weights, "pruned"));
   Chain chain(pruned.model, {.batch = 4});
   ParameterStore parameters(chain, 1, 1);
   parameters.import_weights(pruned.weights, "pruned");
-  const std::vector<NamedTensor> back = parameters.export_weights();
-  for (const NamedTensor& one : pruned.weights) {
-    const Tensor& other = tensor(back, one.name);
+  const std::vector<checkpoint::NamedTensor> back = parameters.export_weights();
+  for (const checkpoint::NamedTensor& one : pruned.weights) {
+    const tensor::Tensor& other = tensor(back, one.name);
     ASSERT_EQ(other.shape(), one.tensor.shape()) << one.name;
     EXPECT_TRUE(std::equal(one.tensor.data(), one.tensor.data() + one.tensor.bytes(), other.data()))
         << one.name;
@@ -90,16 +91,16 @@ TEST(Prune, NothingGoesAtSparsityZero) {
 TEST(Prune, WeightsOfAnotherPatternAreRefused) {
   const Dense dense;
   const PrunedModel pruned = prune(dense.model, dense.weights, {.sparsity = 0.5});
-  std::vector<NamedTensor> other = pruned.weights;
-  for (NamedTensor& one : other) {
+  std::vector<checkpoint::NamedTensor> other = pruned.weights;
+  for (checkpoint::NamedTensor& one : other) {
     if (one.name != "fc1.linear.weight.col_indices") continue;
-    Tensor changed(one.tensor.shape(), DType::i32);
+    tensor::Tensor changed(one.tensor.shape(), tensor::DType::i32);
     std::ranges::copy(one.tensor.as<std::int32_t>(), changed.as<std::int32_t>().begin());
     std::swap(changed.as<std::int32_t>()[0], changed.as<std::int32_t>()[1]);
     one.tensor = changed;
   }
   try {
-    check_weights(make_network(pruned.model), other, "w.safetensors");
+    check_weights(plan::make_network(pruned.model), other, "w.safetensors");
     FAIL() << "was taken";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("fc1.linear.weight.col_indices"));
@@ -113,4 +114,4 @@ TEST(Prune, RefusesWhatItCannotPrune) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -3,7 +3,7 @@
 #include "run/plain_replicas.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -13,8 +13,8 @@ struct Shape2 {
   int places;
 };
 
-TrainConfig config_for(const std::string& strategy, Shape2 shape) {
-  TrainConfig config;
+session::TrainConfig config_for(const std::string& strategy, Shape2 shape) {
+  session::TrainConfig config;
   config.model = "mlp:24-16";
   config.strategy = strategy;
   config.nodes = shape.nodes;
@@ -34,14 +34,15 @@ TrainConfig config_for(const std::string& strategy, Shape2 shape) {
   return config;
 }
 
-std::string plain(const TrainConfig& config) {
-  std::vector<ExchangeMode> modes;
+std::string plain(const session::TrainConfig& config) {
+  std::vector<strategy::ExchangeMode> modes;
   if (config.strategy == "daso") {
-    modes = daso_modes(exchange_request(config));
+    modes = strategy::daso_modes(strategy::exchange_request(config));
   } else {
-    modes = {{.every = static_cast<int>(config.local_steps),
-              .wait = 0,
-              .merge = config.strategy == "diloco" ? MergeKind::outer : MergeKind::average}};
+    modes = {
+        {.every = static_cast<int>(config.local_steps),
+         .wait = 0,
+         .merge = config.strategy == "diloco" ? plan::MergeKind::outer : plan::MergeKind::average}};
   }
   return PlainReplicas(config, modes).run();
 }
@@ -50,7 +51,7 @@ class Replicas : public testing::TestWithParam<std::tuple<std::string, Shape2>> 
 
 TEST_P(Replicas, HaveTheBitsOfThePlainAlgorithm) {
   const auto& [strategy, shape] = GetParam();
-  TrainConfig config = config_for(strategy, shape);
+  session::TrainConfig config = config_for(strategy, shape);
   config.local_steps = 3;
   EXPECT_EQ(run(config).weights_hash, plain(config));
 }
@@ -71,7 +72,7 @@ TEST(Daso, BothMergesAndAllWaitsAreThePlainOnes) {
   for (const std::string merge : {"paper", "corrected"}) {
     for (const auto& [every, wait] :
          std::vector<std::pair<int, int>>{{2, 1}, {4, 2}, {4, 3}, {8, 2}}) {
-      TrainConfig config = config_for("daso", {2, 1});
+      session::TrainConfig config = config_for("daso", {2, 1});
       config.merge = merge;
       config.exchange_every = every;
       config.exchange_wait = wait;
@@ -85,7 +86,7 @@ TEST(Daso, BothMergesAndAllWaitsAreThePlainOnes) {
 /// The norm that is clipped is that of a node's mean gradient, however many nodes there are.
 TEST(Daso, ClipsTheGradientOfANode) {
   for (const Shape2 shape : {Shape2{2, 1}, Shape2{3, 2}}) {
-    TrainConfig config = config_for("daso", shape);
+    session::TrainConfig config = config_for("daso", shape);
     const std::string free = run(config).weights_hash;
     config.clip_norm = 0.5;
     EXPECT_EQ(run(config).weights_hash, plain(config)) << shape.nodes;
@@ -97,11 +98,11 @@ TEST(Daso, ClipsTheGradientOfANode) {
 TEST(Daso, ANodeWithoutSamplesStaysFinite) {
   for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
     for (const Shape2 shape : {Shape2{2, 1}, Shape2{4, 2}}) {
-      TrainConfig config = config_for(strategy, shape);
+      session::TrainConfig config = config_for(strategy, shape);
       config.model = "preresnet11";
       config.epochs = 2;
       config.train_limit = 49;
-      const TrainResult result = run(config);
+      const session::TrainResult result = run(config);
       EXPECT_TRUE(std::isfinite(result.test_loss)) << strategy << shape.nodes;
       EXPECT_TRUE(std::isfinite(result.train_loss)) << strategy << shape.nodes;
     }
@@ -111,13 +112,13 @@ TEST(Daso, ANodeWithoutSamplesStaysFinite) {
 TEST(Daso, PlansForeseeTheMemoryOfExchanges) {
   for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
     for (const std::string wire : {"fp32", "bf16"}) {
-      TrainConfig config = config_for(strategy, {2, 2});
+      session::TrainConfig config = config_for(strategy, {2, 2});
       config.local_steps = 3;
       config.exchange_wire = wire;
-      const TrainResult result = run(config);
+      const session::TrainResult result = run(config);
       for (int worker = 0; worker < 4; ++worker) {
         const auto measured = static_cast<double>(result.memory[static_cast<std::size_t>(worker)]);
-        const WorkerMemory foreseen = MemoryForecast(result.plan).of(worker);
+        const plan::WorkerMemory foreseen = plan::MemoryForecast(result.plan).of(worker);
         EXPECT_NEAR(static_cast<double>(foreseen.held()), measured, 0.1 * measured)
             << strategy << " " << wire << " " << worker;
       }
@@ -127,11 +128,11 @@ TEST(Daso, PlansForeseeTheMemoryOfExchanges) {
 
 /// A loss that stands still takes B and W through all their values, B = W = 1 among them.
 TEST(Daso, FollowsTheLossThroughAllModes) {
-  TrainConfig config = config_for("daso", {2, 1});
+  session::TrainConfig config = config_for("daso", {2, 1});
   config.lr = 1e-6;
   config.epochs = 18;
   config.warmup_epochs = 1;
-  PlainReplicas oracle(config, daso_modes(exchange_request(config)));
+  PlainReplicas oracle(config, strategy::daso_modes(strategy::exchange_request(config)));
   EXPECT_EQ(run(config).weights_hash, oracle.run());
   EXPECT_EQ(oracle.modes_used(),
             (std::vector<int>{4, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 0, 0, 0, 4}));
@@ -140,7 +141,7 @@ TEST(Daso, FollowsTheLossThroughAllModes) {
 /// BatchNorm's running statistics are weighed inside a node and merged between nodes.
 TEST(Daso, MergesRunningStatistics) {
   for (const std::string strategy : {"daso", "diloco"}) {
-    TrainConfig config = config_for(strategy, {2, 2});
+    session::TrainConfig config = config_for(strategy, {2, 2});
     config.model = "preresnet11";
     config.epochs = 2;
     config.train_limit = 96;
@@ -154,12 +155,12 @@ class ReplicasResume : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReplicasResume, GoesOnWithTheSameBits) {
   const TempFolder folder;
-  TrainConfig whole = config_for(GetParam(), {2, 2});
-  TrainConfig part = whole;
+  session::TrainConfig whole = config_for(GetParam(), {2, 2});
+  session::TrainConfig part = whole;
   part.run_dir = (folder.path() / "run").string();
   part.epochs = whole.epochs;
   part.steps = 22;
-  TrainConfig rest = part;
+  session::TrainConfig rest = part;
   rest.resume = true;
   rest.steps = 0;
   // The number of epochs decides when daso cools down: the first part must know it.
@@ -174,9 +175,9 @@ INSTANTIATE_TEST_SUITE_P(All, ReplicasResume, testing::Values("daso", "local_sgd
 /// nodes of one worker are the oracle of nodes of several.
 class Inner : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
-  static TrainConfig config(int places) {
+  static session::TrainConfig config(int places) {
     const auto& [strategy, inner] = GetParam();
-    TrainConfig config = config_for(strategy, {2, places});
+    session::TrainConfig config = config_for(strategy, {2, places});
     const bool torn = inner == "parareal";
     config.inner = torn || places > 1 ? inner : "data_parallel";
     config.model = "preresnet20";
@@ -210,7 +211,7 @@ TEST(Daso, SweepsInsideANode) {
   for (const int sweeps : {2, 3}) {
     std::vector<std::string> hashes;
     for (const int places : {1, 3}) {
-      TrainConfig config = config_for("daso", {2, places});
+      session::TrainConfig config = config_for("daso", {2, places});
       config.inner = "parareal";
       config.model = "preresnet20";
       config.replicas = 1;
@@ -226,19 +227,19 @@ TEST(Daso, SweepsInsideANode) {
 }
 
 TEST(Daso, CutsRowsInsideANode) {
-  TrainConfig config = config_for("daso", {2, 2});
-  const TrainResult shared = run(config);
+  session::TrainConfig config = config_for("daso", {2, 2});
+  const session::TrainResult shared = run(config);
   config.inner = "sparse_rows";
-  const TrainResult cut = run(config);
+  const session::TrainResult cut = run(config);
   EXPECT_NEAR(cut.train_loss, shared.train_loss, 1e-3 * shared.train_loss);
   EXPECT_EQ(cut.test_accuracy, shared.test_accuracy);
   EXPECT_EQ(run(config).weights_hash, cut.weights_hash);
 }
 
 TEST(Daso, TellsHowMuchOfTheExchangesWasHidden) {
-  TrainConfig config = config_for("daso", {2, 1});
+  session::TrainConfig config = config_for("daso", {2, 1});
   config.link_between_nodes = "100Mbit/s,100us";
-  const TrainResult result = run(config);
+  const session::TrainResult result = run(config);
   EXPECT_GT(result.exchanges, 0);
   // The weights, half there and half back, at that rate.
   EXPECT_GT(result.exchange_seconds,
@@ -249,10 +250,10 @@ TEST(Daso, TellsHowMuchOfTheExchangesWasHidden) {
 
 /// Rounded on the way, but what rounding leaves out is sent later: hardly worse, and reproducible.
 TEST(Daso, HalfWireStaysCloseAndIsReproducible) {
-  TrainConfig config = config_for("daso", {2, 1});
-  const TrainResult exact = run(config);
+  session::TrainConfig config = config_for("daso", {2, 1});
+  const session::TrainResult exact = run(config);
   config.exchange_wire = "bf16";
-  const TrainResult half = run(config);
+  const session::TrainResult half = run(config);
   EXPECT_NE(half.weights_hash, exact.weights_hash);
   EXPECT_NEAR(half.train_loss, exact.train_loss, 0.01 * exact.train_loss);
   EXPECT_LT(half.bytes_sent, 0.75 * static_cast<double>(exact.bytes_sent));
@@ -260,4 +261,4 @@ TEST(Daso, HalfWireStaysCloseAndIsReproducible) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

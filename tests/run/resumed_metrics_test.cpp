@@ -9,7 +9,7 @@
 
 #include "run/training.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,9 +28,9 @@ struct Setting {
 void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.name; }
 
 /// Asks for a stop as soon as a step is reported.
-struct StopAfter : TrainObserver {
+struct StopAfter : session::TrainObserver {
   explicit StopAfter(std::int64_t last) : step_(last) {}
-  void step(const StepReport& report) override {
+  void step(const session::StepReport& report) override {
     if (report.step == step_) stop = true;
   }
   void note(const std::string& line) override { notes.push_back(line); }
@@ -56,8 +56,8 @@ std::vector<std::string> metrics_of(const fs::path& run_dir) {
 
 class ResumedMetrics : public TrainTest, public testing::WithParamInterface<Setting> {
  protected:
-  TrainConfig config_of(const Setting& setting) const {
-    TrainConfig config = small();
+  session::TrainConfig config_of(const Setting& setting) const {
+    session::TrainConfig config = small();
     config.model = setting.model;
     config.strategy = setting.strategy;
     config.nodes = setting.nodes;
@@ -73,31 +73,31 @@ class ResumedMetrics : public TrainTest, public testing::WithParamInterface<Sett
     return config;
   }
   /// Stopped after `step`, then to the end.
-  TrainResult stop_and_resume(TrainConfig config, std::int64_t step) const {
+  session::TrainResult stop_and_resume(session::TrainConfig config, std::int64_t step) const {
     StopAfter observer(step);
-    TrainJob job = job_of(config, observer);
+    session::TrainJob job = job_of(config, observer);
     job.interrupt = &observer.stop;
-    job.hook = [](int worker, const Task& task, std::int64_t) {  // losses reach worker 0 late
-      if (worker > 0 && is<Loss>(task)) {
+    job.hook = [](int worker, const plan::Task& task, std::int64_t) {  // losses reach worker 0 late
+      if (worker > 0 && plan::is<plan::Loss>(task)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
     };
-    EXPECT_TRUE(train(job).interrupted);
+    EXPECT_TRUE(session::train(job).interrupted);
     config.resume = true;
     return run(config);
   }
 };
 
 TEST_P(ResumedMetrics, AreThoseOfARunThatWasNotStopped) {
-  TrainConfig config = config_of(GetParam());
+  session::TrainConfig config = config_of(GetParam());
   config.run_dir = (folder_ / "whole").string();
-  const TrainResult whole = run(config);
+  const session::TrainResult whole = run(config);
   const std::vector<std::string> expected = metrics_of(config.run_dir);
   ASSERT_EQ(expected.size(), 3U);
   for (const int step : {3, 14, 26}) {
     SCOPED_TRACE(step);
     config.run_dir = (folder_ / std::to_string(step)).string();
-    const TrainResult resumed = stop_and_resume(config, step);
+    const session::TrainResult resumed = stop_and_resume(config, step);
     EXPECT_EQ(metrics_of(config.run_dir), expected);
     EXPECT_EQ(resumed.weights_hash, whole.weights_hash);
     EXPECT_EQ(resumed.train_loss, whole.train_loss);
@@ -125,30 +125,31 @@ INSTANTIATE_TEST_SUITE_P(
 class Resumed : public ResumedMetrics {};
 
 TEST_F(Resumed, ResidualsOfAnEpochCutBetweenOtherWorkersAreNearlyTheSame) {
-  TrainConfig config = config_of({.name = "", .strategy = "parareal", .workers_per_node = 2});
+  session::TrainConfig config =
+      config_of({.name = "", .strategy = "parareal", .workers_per_node = 2});
   config.run_dir = (folder_ / "whole").string();
-  const TrainResult whole = run(config);
+  const session::TrainResult whole = run(config);
   ASSERT_FALSE(whole.residuals.empty());
   config.run_dir = (folder_ / "cut").string();
   StopAfter observer(25);
-  TrainJob job = job_of(config, observer);
+  session::TrainJob job = job_of(config, observer);
   job.interrupt = &observer.stop;
-  EXPECT_TRUE(train(job).interrupted);
+  EXPECT_TRUE(session::train(job).interrupted);
   config.resume = true;
   config.workers = config.workers_per_node = 1;
-  const TrainResult resumed = run(config);
+  const session::TrainResult resumed = run(config);
   ASSERT_EQ(resumed.residuals.size(), whole.residuals.size());
   for (std::size_t i = 0; i < whole.residuals.size(); ++i) {
     EXPECT_NEAR(resumed.residuals[i].value, whole.residuals[i].value,
                 1e-4 * whole.residuals[i].value);
   }
-  const TrainResult nothing_left = run(config);
+  const session::TrainResult nothing_left = run(config);
   ASSERT_EQ(nothing_left.residuals.size(), whole.residuals.size());
   EXPECT_EQ(nothing_left.residuals.front().value, resumed.residuals.front().value);
 }
 
 TEST_F(Resumed, DamagedLinesOfMetricsAreToldAndKept) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.run_dir = (folder_ / "damaged").string();
   config.steps = 25;
   run(config);
@@ -157,7 +158,7 @@ TEST_F(Resumed, DamagedLinesOfMetricsAreToldAndKept) {
   std::ofstream(file, std::ios::app) << "{\"step\": \"x\"}\nnoise\n";
   config.resume = true;
   StopAfter observer(-1);
-  train(job_of(config, observer));
+  session::train(job_of(config, observer));
   EXPECT_EQ(metrics_of(config.run_dir), expected);
   EXPECT_THAT(observer.notes,
               testing::Contains(AllOf(HasSubstr("damaged/metrics.jsonl: 2 lines are damaged"),
@@ -168,4 +169,4 @@ TEST_F(Resumed, DamagedLinesOfMetricsAreToldAndKept) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -8,22 +8,22 @@
 
 #include "session/epoch_modes.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 TEST(RunTimes, SumsAllStepsAndTakesTheMedianOfTheLast) {
-  RunTimes times;
+  session::RunTimes times;
   EXPECT_EQ(times.median_step(), 0);
   for (const double seconds : {64.0, 1.0, 3.0, 2.0, 65.0}) times.add_step(seconds);
   EXPECT_EQ(times.steps(), 135);
   EXPECT_EQ(times.median_step(), 3);
-  for (std::size_t i = 0; i < RunTimes::kStepsTimed; ++i) times.add_step(0.5);
+  for (std::size_t i = 0; i < session::RunTimes::kStepsTimed; ++i) times.add_step(0.5);
   EXPECT_EQ(times.median_step(), 0.5);
-  EXPECT_EQ(times.steps(), 135 + 0.5 * RunTimes::kStepsTimed);
+  EXPECT_EQ(times.steps(), 135 + 0.5 * session::RunTimes::kStepsTimed);
 }
 
 TEST(RunTimes, LapsAndEpochsBeginAnewAndTheRunDoesNot) {
-  RunTimes times;
+  session::RunTimes times;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_GE(times.lap(), 0.02);
   EXPECT_LT(times.lap(), 0.02);
@@ -33,7 +33,7 @@ TEST(RunTimes, LapsAndEpochsBeginAnewAndTheRunDoesNot) {
 }
 
 TEST(EpochModes, FollowTheLosses) {
-  EpochModes modes([](std::int64_t epochs, const std::vector<double>& losses) {
+  session::EpochModes modes([](std::int64_t epochs, const std::vector<double>& losses) {
     EXPECT_EQ(epochs, 9);
     return losses.size() < 2 ? 1 : 2;
   });
@@ -49,10 +49,10 @@ TEST(EpochModes, FollowTheLosses) {
 }
 
 TEST(EpochModes, OneModeNeedsNoChoice) {
-  EpochModes modes(nullptr);
+  session::EpochModes modes(nullptr);
   EXPECT_FALSE(modes.choose(3));
   EXPECT_EQ(modes.mode(), -1);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -12,7 +12,7 @@
 #include "run/training.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 using testing::AllOf;
@@ -21,8 +21,8 @@ using testing::ThrowsMessage;
 
 class Settings : public TrainTest {
  protected:
-  TrainConfig alone(const std::string& model) {
-    TrainConfig config = small();
+  session::TrainConfig alone(const std::string& model) {
+    session::TrainConfig config = small();
     config.model = model;
     config.threads = 1;
     config.batch = 16;
@@ -34,15 +34,19 @@ class Settings : public TrainTest {
     if (!model.starts_with("mlp")) config.data = noise_images(folder_);
     return config;
   }
-  static TrainConfig spread(TrainConfig config, const std::string& strategy, int workers) {
+  static session::TrainConfig spread(session::TrainConfig config, const std::string& strategy,
+                                     int workers) {
     config.strategy = strategy;
     config.workers = workers;
     return config;
   }
-  static std::string plain(const TrainConfig& config) { return PlainSgd(config, {}).run(); }
+  static std::string plain(const session::TrainConfig& config) {
+    return PlainSgd(config, {}).run();
+  }
 
   /// The losses of every step, up to another order of sums.
-  static void expect_same_curve(const TrainConfig& config, const TrainConfig& one) {
+  static void expect_same_curve(const session::TrainConfig& config,
+                                const session::TrainConfig& one) {
     const std::vector<double> ours = losses_of(config);
     const std::vector<double> wanted = losses_of(one);
     ASSERT_EQ(ours.size(), wanted.size());
@@ -51,13 +55,13 @@ class Settings : public TrainTest {
 };
 
 TEST_F(Settings, DropLastLeavesOutTheSmallerLastMinibatch) {
-  TrainConfig config = alone("mlp:32");
+  session::TrainConfig config = alone("mlp:32");
   config.train_limit = 75;  // four of 16 and one of 11
   EXPECT_EQ(run(config).steps, 10);
   config.drop_last = true;
   for (const char* strategy : {"serial", "data_parallel", "layerpipe"}) {
     const int workers = strategy == std::string("serial") ? 1 : 2;
-    const TrainResult result = run(spread(config, strategy, workers));
+    const session::TrainResult result = run(spread(config, strategy, workers));
     EXPECT_EQ(result.steps, 8) << strategy;
     if (workers == 1) {
       EXPECT_EQ(result.weights_hash, plain(config));
@@ -66,19 +70,19 @@ TEST_F(Settings, DropLastLeavesOutTheSmallerLastMinibatch) {
 }
 
 TEST_F(Settings, TheLossOfAnEpochIsTheMeanOverTheSamplesItHad) {
-  TrainConfig config = alone("mlp:32");
+  session::TrainConfig config = alone("mlp:32");
   config.train_limit = 75;
   config.drop_last = true;
   config.epochs = 1;
   LossCurve curve;
-  const TrainResult result = train(job_of(config, curve));
+  const session::TrainResult result = session::train(job_of(config, curve));
   double sum = 0;
   for (const double loss : curve.losses) sum += loss / static_cast<double>(curve.losses.size());
   EXPECT_NEAR(result.train_loss, sum, 1e-12);
 }
 
 TEST_F(Settings, WithoutShuffleTheOrderIsThatOfTheData) {
-  TrainConfig config = alone("mlp:32");
+  session::TrainConfig config = alone("mlp:32");
   const std::string shuffled = run(config).weights_hash;
   config.shuffle = false;
   const std::string in_order = run(config).weights_hash;
@@ -92,7 +96,7 @@ TEST_F(Settings, WithoutShuffleTheOrderIsThatOfTheData) {
 TEST_F(Settings, DecayOfMatricesSparesBiasesAndNormalisation) {
   for (const char* model : {"mlp:32-16", "resnet20"}) {
     for (const char* optimizer : {"sgd", "adamw"}) {
-      TrainConfig config = alone(model);
+      session::TrainConfig config = alone(model);
       config.optimizer = optimizer;
       config.weight_decay = 0.1;
       const std::string all = run(config).weights_hash;
@@ -106,14 +110,14 @@ TEST_F(Settings, DecayOfMatricesSparesBiasesAndNormalisation) {
 }
 
 TEST_F(Settings, DecayOfMatricesWithOldWeightsAndReplicas) {
-  TrainConfig config = alone("resnet20");
+  session::TrainConfig config = alone("resnet20");
   config.weight_decay = 0.1;
   config.decay = "matrices";
-  TrainConfig late = spread(config, "layerpipe", 3);
+  session::TrainConfig late = spread(config, "layerpipe", 3);
   late.pipeline = "async";
-  const Plan plan = plan_for(late, make_setup(late).model, machine_of(late));
-  EXPECT_EQ(run(late).weights_hash, PlainSgd(late, {.delay = staleness(plan)}).run());
-  TrainConfig nodes = alone("mlp:24-16");
+  const plan::Plan plan = plan_for(late, make_setup(late).model, session::machine_of(late));
+  EXPECT_EQ(run(late).weights_hash, PlainSgd(late, {.delay = plan::staleness(plan)}).run());
+  session::TrainConfig nodes = alone("mlp:24-16");
   nodes.strategy = "local_sgd";
   nodes.nodes = 2;
   nodes.workers_per_node = 2;
@@ -121,45 +125,46 @@ TEST_F(Settings, DecayOfMatricesWithOldWeightsAndReplicas) {
   nodes.decay = "matrices";
   nodes.local_steps = 3;
   nodes.pin = "none";
-  EXPECT_EQ(run(nodes).weights_hash,
-            PlainReplicas(nodes, {{.every = 3, .wait = 0, .merge = MergeKind::average}}).run());
-  TrainConfig one = alone("mlp:32-16");
+  EXPECT_EQ(
+      run(nodes).weights_hash,
+      PlainReplicas(nodes, {{.every = 3, .wait = 0, .merge = plan::MergeKind::average}}).run());
+  session::TrainConfig one = alone("mlp:32-16");
   one.weight_decay = 0.1;
   one.decay = "matrices";
   expect_same_curve(spread(one, "data_parallel", 2), one);
 }
 
 TEST_F(Settings, DecayOfMatricesKnowsPiecesOfSparseWeights) {
-  TrainConfig config = alone("radixnet:64x6");
+  session::TrainConfig config = alone("radixnet:64x6");
   config.data = "glyphs";
   config.weight_decay = 0.5;
   config.decay = "matrices";
   EXPECT_EQ(run(config).weights_hash, plain(config));
-  TrainConfig all = config;
+  session::TrainConfig all = config;
   all.decay = "all";
   EXPECT_NE(run(config).weights_hash, run(all).weights_hash);
-  const TrainConfig cut = spread(config, "sparse_rows", 3);
+  const session::TrainConfig cut = spread(config, "sparse_rows", 3);
   LossCurve curve;
-  const PlanMaker make = [&](const ModelSpec& model, const Machine& machine) {
-    const Network network = make_network(model);
-    const RowPartitioner parts = [](const std::vector<std::shared_ptr<const SparsePattern>>& layers,
-                                    int workers) {
-      return make_partition(layers, {.parts = workers}).owners;
-    };
-    return make_plan("sparse_rows", {.network = network,
-                                     .machine = machine,
-                                     .batch = cut.batch,
-                                     .optimizer_states = 1,
-                                     .partition = parts});
+  const session::PlanMaker make = [&](const model::ModelSpec& model, const plan::Machine& machine) {
+    const plan::Network network = plan::make_network(model);
+    const strategy::RowPartitioner parts =
+        [](const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers, int workers) {
+          return partition::make_partition(layers, {.parts = workers}).owners;
+        };
+    return strategy::make_plan("sparse_rows", {.network = network,
+                                               .machine = machine,
+                                               .batch = cut.batch,
+                                               .optimizer_states = 1,
+                                               .partition = parts});
   };
-  train(job_with_plan(cut, curve, make));
+  session::train(job_with_plan(cut, curve, make));
   const std::vector<double> wanted = losses_of(config);
   ASSERT_EQ(curve.losses.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(curve.losses[i], wanted[i], 2e-4);
 }
 
 TEST_F(Settings, ClassWeightsAreNormalisedOverTheWholeMinibatch) {
-  TrainConfig config = alone("mlp:32");
+  session::TrainConfig config = alone("mlp:32");
   const std::string even = run(config).weights_hash;
   config.class_weights = "1,2,0.5,3,1,0,1,4,1,0.1";
   const std::string weighted = run(config).weights_hash;
@@ -167,12 +172,12 @@ TEST_F(Settings, ClassWeightsAreNormalisedOverTheWholeMinibatch) {
   EXPECT_EQ(weighted, plain(config));
   config.label_smoothing = 0.1;
   EXPECT_EQ(run(config).weights_hash, plain(config));
-  TrainConfig pieces = config;
+  session::TrainConfig pieces = config;
   pieces.microbatches = 3;
   EXPECT_EQ(run(pieces).weights_hash, plain(pieces));
   expect_same_curve(pieces, config);
   for (const char* strategy : {"data_parallel", "layerpipe", "parareal"}) {
-    TrainConfig many = spread(config, strategy, 2);
+    session::TrainConfig many = spread(config, strategy, 2);
     if (strategy == std::string("parareal")) {
       many.model = config.model = "mlp:32-32-32-32";
       many.pieces = "2";
@@ -184,19 +189,20 @@ TEST_F(Settings, ClassWeightsAreNormalisedOverTheWholeMinibatch) {
 }
 
 TEST_F(Settings, ClassWeightsBetweenNodesAreThoseOfTheNodesSamples) {
-  TrainConfig config = alone("mlp:24-16");
+  session::TrainConfig config = alone("mlp:24-16");
   config.strategy = "local_sgd";
   config.nodes = 2;
   config.workers_per_node = 2;
   config.class_weights = "1,2,0.5,3,1,0.2,1,4,1,0.1";
   config.local_steps = 3;
   config.pin = "none";
-  EXPECT_EQ(run(config).weights_hash,
-            PlainReplicas(config, {{.every = 3, .wait = 0, .merge = MergeKind::average}}).run());
+  EXPECT_EQ(
+      run(config).weights_hash,
+      PlainReplicas(config, {{.every = 3, .wait = 0, .merge = plan::MergeKind::average}}).run());
 }
 
 TEST_F(Settings, BalancedWeightsMakeClassesWeighAlike) {
-  TrainConfig config = alone("mlp:32");
+  session::TrainConfig config = alone("mlp:32");
   config.class_weights = "balanced";
   const auto setup = make_setup(config);
   const ClassWeights weights = class_weights(config.class_weights, *setup.data.train);
@@ -214,7 +220,7 @@ TEST_F(Settings, BalancedWeightsMakeClassesWeighAlike) {
 }
 
 TEST_F(Settings, TheTestLossIsNotWeighted) {
-  TrainConfig config = alone("mlp:32");
+  session::TrainConfig config = alone("mlp:32");
   config.lr = 0;
   const double even = run(config).test_loss;
   config.class_weights = "1,2,0.5,3,1,0,1,4,1,0.1";
@@ -223,34 +229,35 @@ TEST_F(Settings, TheTestLossIsNotWeighted) {
 
 TEST_F(Settings, MicrobatchesNeedNotDivideTheBatch) {
   for (const char* model : {"mlp:32-32-32-32", "resnet20"}) {
-    TrainConfig config = alone(model);
+    session::TrainConfig config = alone(model);
     config.batch = 10;
     config.drop_last = true;
     config.microbatches = 4;  // of 2, 3, 2 and 3 samples
     const std::string one = run(config).weights_hash;
     EXPECT_EQ(one, plain(config)) << model;
     for (const char* strategy : {"layerpipe", "gpipe", "1f1b", "zb-h1"}) {
-      TrainConfig many = spread(config, strategy, 2);
+      session::TrainConfig many = spread(config, strategy, 2);
       many.replicas = 1;
       EXPECT_EQ(run(many).weights_hash, one) << model << ", " << strategy;
     }
-    TrainConfig late = spread(config, "layerpipe", 2);
+    session::TrainConfig late = spread(config, "layerpipe", 2);
     late.pipeline = "async";
     late.replicas = 1;
-    const Plan plan = plan_for(late, make_setup(late).model, machine_of(late));
-    EXPECT_EQ(run(late).weights_hash, PlainSgd(late, {.delay = staleness(plan)}).run()) << model;
+    const plan::Plan plan = plan_for(late, make_setup(late).model, session::machine_of(late));
+    EXPECT_EQ(run(late).weights_hash, PlainSgd(late, {.delay = plan::staleness(plan)}).run())
+        << model;
   }
 }
 
 TEST_F(Settings, UnevenMicrobatchesWeighEverySampleAlike) {
-  TrainConfig config = alone("mlp:32-32-32-32");
+  session::TrainConfig config = alone("mlp:32-32-32-32");
   config.batch = 10;
-  TrainConfig pieces = config;
+  session::TrainConfig pieces = config;
   pieces.microbatches = 4;
   expect_same_curve(pieces, config);
-  TrainConfig shared = spread(pieces, "data_parallel", 2);
+  session::TrainConfig shared = spread(pieces, "data_parallel", 2);
   expect_same_curve(shared, config);
-  TrainConfig replicated = spread(pieces, "layerpipe", 3);
+  session::TrainConfig replicated = spread(pieces, "layerpipe", 3);
   expect_same_curve(replicated, config);
 }
 
@@ -267,7 +274,7 @@ std::string flat_norm(const std::filesystem::path& folder) {
 }
 
 TEST_F(Settings, BatchNormOverOneValuePerChannelIsRefused) {
-  TrainConfig config = alone("mlp:32");
+  session::TrainConfig config = alone("mlp:32");
   config.model = flat_norm(folder_);
   config.run_dir = (folder_ / "norm").string();
   config.microbatches = 16;
@@ -278,7 +285,7 @@ TEST_F(Settings, BatchNormOverOneValuePerChannelIsRefused) {
                                              HasSubstr("at least 32 or fewer `microbatches`"))));
   EXPECT_FALSE(std::filesystem::exists(config.run_dir)) << "it is refused before the run begins";
   config.microbatches = 4;
-  TrainConfig many = spread(config, "data_parallel", 4);
+  session::TrainConfig many = spread(config, "data_parallel", 4);
   EXPECT_THAT([&] { run(many); },
               ThrowsMessage<UserError>(AllOf(HasSubstr("`batch` 16 / 4 workers / 4 microbatches"),
                                              HasSubstr("or fewer workers or `microbatches`"))));
@@ -293,7 +300,7 @@ TEST_F(Settings, BatchNormOverOneValuePerChannelIsRefused) {
 }
 
 TEST_F(Settings, BatchNormOfImagesTrainsOnSingleSamples) {
-  TrainConfig config = alone("resnet20");
+  session::TrainConfig config = alone("resnet20");
   config.batch = 4;
   config.microbatches = 4;
   config.steps = 2;
@@ -301,4 +308,4 @@ TEST_F(Settings, BatchNormOfImagesTrainsOnSingleSamples) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

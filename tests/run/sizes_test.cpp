@@ -8,12 +8,12 @@
 #include "plan/network_sizes.hpp"
 #include "run/chain.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 struct SizesCase {
   std::string model;
-  Shape input;
+  tensor::Shape input;
   std::int64_t batch;
   int threads = 1;
 };
@@ -32,14 +32,15 @@ class SizesModel : public ::testing::TestWithParam<SizesCase> {};
 
 TEST_P(SizesModel, IsWithinATenthOfTheLayers) {
   const SizesCase& one = GetParam();
-  const Network network = make_network(make_model(one.model, one.input, 10));
-  const NetworkSizes sizes = network_sizes(network, one.batch, {.threads = one.threads});
+  const plan::Network network = plan::make_network(model::make_model(one.model, one.input, 10));
+  const plan::NetworkSizes sizes =
+      plan::network_sizes(network, one.batch, {.threads = one.threads});
   const Chain chain(network, {.batch = one.batch, .threads = one.threads});
   Sums model;
   Sums real;
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Block& block = chain.block(i);
-    const BlockSizes& foreseen = sizes.blocks[i];
+    const layers::Block& block = chain.block(i);
+    const model::BlockSizes& foreseen = sizes.blocks[i];
     EXPECT_EQ(foreseen.reads_src, block.backward_reads_src()) << block.name();
     EXPECT_EQ(foreseen.reads_dst, block.backward_reads_dst()) << block.name();
     EXPECT_EQ(foreseen.dst, block.dst_desc()) << block.name();
@@ -77,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Zoo, SizesModel,
                                            SizesCase{"radixnet:1024x6", {1024}, 24, 1}));
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -9,13 +9,13 @@
 #include "run/poison_results.hpp"
 #include "run/worker_testing.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 /// Slot 0 with two copies of 128 bytes, slot 1 with one of 64.
-MemoryMap two_slots() {
-  return {.slots = {{.value = {Role::tensor, 1}, .copies = 2, .bytes = 128, .offset = 0},
-                    {.value = {Role::tensor, 2}, .copies = 1, .bytes = 64, .offset = 256}},
+plan::MemoryMap two_slots() {
+  return {.slots = {{.value = {plan::Role::tensor, 1}, .copies = 2, .bytes = 128, .offset = 0},
+                    {.value = {plan::Role::tensor, 2}, .copies = 1, .bytes = 64, .offset = 256}},
           .bytes = 320};
 }
 
@@ -27,9 +27,9 @@ class Sending : public testing::Test {
   }
   void take() { receiver_->irecv(taken_, 0, 0).wait(); }
 
-  ThreadWorld world_{{.nodes = 1, .members_per_node = 2}};
-  std::unique_ptr<Group> sender_ = world_.group(0);
-  std::unique_ptr<Group> receiver_ = world_.group(1);
+  transport::ThreadWorld world_{{.nodes = 1, .members_per_node = 2}};
+  std::unique_ptr<transport::Group> sender_ = world_.group(0);
+  std::unique_ptr<transport::Group> receiver_ = world_.group(1);
   SlotMemory memory_{two_slots(), 100};
   std::array<std::byte, 128> taken_{};
 };
@@ -48,12 +48,13 @@ TEST(SlotMemory, HasAPlaceForEveryCopy) {
 }
 
 TEST(SlotMemory, FindsTheGradientThatATensorShares) {
-  const MemoryMap map{.slots = {{.value = {Role::tensor, 1}}, {.value = {Role::diff, 2}}}};
-  Network network;
-  EXPECT_EQ(slot_of(network, map, {Role::diff, 1}), -1);
+  const plan::MemoryMap map{
+      .slots = {{.value = {plan::Role::tensor, 1}}, {.value = {plan::Role::diff, 2}}}};
+  plan::Network network;
+  EXPECT_EQ(slot_of(network, map, {plan::Role::diff, 1}), -1);
   network.diffs = {0, 2, 2};
-  EXPECT_EQ(slot_of(network, map, {Role::diff, 1}), 1);
-  EXPECT_EQ(slot_of(network, map, {Role::tensor, 1}), 0);
+  EXPECT_EQ(slot_of(network, map, {plan::Role::diff, 1}), 1);
+  EXPECT_EQ(slot_of(network, map, {plan::Role::tensor, 1}), 0);
 }
 
 TEST_F(Sending, GivesTheSlotOtherMemoryUntilTheMessageIsTaken) {
@@ -92,27 +93,27 @@ TEST_F(Sending, TakesMemoryBackInsteadOfAllocatingMore) {
 }
 
 TEST(PoisonResults, WritesNaNWhereATaskWritesAndNowhereElse) {
-  Plan plan = small_plan(1);
-  hand_made::Writer(plan.programs[0]).forward(0, 0).task(TaskKind::backward_weights, 0);
-  ThreadWorld world({});
+  plan::Plan plan = small_plan(1);
+  plan::hand_made::Writer(plan.programs[0]).forward(0, 0).task(plan::TaskKind::backward_weights, 0);
+  transport::ThreadWorld world({});
   WorkerBench bench(world, plan, {});
   const auto tensor = [&](int index) {
-    return bench.memory.floats(bench.parts().slot({Role::tensor, index}), 0);
+    return bench.memory.floats(bench.parts().slot({plan::Role::tensor, index}), 0);
   };
   BlockMemory& block = bench.model.parameters.block(0);
   block.gradient.floats()[0] = 1;
   tensor(0)[0] = tensor(1)[0] = 1;
-  const auto poison_task = [&](TaskKind kind) {
+  const auto poison_task = [&](plan::TaskKind kind) {
     poison_results(bench.context, bench.run_of(kind), bench.model.parameters, bench.memory);
   };
-  poison_task(TaskKind::forward);
+  poison_task(plan::TaskKind::forward);
   EXPECT_EQ(tensor(0)[0], 1);
   EXPECT_TRUE(std::isnan(tensor(1)[0]));
   EXPECT_EQ(block.gradient.floats()[0], 1);
-  poison_task(TaskKind::backward_weights);
+  poison_task(plan::TaskKind::backward_weights);
   EXPECT_TRUE(std::isnan(block.gradient.floats()[0]));
   EXPECT_TRUE(std::isfinite(block.weights.floats()[0]));
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace plait {
+namespace plait::run {
 
 /// `degree` elements in every row, anywhere; row 5 and column 7 are empty.
 inline void write_matrix(const std::filesystem::path& file, int rows, int columns, int degree) {
@@ -51,4 +51,4 @@ inline std::string write_sparse_model(const std::filesystem::path& folder,
   return file.string();
 }
 
-}  // namespace plait
+}  // namespace plait::run

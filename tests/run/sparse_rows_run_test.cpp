@@ -13,7 +13,7 @@
 #include "session/setup.hpp"
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 using testing::HasSubstr;
@@ -21,37 +21,43 @@ using testing::HasSubstr;
 /// Of the largest number of a tensor: the sums of a row are taken in another order.
 constexpr double kTolerance = 1e-5;
 
-RowPartitioner partitioner(PartitionMethod method) {
-  return [method](const std::vector<std::shared_ptr<const SparsePattern>>& layers, int workers) {
-    return make_partition(layers, {.parts = workers, .method = method}).owners;
+strategy::RowPartitioner partitioner(partition::PartitionMethod method) {
+  return [method](const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers,
+                  int workers) {
+    return partition::make_partition(layers, {.parts = workers, .method = method}).owners;
   };
 }
 
-TrainJob job_with(const TrainConfig& config, TrainObserver& observer, PartitionMethod method) {
+session::TrainJob job_with(const session::TrainConfig& config, session::TrainObserver& observer,
+                           partition::PartitionMethod method) {
   return job_with_plan(
-      config, observer, [config, method](const ModelSpec& model, const Machine& machine) {
-        const Network network = make_network(model);
-        return make_plan(config.strategy,
-                         {.network = network,
-                          .machine = machine,
-                          .batch = config.batch,
-                          .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
-                          .partition = partitioner(method)});
+      config, observer,
+      [config, method](const model::ModelSpec& model, const plan::Machine& machine) {
+        const plan::Network network = plan::make_network(model);
+        return strategy::make_plan(
+            config.strategy,
+            {.network = network,
+             .machine = machine,
+             .batch = config.batch,
+             .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+             .partition = partitioner(method)});
       });
 }
 
-TrainResult run_cut(const TrainConfig& config, PartitionMethod method = PartitionMethod::merged) {
-  TrainObserver silent;
-  return train(job_with(config, silent, method));
+session::TrainResult run_cut(
+    const session::TrainConfig& config,
+    partition::PartitionMethod method = partition::PartitionMethod::merged) {
+  session::TrainObserver silent;
+  return session::train(job_with(config, silent, method));
 }
 
-void expect_close(const std::vector<NamedTensor>& actual, const std::vector<NamedTensor>& expected,
-                  double tolerance) {
+void expect_close(const std::vector<checkpoint::NamedTensor>& actual,
+                  const std::vector<checkpoint::NamedTensor>& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t t = 0; t < actual.size(); ++t) {
     ASSERT_EQ(actual[t].name, expected[t].name);
     ASSERT_EQ(actual[t].tensor.desc(), expected[t].tensor.desc());
-    if (expected[t].tensor.desc().dtype != DType::f32) {
+    if (expected[t].tensor.desc().dtype != tensor::DType::f32) {
       EXPECT_TRUE(std::ranges::equal(actual[t].tensor.as<std::int32_t>(),
                                      expected[t].tensor.as<std::int32_t>()));
       continue;
@@ -72,8 +78,8 @@ void expect_close(const std::vector<NamedTensor>& actual, const std::vector<Name
 class SparseRowsRun : public TrainTest {
  protected:
   /// 7 steps per epoch, the last one of 8 samples; 8 steps in all.
-  TrainConfig sparse(const std::string& model, int workers) {
-    TrainConfig config = small();
+  session::TrainConfig sparse(const std::string& model, int workers) {
+    session::TrainConfig config = small();
     config.model = model;
     config.strategy = workers > 1 ? "sparse_rows" : "serial";
     config.workers = workers;
@@ -86,14 +92,15 @@ class SparseRowsRun : public TrainTest {
     config.run_dir = (folder_ / fmt::format("run{}", ++runs_)).string();
     return config;
   }
-  static Checkpoint latest(const std::string& run_dir) {
-    const CheckpointStore store(std::filesystem::path(run_dir) / "checkpoints");
+  static checkpoint::Checkpoint latest(const std::string& run_dir) {
+    const checkpoint::CheckpointStore store(std::filesystem::path(run_dir) / "checkpoints");
     return store.load(store.latest().value().folder);
   }
-  void expect_equal(const TrainConfig& cut, const TrainConfig& whole, PartitionMethod method) {
-    const TrainResult result = run_cut(cut, method);
-    const Checkpoint a = latest(cut.run_dir);
-    const Checkpoint b = latest(whole.run_dir);
+  void expect_equal(const session::TrainConfig& cut, const session::TrainConfig& whole,
+                    partition::PartitionMethod method) {
+    const session::TrainResult result = run_cut(cut, method);
+    const checkpoint::Checkpoint a = latest(cut.run_dir);
+    const checkpoint::Checkpoint b = latest(whole.run_dir);
     EXPECT_EQ(result.steps, b.state.step);
     expect_close(a.weights, b.weights, kTolerance);
     expect_close(a.optimizer, b.optimizer, kTolerance);
@@ -106,46 +113,47 @@ class SparseRowsRun : public TrainTest {
 TEST_F(SparseRowsRun, WorkersTrainTheNetworkOfOne) {
   for (const char* activation : {"relu", "tanh", "clip", "gelu", "leaky_relu", "silu"}) {
     const std::string model = write_sparse_model(folder_, activation);
-    const TrainConfig whole = sparse(model, 1);
-    const TrainResult alone = run(whole);
+    const session::TrainConfig whole = sparse(model, 1);
+    const session::TrainResult alone = run(whole);
     for (const int workers : {2, 3, 4, 8}) {
       SCOPED_TRACE(fmt::format("{} on {} workers", activation, workers));
-      expect_equal(sparse(model, workers), whole, PartitionMethod::merged);
+      expect_equal(sparse(model, workers), whole, partition::PartitionMethod::merged);
     }
     EXPECT_NE(alone.train_loss, 0);
   }
 }
 
 TEST_F(SparseRowsRun, TrainsARadixNet) {
-  const TrainConfig whole = sparse("radixnet:64x6", 1);
+  const session::TrainConfig whole = sparse("radixnet:64x6", 1);
   run(whole);
   for (const int workers : {2, 3, 4, 8}) {
     SCOPED_TRACE(workers);
-    expect_equal(sparse("radixnet:64x6", workers), whole, PartitionMethod::merged);
+    expect_equal(sparse("radixnet:64x6", workers), whole, partition::PartitionMethod::merged);
   }
 }
 
 TEST_F(SparseRowsRun, AnyPartitionWillDo) {
   const std::string model = write_sparse_model(folder_, "tanh");
-  const TrainConfig whole = sparse(model, 1);
+  const session::TrainConfig whole = sparse(model, 1);
   run(whole);
-  for (const PartitionMethod method : {PartitionMethod::block, PartitionMethod::random}) {
+  for (const partition::PartitionMethod method :
+       {partition::PartitionMethod::block, partition::PartitionMethod::random}) {
     expect_equal(sparse(model, 3), whole, method);
   }
 }
 
 TEST_F(SparseRowsRun, OneWorkerIsSerial) {
-  const TrainConfig whole = sparse("radixnet:64x4", 1);
+  const session::TrainConfig whole = sparse("radixnet:64x4", 1);
   run(whole);
-  TrainConfig alone = sparse("radixnet:64x4", 1);
+  session::TrainConfig alone = sparse("radixnet:64x4", 1);
   alone.strategy = "sparse_rows";
-  expect_equal(alone, whole, PartitionMethod::merged);
+  expect_equal(alone, whole, partition::PartitionMethod::merged);
 }
 
 TEST_F(SparseRowsRun, EqualPlansGiveEqualBits) {
   const std::string model = write_sparse_model(folder_, "relu");
   for (const int workers : {2, 3, 8}) {
-    TrainConfig config = sparse(model, workers);
+    session::TrainConfig config = sparse(model, workers);
     config.run_dir = "none";
     EXPECT_EQ(run_cut(config).weights_hash, run_cut(config).weights_hash) << workers;
   }
@@ -153,7 +161,7 @@ TEST_F(SparseRowsRun, EqualPlansGiveEqualBits) {
 
 TEST_F(SparseRowsRun, ThreadsOfAWorkerDoNotChangeBits) {
   const std::string model = write_sparse_model(folder_, "relu");
-  TrainConfig config = sparse(model, 2);
+  session::TrainConfig config = sparse(model, 2);
   config.run_dir = "none";
   const std::string one = run_cut(config).weights_hash;
   config.threads = kThreads;
@@ -163,11 +171,11 @@ TEST_F(SparseRowsRun, ThreadsOfAWorkerDoNotChangeBits) {
 TEST_F(SparseRowsRun, ResumesWithTheSameBits) {
   const std::string model = write_sparse_model(folder_, "relu");
   for (const int workers : {2, 3}) {
-    TrainConfig config = sparse(model, workers);
+    session::TrainConfig config = sparse(model, workers);
     config.steps = 11;
     const std::string uninterrupted = run_cut(config).weights_hash;
     for (const int pause : {3, 7, 9}) {
-      TrainConfig broken = sparse(model, workers);
+      session::TrainConfig broken = sparse(model, workers);
       broken.steps = pause;
       run_cut(broken);
       broken.steps = 11;
@@ -179,11 +187,11 @@ TEST_F(SparseRowsRun, ResumesWithTheSameBits) {
 
 TEST_F(SparseRowsRun, CheckpointsGoFromWorkersToOneAndBack) {
   const std::string model = write_sparse_model(folder_, "tanh");
-  TrainConfig whole = sparse(model, 1);
+  session::TrainConfig whole = sparse(model, 1);
   whole.steps = 12;
   run(whole);
   for (const int first : {1, 3}) {
-    TrainConfig half = sparse(model, first);
+    session::TrainConfig half = sparse(model, first);
     half.steps = 6;
     run_cut(half);
     half.steps = 12;
@@ -191,8 +199,8 @@ TEST_F(SparseRowsRun, CheckpointsGoFromWorkersToOneAndBack) {
     half.workers = 4 - first;
     half.strategy = first == 1 ? "sparse_rows" : "serial";
     run_cut(half);
-    const Checkpoint a = latest(half.run_dir);
-    const Checkpoint b = latest(whole.run_dir);
+    const checkpoint::Checkpoint a = latest(half.run_dir);
+    const checkpoint::Checkpoint b = latest(whole.run_dir);
     expect_close(a.weights, b.weights, kTolerance);
     expect_close(a.optimizer, b.optimizer, kTolerance);
   }
@@ -200,15 +208,15 @@ TEST_F(SparseRowsRun, CheckpointsGoFromWorkersToOneAndBack) {
 
 TEST_F(SparseRowsRun, BeginsFromWeightsOfOneWorkerAndLoadsInEval) {
   const std::string model = write_sparse_model(folder_, "relu");
-  const TrainConfig first = sparse(model, 1);
+  const session::TrainConfig first = sparse(model, 1);
   run(first);
-  const std::string init = weights_of_run(first.run_dir).string();
-  TrainConfig whole = sparse(model, 1);
+  const std::string init = session::weights_of_run(first.run_dir).string();
+  session::TrainConfig whole = sparse(model, 1);
   whole.init = init;
   run(whole);
-  TrainConfig cut = sparse(model, 3);
+  session::TrainConfig cut = sparse(model, 3);
   cut.init = init;
-  expect_equal(cut, whole, PartitionMethod::merged);
+  expect_equal(cut, whole, partition::PartitionMethod::merged);
   const Evaluation here = evaluate_run(cut);
   const Evaluation there = evaluate_run(whole);
   EXPECT_NEAR(here.loss, there.loss, 1e-5 * there.loss);
@@ -218,53 +226,53 @@ TEST_F(SparseRowsRun, BeginsFromWeightsOfOneWorkerAndLoadsInEval) {
 TEST_F(SparseRowsRun, BeginsWithTheWeightsOfOneWorker) {
   const std::string model = write_sparse_model(folder_, "relu");
   const auto first_loss = [&](int workers) {
-    TrainConfig config = sparse(model, workers);
+    session::TrainConfig config = sparse(model, workers);
     config.run_dir = "none";
     config.steps = 1;
     LossCurve curve;
-    train(job_with(config, curve, PartitionMethod::merged));
+    session::train(job_with(config, curve, partition::PartitionMethod::merged));
     return curve.losses.at(0);
   };
   const double alone = first_loss(1);
   for (const int workers : {2, 3, 8}) EXPECT_NEAR(first_loss(workers), alone, 1e-6 * alone);
 }
 
-std::int64_t planned_bytes(const Plan& plan) {
+std::int64_t planned_bytes(const plan::Plan& plan) {
   std::int64_t bytes = 0;
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      bytes += wire_bytes(plan, worker, task);
+    for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      bytes += plan::wire_bytes(plan, worker, task);
     }
   }
   return bytes;
 }
 
 /// Of the cut layers, and of the head, whose input is worker 0's in the end.
-std::int64_t words_of(const ModelSpec& model, int workers) {
-  const auto layers = row_patterns(make_network(model));
-  const Partition partition = make_partition(layers, {.parts = workers});
+std::int64_t words_of(const model::ModelSpec& model, int workers) {
+  const auto layers = strategy::row_patterns(plan::make_network(model));
+  const partition::Partition partition = partition::make_partition(layers, {.parts = workers});
   const auto elsewhere = std::ranges::count_if(partition.owners.back(), [](int o) { return o; });
-  return measure_partition(layers, partition).volume_words + 2 * elsewhere;
+  return partition::measure_partition(layers, partition).volume_words + 2 * elsewhere;
 }
 
 TEST_F(SparseRowsRun, SendsTheWordsOfThePartition) {
   for (const std::string& model :
        {write_sparse_model(folder_, "tanh"), std::string("radixnet:64x6")}) {
     for (const int workers : {2, 3, 8}) {
-      TrainConfig config = sparse(model, workers);
+      session::TrainConfig config = sparse(model, workers);
       config.run_dir = "none";
       config.batch = 64;
       config.train_limit = 256;
       config.steps = 4;
-      const TrainResult result = run_cut(config);
+      const session::TrainResult result = run_cut(config);
       const std::int64_t words = words_of(make_setup(config).model, workers);
       EXPECT_GT(words, 0);
       EXPECT_EQ(planned_bytes(result.plan), words * 64 * 4);
       EXPECT_EQ(result.bytes_sent, 4 * words * 64 * 4) << model << " on " << workers;
       std::int64_t traced = 0;
       std::map<std::int64_t, std::int64_t> by_step;
-      for (const WorkerTrace& worker : result.trace.workers) {
-        for (const Event& event : worker.events()) by_step[event.step] += event.bytes;
+      for (const trace::WorkerTrace& worker : result.trace.workers) {
+        for (const trace::Event& event : worker.events()) by_step[event.step] += event.bytes;
         traced += worker.totals().bytes;
       }
       EXPECT_EQ(traced, result.bytes_sent);
@@ -274,17 +282,18 @@ TEST_F(SparseRowsRun, SendsTheWordsOfThePartition) {
 }
 
 TEST_F(SparseRowsRun, AFailingWorkerNamesItselfAndItsTask) {
-  TrainConfig config = sparse("radixnet:64x4", 3);
+  session::TrainConfig config = sparse("radixnet:64x4", 3);
   config.run_dir = "none";
-  TrainObserver silent;
-  TrainJob job = job_with(config, silent, PartitionMethod::merged);
-  job.hook = [](int worker, const Task& task, std::int64_t minibatch) {
-    const Message* message = message_of(task);
+  session::TrainObserver silent;
+  session::TrainJob job = job_with(config, silent, partition::PartitionMethod::merged);
+  job.hook = [](int worker, const plan::Task& task, std::int64_t minibatch) {
+    const plan::Message* message = message_of(task);
     if (worker == 1 && minibatch == 2 && message != nullptr) throw std::runtime_error("boom");
   };
-  EXPECT_THAT([&] { train(job); }, testing::ThrowsMessage<Failure>(testing::AllOf(
-                                       HasSubstr("worker 1 failed in send"), HasSubstr("boom"))));
+  EXPECT_THAT([&] { session::train(job); },
+              testing::ThrowsMessage<Failure>(
+                  testing::AllOf(HasSubstr("worker 1 failed in send"), HasSubstr("boom"))));
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

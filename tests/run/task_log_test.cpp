@@ -6,14 +6,14 @@
 #include <chrono>
 #include <thread>
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 class TaskLogTest : public testing::Test {
  protected:
   WorkerState state() const { return static_cast<WorkerState>(status_.state.load()); }
 
-  WorkerTrace trace_;
+  trace::WorkerTrace trace_;
   WorkerStatus status_{};
   TaskLog log_{trace_, status_};
   const TaskRun at_{.task = 3, .minibatch = 5, .step = 6};
@@ -36,7 +36,7 @@ TEST_F(TaskLogTest, WaitsInStateWaiting) {
   EXPECT_EQ(inside, WorkerState::waiting);
   EXPECT_EQ(state(), WorkerState::working);
   ASSERT_EQ(trace_.events().size(), 1);
-  EXPECT_EQ(trace_.events()[0].activity, Activity::wait);
+  EXPECT_EQ(trace_.events()[0].activity, trace::Activity::wait);
   EXPECT_GE(trace_.events()[0].end - trace_.events()[0].begin, 0.002);
 }
 
@@ -47,13 +47,13 @@ TEST_F(TaskLogTest, RecordsTaskStepAndBytes) {
   log_.computed(at_, begin);
   log_.communicated(at_, begin, 100);
   ASSERT_EQ(trace_.events().size(), 2);
-  const Event& compute = trace_.events()[0];
-  EXPECT_EQ(compute.activity, Activity::compute);
+  const trace::Event& compute = trace_.events()[0];
+  EXPECT_EQ(compute.activity, trace::Activity::compute);
   EXPECT_EQ(compute.task, 3);
   EXPECT_EQ(compute.minibatch, 5);
   EXPECT_EQ(compute.step, 6);
   EXPECT_EQ(compute.play, 2);
-  EXPECT_EQ(trace_.events()[1].activity, Activity::communicate);
+  EXPECT_EQ(trace_.events()[1].activity, trace::Activity::communicate);
   EXPECT_EQ(trace_.events()[1].bytes, 100);
 }
 
@@ -62,15 +62,15 @@ TEST_F(TaskLogTest, ShowsTheWaitOfAnExchangeFirst) {
   log_.exchanged(at_, {.begin = begin, .waited = 0.25, .bytes = 64});
   log_.exchanged(at_, {.begin = begin, .waited = 0, .bytes = 32});
   ASSERT_EQ(trace_.events().size(), 3);
-  const Event& wait = trace_.events()[0];
-  const Event& exchange = trace_.events()[1];
-  EXPECT_EQ(wait.activity, Activity::wait);
+  const trace::Event& wait = trace_.events()[0];
+  const trace::Event& exchange = trace_.events()[1];
+  EXPECT_EQ(wait.activity, trace::Activity::wait);
   EXPECT_NEAR(wait.end - wait.begin, 0.25, 1e-9);
-  EXPECT_EQ(exchange.activity, Activity::communicate);
+  EXPECT_EQ(exchange.activity, trace::Activity::communicate);
   EXPECT_EQ(exchange.begin, wait.end);
   EXPECT_GE(exchange.end - wait.begin, 1);
   EXPECT_EQ(exchange.bytes, 64);
-  EXPECT_EQ(trace_.events()[2].activity, Activity::communicate);
+  EXPECT_EQ(trace_.events()[2].activity, trace::Activity::communicate);
 }
 
 TEST_F(TaskLogTest, CountsSecondsFromTheLastRestart) {
@@ -81,4 +81,4 @@ TEST_F(TaskLogTest, CountsSecondsFromTheLastRestart) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

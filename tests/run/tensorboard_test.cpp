@@ -7,7 +7,7 @@
 #include "run/event_file.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 using event_file::Event;
@@ -15,14 +15,14 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 TEST(Tensorboard, HasTheCrcOfTheStandards) {
-  EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
-  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAU);  // RFC 3720, B.4
-  EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62A8AB43U);
+  EXPECT_EQ(session::crc32c("123456789"), 0xE3069283U);
+  EXPECT_EQ(session::crc32c(std::string(32, '\0')), 0x8A9136AAU);  // RFC 3720, B.4
+  EXPECT_EQ(session::crc32c(std::string(32, '\xff')), 0x62A8AB43U);
 }
 
 TEST(Tensorboard, ReadsBackAsWritten) {
   const TempFolder folder;
-  Tensorboard board(folder.path() / "tensorboard", 0);
+  session::Tensorboard board(folder.path() / "tensorboard", 0);
   board.write({{"loss/train", 0.25}, {"learning_rate", 0.1}}, 300);
   board.write({{"loss/train", -1e-30}}, std::int64_t{1} << 40);
   const std::vector<Event> events = event_file::read(read_text(board.path()));
@@ -38,9 +38,9 @@ TEST(Tensorboard, ReadsBackAsWritten) {
 
 TEST(Tensorboard, ALaterFileComesLaterByNameAndForgetsWhatIsComputedAgain) {
   const TempFolder folder;
-  Tensorboard first(folder.path(), 0);
-  const Tensorboard second(folder.path(), 64);
-  const Tensorboard third(folder.path(), 0);
+  session::Tensorboard first(folder.path(), 0);
+  const session::Tensorboard second(folder.path(), 64);
+  const session::Tensorboard third(folder.path(), 0);
   EXPECT_LT(first.path(), second.path());
   EXPECT_LT(second.path(), third.path());
   const std::vector<Event> events = event_file::read(read_text(second.path()));
@@ -52,4 +52,4 @@ TEST(Tensorboard, ALaterFileComesLaterByNameAndForgetsWhatIsComputedAgain) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -7,7 +7,7 @@
 #include "model/model_file.hpp"
 #include "run/torn_testing.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 /// A network of four to seven blocks as TOML, the same for the same seed.
@@ -20,7 +20,7 @@ class RandomModel {
     input_ = {channels_, height_, width_};
   }
 
-  const Shape& input() const { return input_; }
+  const tensor::Shape& input() const { return input_; }
   std::string text() {
     const int blocks = 4 + pick(4);
     std::string all;
@@ -70,7 +70,7 @@ class RandomModel {
 
   Rng rng_;
   std::int64_t channels_ = 3, height_ = 11, width_ = 11;
-  Shape input_;
+  tensor::Shape input_;
   bool keeps_ = false;  ///< the shape
 };
 
@@ -80,19 +80,22 @@ TEST(TornRandomNetworks, HaveTheBitsOfTheSerialOnesAfterAsManySweepsAsPieces) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     RandomModel model(seed);
     const std::string text = model.text();
-    const Network network = make_network(parse_model(text, "random.toml", model.input(), 7));
-    const Tensor images = random_tensor(network.input.with_front(kBatch), seed);
+    const plan::Network network =
+        plan::make_network(model::parse_model(text, "random.toml", model.input(), 7));
+    const tensor::Tensor images = random_tensor(network.input.with_front(kBatch), seed);
     const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
     for (const int pieces : {2, 3}) {
-      for (const CoarseKind kind : {CoarseKind::block, CoarseKind::conv}) {
-        std::optional<Tearing> tearing;
+      for (const strategy::CoarseKind kind :
+           {strategy::CoarseKind::block, strategy::CoarseKind::conv}) {
+        std::optional<strategy::Tearing> tearing;
         try {
           tearing = tearing_for(network, pieces, kind);
         } catch (const UserError&) {
           continue;
         }
-        for (const Sweeping sweeping : {Sweeping::all, Sweeping::needed}) {
-          const Network torn = torn_network(network, *tearing, pieces, sweeping).network;
+        for (const strategy::Sweeping sweeping :
+             {strategy::Sweeping::all, strategy::Sweeping::needed}) {
+          const plan::Network torn = torn_network(network, *tearing, pieces, sweeping).network;
           EXPECT_TRUE(equal_bits(Evaluated(torn, kBatch).logits(images), wanted))
               << "seed " << seed << ", " << pieces << " pieces, " << name_of(kind) << "\n"
               << text;
@@ -105,4 +108,4 @@ TEST(TornRandomNetworks, HaveTheBitsOfTheSerialOnesAfterAsManySweepsAsPieces) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

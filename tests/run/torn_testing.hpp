@@ -17,33 +17,35 @@
 #include "strategy/parareal/torn_network.hpp"
 #include "strategy/strategy_testing.hpp"
 
-namespace plait {
+namespace plait::run {
 
-inline Tearing tearing_for(const Network& network, int pieces,
-                           CoarseKind coarse = CoarseKind::block) {
-  return tear(TornChain(network), *make_analytic_cost(network),
-              {.pieces = pieces, .coarse = coarse});
+inline strategy::Tearing tearing_for(const plan::Network& network, int pieces,
+                                     strategy::CoarseKind coarse = strategy::CoarseKind::block) {
+  return strategy::tear(strategy::TornChain(network), *cost::make_analytic_cost(network),
+                        {.pieces = pieces, .coarse = coarse});
 }
 
-inline TornNetwork torn_network(const Network& network, const Tearing& tearing, int sweeps,
-                                Sweeping sweeping = Sweeping::all) {
-  return tear_network(TornChain(network), tearing, sweeps, sweeping);
+inline strategy::TornNetwork torn_network(const plan::Network& network,
+                                          const strategy::Tearing& tearing, int sweeps,
+                                          strategy::Sweeping sweeping = strategy::Sweeping::all) {
+  return strategy::tear_network(strategy::TornChain(network), tearing, sweeps, sweeping);
 }
 
-inline Tensor random_tensor(const Shape& shape, std::uint64_t seed, float size = 1) {
+inline tensor::Tensor random_tensor(const tensor::Shape& shape, std::uint64_t seed,
+                                    float size = 1) {
   Rng rng(seed, Purpose::test);
-  Tensor tensor(shape);
+  tensor::Tensor tensor(shape);
   for (float& x : tensor.floats()) x = size * rng.normal();
   return tensor;
 }
 
-inline Tensor random_value(const ParameterSpec& parameter, std::uint64_t seed) {
-  if (parameter.init != Init::constant) {
+inline tensor::Tensor random_value(const model::ParameterSpec& parameter, std::uint64_t seed) {
+  if (parameter.init != model::Init::constant) {
     return random_tensor(parameter.shape, seed,
                          1 / std::sqrt(static_cast<float>(parameter.fan_in)));
   }
   Rng rng(seed, Purpose::test);
-  Tensor tensor(parameter.shape);
+  tensor::Tensor tensor(parameter.shape);
   const bool scales = parameter.value == 1;  // weights and running variances of BatchNorm
   for (float& x : tensor.floats()) x = scales ? rng.uniform(0.5F, 1.5F) : rng.uniform(-0.2F, 0.2F);
   return tensor;
@@ -56,16 +58,16 @@ inline std::uint64_t seed_of(const std::string& name) {
   return seed;
 }
 
-inline std::vector<NamedTensor> random_weights(const Network& network) {
-  const std::vector<Shape> shapes = tensor_shapes(network);
-  std::vector<NamedTensor> weights;
-  for (const NetworkBlock& block : network.blocks) {
+inline std::vector<checkpoint::NamedTensor> random_weights(const plan::Network& network) {
+  const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
+  std::vector<checkpoint::NamedTensor> weights;
+  for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0) continue;
-    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
     for (int set = 0; set < block.state_sets; ++set) {
-      for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+      for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
         if (set > 0 && parameter.trainable) continue;
-        const std::string name = state_name(block.name, set) + "." + parameter.name;
+        const std::string name = plan::state_name(block.name, set) + "." + parameter.name;
         weights.push_back({name, random_value(parameter, seed_of(name))});
       }
     }
@@ -81,12 +83,12 @@ inline bool equal_bits(std::span<const float> a, std::span<const float> b) {
 }
 
 /// Names of `a` that `b` has not, or with other bits.
-inline std::vector<std::string> differing(const std::vector<NamedTensor>& a,
-                                          const std::vector<NamedTensor>& b) {
-  std::map<std::string, const Tensor*> by_name;
-  for (const NamedTensor& one : b) by_name[one.name] = &one.tensor;
+inline std::vector<std::string> differing(const std::vector<checkpoint::NamedTensor>& a,
+                                          const std::vector<checkpoint::NamedTensor>& b) {
+  std::map<std::string, const tensor::Tensor*> by_name;
+  for (const checkpoint::NamedTensor& one : b) by_name[one.name] = &one.tensor;
   std::vector<std::string> names;
-  for (const NamedTensor& one : a) {
+  for (const checkpoint::NamedTensor& one : a) {
     const auto found = by_name.find(one.name);
     if (found == by_name.end() || !equal_bits(one.tensor.floats(), found->second->floats())) {
       names.push_back(one.name);
@@ -98,14 +100,15 @@ inline std::vector<std::string> differing(const std::vector<NamedTensor>& a,
 /// A network with weights, in evaluation.
 class Evaluated {
  public:
-  Evaluated(const Network& network, std::int64_t batch, const std::vector<NamedTensor>& weights)
+  Evaluated(const plan::Network& network, std::int64_t batch,
+            const std::vector<checkpoint::NamedTensor>& weights)
       : chain_(network, {.batch = batch, .threads = 1}), store_(chain_, 1, 0), workspace_(chain_) {
     store_.import_weights(weights, "test");
   }
-  Evaluated(const Network& network, std::int64_t batch)
+  Evaluated(const plan::Network& network, std::int64_t batch)
       : Evaluated(network, batch, random_weights(network)) {}
 
-  std::vector<float> logits(const Tensor& images) {
+  std::vector<float> logits(const tensor::Tensor& images) {
     const auto result = workspace_.forward(store_, images.floats().data());
     return {result.begin(), result.end()};
   }
@@ -118,4 +121,4 @@ class Evaluated {
   Workspace workspace_;
 };
 
-}  // namespace plait
+}  // namespace plait::run

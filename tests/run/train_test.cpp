@@ -10,7 +10,7 @@
 #include "run/training.hpp"
 #include "session/eval.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,24 +18,24 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 TEST_F(TrainTest, EqualSeedsGiveEqualBits) {
-  const TrainResult first = run(small());
+  const session::TrainResult first = run(small());
   EXPECT_EQ(first.weights_hash, run(small()).weights_hash);
   EXPECT_EQ(first.steps, 30);
-  TrainConfig other = small();
+  session::TrainConfig other = small();
   other.seed = 2;
   EXPECT_NE(first.weights_hash, run(other).weights_hash);
 }
 
 TEST_F(TrainTest, ResumedRunHasTheBitsOfTheWholeRun) {
-  const TrainResult whole = run(small());
+  const session::TrainResult whole = run(small());
   for (int stop : {1, 4, 10, 13, 29}) {
-    TrainConfig config = small();
+    session::TrainConfig config = small();
     config.run_dir = (folder_ / std::to_string(stop)).string();
     config.steps = stop;
     run(config);
     config.steps = 0;
     config.resume = true;
-    const TrainResult resumed = run(config);
+    const session::TrainResult resumed = run(config);
     EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << "stopped after " << stop;
     EXPECT_EQ(resumed.train_loss, whole.train_loss);
     EXPECT_EQ(resumed.test_accuracy, whole.test_accuracy);
@@ -43,33 +43,33 @@ TEST_F(TrainTest, ResumedRunHasTheBitsOfTheWholeRun) {
 }
 
 TEST_F(TrainTest, AdamResumesToo) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.optimizer = "adam";
   config.lr = 0.001;
   config.schedule = "cosine";
   config.warmup_steps = 5;
   config.clip_norm = 1;
   config.label_smoothing = 0.1;
-  const TrainResult whole = run(config);
+  const session::TrainResult whole = run(config);
   // An interruption, not --steps: the cosine's end must stay the same.
   config.run_dir = (folder_ / "adam").string();
   std::atomic<bool> interrupt = false;
-  struct StopAt : TrainObserver {
+  struct StopAt : session::TrainObserver {
     std::atomic<bool>* flag = nullptr;
-    void step(const StepReport& report) override {
+    void step(const session::StepReport& report) override {
       if (report.step == 17) flag->store(true);
     }
   } observer;
   observer.flag = &interrupt;
-  TrainJob job = job_of(config, observer);
+  session::TrainJob job = job_of(config, observer);
   job.interrupt = &interrupt;
-  EXPECT_TRUE(train(job).interrupted);
+  EXPECT_TRUE(session::train(job).interrupted);
   config.resume = true;
   EXPECT_EQ(run(config).weights_hash, whole.weights_hash);
 }
 
 TEST_F(TrainTest, ClippedMicrobatchesAddUpToTheWholeMinibatch) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.model = "lenet";
   config.train_limit = 192;
   config.test_limit = 64;
@@ -84,13 +84,13 @@ TEST_F(TrainTest, ClippedMicrobatchesAddUpToTheWholeMinibatch) {
 }
 
 TEST_F(TrainTest, ClippedMicrobatchesResumeToo) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.model = "lenet";
   config.train_limit = 96;
   config.test_limit = 32;
   config.clip_norm = 0.1;
   config.microbatches = 2;
-  const TrainResult whole = run(config);
+  const session::TrainResult whole = run(config);
   config.run_dir = (folder_ / "clip").string();
   config.steps = 4;
   run(config);
@@ -100,7 +100,7 @@ TEST_F(TrainTest, ClippedMicrobatchesResumeToo) {
 }
 
 TEST_F(TrainTest, NonFiniteLossNamesBlockAndStepAndKeepsTheCheckpoint) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.run_dir = (folder_ / "nan").string();
   config.lr = 1e-3;
   config.steps = 4;
@@ -115,7 +115,7 @@ TEST_F(TrainTest, NonFiniteLossNamesBlockAndStepAndKeepsTheCheckpoint) {
 }
 
 TEST_F(TrainTest, StopsEarly) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.lr = 0;  // nothing improves
   config.epochs = 50;
   config.early_stop = 2;
@@ -123,24 +123,26 @@ TEST_F(TrainTest, StopsEarly) {
 }
 
 TEST_F(TrainTest, EvaluatesTheCheckpointOfARun) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.run_dir = (folder_ / "eval").string();
-  const TrainResult trained = run(config);
-  const CheckpointStore store(fs::path(config.run_dir) / "checkpoints");
+  const session::TrainResult trained = run(config);
+  const checkpoint::CheckpointStore store(fs::path(config.run_dir) / "checkpoints");
   ASSERT_TRUE(store.latest());
   const fs::path latest = store.path_of(store.latest()->folder) / "weights.safetensors";
-  EXPECT_EQ(evaluate_weights(config, read_safetensors(latest).tensors, latest.string()).accuracy,
+  EXPECT_EQ(session::evaluate_weights(config, checkpoint::read_safetensors(latest).tensors,
+                                      latest.string())
+                .accuracy,
             trained.test_accuracy);
-  EXPECT_TRUE(fs::exists(weights_of_run(config.run_dir)));
+  EXPECT_TRUE(fs::exists(session::weights_of_run(config.run_dir)));
 }
 
 TEST_F(TrainTest, InitContinuesFromWeightsAndRefusesOthers) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.run_dir = (folder_ / "first").string();
   config.lr = 0;
-  const TrainResult first = run(config);
-  TrainConfig second = small();
-  second.init = weights_of_run(config.run_dir).string();
+  const session::TrainResult first = run(config);
+  session::TrainConfig second = small();
+  second.init = session::weights_of_run(config.run_dir).string();
   second.lr = 0;
   second.seed = 99;
   EXPECT_EQ(run(second).weights_hash, first.weights_hash);
@@ -151,17 +153,17 @@ TEST_F(TrainTest, InitContinuesFromWeightsAndRefusesOthers) {
 }
 
 TEST_F(TrainTest, RefusesAUsedFolderWithoutResume) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.run_dir = (folder_ / "used").string();
   run(config);
   EXPECT_THAT([&] { run(config); }, ThrowsMessage<UserError>(HasSubstr("`resume`")));
 }
 
 TEST_F(TrainTest, RegressionWithMeanSquaredError) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.loss = "mse";  // class labels become one-hot rows
   config.lr = 0.01;
-  const TrainResult result = run(config);
+  const session::TrainResult result = run(config);
   EXPECT_LT(result.train_loss, 0.2);
   EXPECT_GE(*result.test_accuracy, 0.1);
 }
@@ -174,7 +176,7 @@ TEST_F(TrainTest, ResumeRefusesAChangedModelFile) {
         << "{type = \"" << activation << "\"}, {type = \"linear\", out = \"classes\"}]\n";
   };
   write("relu");
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.model = model.string();
   config.run_dir = (folder_ / "changed").string();
   config.steps = 5;
@@ -188,7 +190,7 @@ TEST_F(TrainTest, ResumeRefusesAChangedModelFile) {
 }
 
 TEST_F(TrainTest, MetricsFollowAResume) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.run_dir = (folder_ / "metrics").string();
   config.steps = 25;  // two epochs and a half
   run(config);
@@ -204,10 +206,10 @@ TEST_F(TrainTest, MetricsFollowAResume) {
 }
 
 TEST_F(TrainTest, LastMinibatchOfAnEpochMayBeSmaller) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.model = "lenet";
   config.train_limit = 330;  // ten of 32 and one of 10
-  const TrainResult whole = run(config);
+  const session::TrainResult whole = run(config);
   EXPECT_EQ(whole.steps, 33);
   config.run_dir = (folder_ / "tail").string();
   config.steps = 22;
@@ -218,7 +220,7 @@ TEST_F(TrainTest, LastMinibatchOfAnEpochMayBeSmaller) {
 }
 
 TEST_F(TrainTest, MicrobatchesGiveTheGradientOfTheWholeBatch) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.threads = 1;
   config.steps = 20;
   const std::vector<double> whole = losses_of(config);
@@ -231,9 +233,9 @@ TEST_F(TrainTest, MicrobatchesGiveTheGradientOfTheWholeBatch) {
 }
 
 TEST_F(TrainTest, TraceHoldsTheLastStepsAndSharesAddUp) {
-  TrainConfig config = small();
+  session::TrainConfig config = small();
   config.trace_steps = 5;
-  const TrainResult result = run(config);
+  const session::TrainResult result = run(config);
   ASSERT_EQ(result.trace.workers.size(), 1U);
   const auto events = result.trace.workers[0].events();
   ASSERT_FALSE(events.empty());
@@ -241,10 +243,10 @@ TEST_F(TrainTest, TraceHoldsTheLastStepsAndSharesAddUp) {
   EXPECT_EQ(events.back().step, 29);
   for (std::size_t i = 1; i < events.size(); ++i) EXPECT_GE(events[i].begin, events[i - 1].end);
   ASSERT_EQ(result.shares.size(), 1U);
-  const Shares& one = result.shares[0];
+  const trace::Shares& one = result.shares[0];
   EXPECT_GT(one.busy, 0);
   EXPECT_LE(one.busy + one.communication + one.wait, 1 + 1e-9);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

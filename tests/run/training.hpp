@@ -13,7 +13,7 @@
 #include "strategy/strategy.hpp"
 #include "temp_folder.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// ThreadSanitizer does not know libgomp's barriers: under it every worker has one thread, and what
 /// is left are the threads that are ours.
@@ -23,66 +23,73 @@ inline constexpr int kThreads = 1;
 inline constexpr int kThreads = 2;
 #endif
 
-inline Plan plan_for(const TrainConfig& config, const ModelSpec& model, const Machine& machine) {
-  const Network network = make_network(model);
-  return make_plan(config.strategy,
-                   {.network = network,
-                    .machine = machine,
-                    .batch = config.batch,
-                    .microbatches = static_cast<int>(config.microbatches),
-                    .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
-                    .clip = config.clip_norm > 0,
-                    .wire_bytes = config.wire == "bf16" ? 2 : 4,
-                    .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
-                    .pipeline = pipeline_request(config),
-                    .tear = tear_request(config, config.replicas),
-                    .exchange = exchange_request(config)});
+inline plan::Plan plan_for(const session::TrainConfig& config, const model::ModelSpec& model,
+                           const plan::Machine& machine) {
+  const plan::Network network = plan::make_network(model);
+  return strategy::make_plan(
+      config.strategy, {.network = network,
+                        .machine = machine,
+                        .batch = config.batch,
+                        .microbatches = static_cast<int>(config.microbatches),
+                        .optimizer_states = make_optimizer(optimizer_spec(config))->state_count(),
+                        .clip = config.clip_norm > 0,
+                        .wire_bytes = config.wire == "bf16" ? 2 : 4,
+                        .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
+                        .pipeline = strategy::pipeline_request(config),
+                        .tear = strategy::tear_request(config, config.replicas),
+                        .exchange = strategy::exchange_request(config)});
 }
 
 /// A job whose plan `make` makes.
-inline TrainJob job_with_plan(const TrainConfig& config, TrainObserver& observer, PlanMaker make) {
+inline session::TrainJob job_with_plan(const session::TrainConfig& config,
+                                       session::TrainObserver& observer, session::PlanMaker make) {
   return {.config = config,
           .config_text = "",
-          .planner = std::make_shared<RunPlanner>(config, RunCosts(config, {}),
-                                                  RunPlannerOptions{.make = std::move(make)}),
+          .planner = std::make_shared<session::RunPlanner>(
+              config, session::RunCosts(config, {}),
+              session::RunPlannerOptions{.make = std::move(make)}),
           .observer = observer};
 }
 
 /// As the strategy plans without costs.
-inline TrainJob job_of(const TrainConfig& config, TrainObserver& observer) {
-  return job_with_plan(config, observer, [config](const ModelSpec& model, const Machine& machine) {
-    return plan_for(config, model, machine);
-  });
+inline session::TrainJob job_of(const session::TrainConfig& config,
+                                session::TrainObserver& observer) {
+  return job_with_plan(config, observer,
+                       [config](const model::ModelSpec& model, const plan::Machine& machine) {
+                         return plan_for(config, model, machine);
+                       });
 }
 
 /// The best weights of a finished run.
-inline Evaluation evaluate_run(const TrainConfig& config, const NetworkOfWeights& network_of = {}) {
-  const auto file = weights_of_run(config.run_dir);
-  return evaluate_weights(config, read_safetensors(file).tensors, file.string(), network_of);
+inline Evaluation evaluate_run(const session::TrainConfig& config,
+                               const session::NetworkOfWeights& network_of = {}) {
+  const auto file = session::weights_of_run(config.run_dir);
+  return session::evaluate_weights(config, checkpoint::read_safetensors(file).tensors,
+                                   file.string(), network_of);
 }
 
-inline TrainResult run(const TrainConfig& config) {
-  TrainObserver silent;
-  return train(job_of(config, silent));
+inline session::TrainResult run(const session::TrainConfig& config) {
+  session::TrainObserver silent;
+  return session::train(job_of(config, silent));
 }
 
 /// The loss of every step.
-struct LossCurve : TrainObserver {
+struct LossCurve : session::TrainObserver {
   std::vector<double> losses;
-  void step(const StepReport& report) override { losses.push_back(report.loss); }
+  void step(const session::StepReport& report) override { losses.push_back(report.loss); }
 };
 
-inline std::vector<double> losses_of(const TrainConfig& config) {
+inline std::vector<double> losses_of(const session::TrainConfig& config) {
   LossCurve curve;
-  train(job_of(config, curve));
+  session::train(job_of(config, curve));
   return curve.losses;
 }
 
 class TrainTest : public testing::Test {
  protected:
   /// Small, but with several checkpoints and a shuffle per epoch.
-  TrainConfig small() const {
-    TrainConfig config;
+  session::TrainConfig small() const {
+    session::TrainConfig config;
     config.model = "mlp:32";
     config.train_limit = 320;
     config.test_limit = 100;
@@ -95,8 +102,8 @@ class TrainTest : public testing::Test {
   }
 
   /// The same by `workers` workers of one thread.
-  TrainConfig parallel(int workers) const {
-    TrainConfig config = small();
+  session::TrainConfig parallel(int workers) const {
+    session::TrainConfig config = small();
     config.strategy = "data_parallel";
     config.workers = workers;
     config.threads = 1;
@@ -107,4 +114,4 @@ class TrainTest : public testing::Test {
   const std::filesystem::path folder_ = temporary_.path();
 };
 
-}  // namespace plait
+}  // namespace plait::run

@@ -8,18 +8,18 @@
 
 #include "run/worker_testing.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 /// The change of the first weight of block 1 by one update with gradient 1 everywhere.
 class UpdatesTest : public testing::Test {
  protected:
   float change(const WorkerOptions& options, bool clips = false) {
-    Plan plan = plan_;
-    hand_made::Writer write(plan.programs[0]);
-    if (clips) write.task(TaskKind::clip);
-    write.task(TaskKind::backward_weights, 1).update(1);
-    ThreadWorld world({});
+    plan::Plan plan = plan_;
+    plan::hand_made::Writer write(plan.programs[0]);
+    if (clips) write.task(plan::TaskKind::clip);
+    write.task(plan::TaskKind::backward_weights, 1).update(1);
+    transport::ThreadWorld world({});
     WorkerBench bench(world, plan, options);
     Updates updates(bench.context, bench.model);
     bench.model.history.begin(0);
@@ -27,12 +27,12 @@ class UpdatesTest : public testing::Test {
     std::ranges::fill(block.gradient.floats(), 1.0F);
     const float before = block.weights.floats()[0] = 2;
     count_ = block.weights.floats().size();
-    if (clips) updates.clip(bench.run_of(TaskKind::clip));
-    updates.update(bench.run_of(TaskKind::update));
+    if (clips) updates.clip(bench.run_of(plan::TaskKind::clip));
+    updates.update(bench.run_of(plan::TaskKind::update));
     return block.weights.floats()[0] - before;
   }
 
-  Plan plan_ = small_plan(1);
+  plan::Plan plan_ = small_plan(1);
   std::size_t count_ = 0;
 };
 
@@ -52,7 +52,7 @@ TEST_F(UpdatesTest, ClipByTheNorm) {
 }
 
 TEST_F(UpdatesTest, ScaleTheRateOfStaleWeights) {
-  hand_made::Writer write(plan_.programs[0]);
+  plan::hand_made::Writer write(plan_.programs[0]);
   write.with.delay = 3;
   write.forward(1, 1);
   EXPECT_EQ(change({}), -1);
@@ -60,4 +60,4 @@ TEST_F(UpdatesTest, ScaleTheRateOfStaleWeights) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

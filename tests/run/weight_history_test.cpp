@@ -13,7 +13,7 @@
 #include "plan/hand_made.hpp"
 #include "run/chain.hpp"
 
-namespace plait {
+namespace plait::run {
 namespace {
 
 constexpr int kVersions = 3;  // of block 0 on worker 0
@@ -46,7 +46,7 @@ class Ring {
 };
 
 struct Versions {
-  explicit Versions(OldWeights how) : plan(hand_made::asynchronous_pipeline()) {
+  explicit Versions(plan::OldWeights how) : plan(plan::hand_made::asynchronous_pipeline()) {
     plan.old_weights = how;
     history.emplace(plan, 0, store);
     history->begin(0);
@@ -61,8 +61,8 @@ struct Versions {
     ring.add(before, newest());
   }
 
-  Plan plan;
-  const Network network = make_network(make_model("mlp:8-8-8", {1, 8, 8}, 10));
+  plan::Plan plan;
+  const plan::Network network = plan::make_network(model::make_model("mlp:8-8-8", {1, 8, 8}, 10));
   const Chain chain{network, {.batch = 4}};
   ParameterStore store{chain, 1, 0};
   std::optional<WeightHistory> history{};
@@ -71,7 +71,7 @@ struct Versions {
 };
 
 TEST(WeightHistory, AStashHasTheBitsOfARingOfExactChanges) {
-  Versions versions(OldWeights::stash);
+  Versions versions(plan::OldWeights::stash);
   for (int minibatch = 0; minibatch < 8; ++minibatch) {
     for (int delay = 0; delay < std::min(kVersions, minibatch + 1); ++delay) {
       const std::vector<float> wanted = versions.ring.back(versions.newest(), delay);
@@ -84,7 +84,7 @@ TEST(WeightHistory, AStashHasTheBitsOfARingOfExactChanges) {
 }
 
 TEST(WeightHistory, WhatFillsAPipelineReadsTheFirstVersion) {
-  Versions versions(OldWeights::stash);
+  Versions versions(plan::OldWeights::stash);
   const std::vector<float> first(versions.newest().begin(), versions.newest().end());
   versions.update(1);
   const float* const found = versions.history->read(0, 1, 2);
@@ -92,7 +92,7 @@ TEST(WeightHistory, WhatFillsAPipelineReadsTheFirstVersion) {
 }
 
 TEST(WeightHistory, RebuiltWeightsOfEqualUpdatesAreTheOldOnes) {
-  Versions versions(OldWeights::rebuilt);
+  Versions versions(plan::OldWeights::rebuilt);
   const std::vector<float> first(versions.newest().begin(), versions.newest().end());
   for (int k = 0; k < 2; ++k) {
     const std::vector<float> before(versions.newest().begin(), versions.newest().end());
@@ -105,10 +105,10 @@ TEST(WeightHistory, RebuiltWeightsOfEqualUpdatesAreTheOldOnes) {
 }
 
 TEST(WeightHistory, NamesAVersionThatIsNotKept) {
-  Versions versions(OldWeights::stash);
+  Versions versions(plan::OldWeights::stash);
   for (int k = 0; k < 5; ++k) versions.update(1);
   EXPECT_THROW(versions.history->read(0, 5, kVersions), Failure);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::run

@@ -11,12 +11,12 @@
 #include "run/worker_parts.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::run {
 
 /// Two linear layers on four numbers: 4 -> 8 -> 3.
-inline Plan small_plan(int workers, std::int64_t batch = 4) {
-  Plan plan = hand_made::empty_plan("by hand", workers);
-  plan.network = make_network(make_model("mlp:8", {1, 2, 2}, 3));
+inline plan::Plan small_plan(int workers, std::int64_t batch = 4) {
+  plan::Plan plan = plan::hand_made::empty_plan("by hand", workers);
+  plan.network = plan::make_network(model::make_model("mlp:8", {1, 2, 2}, 3));
   plan.batch = batch;
   return plan;
 }
@@ -24,13 +24,13 @@ inline Plan small_plan(int workers, std::int64_t batch = 4) {
 /// What the parts of worker `rank` are built on.
 class WorkerBench {
  public:
-  WorkerBench(ThreadWorld& world, const Plan& plan, WorkerOptions options)
+  WorkerBench(transport::ThreadWorld& world, const plan::Plan& plan, WorkerOptions options)
       : group(world.group(options.rank)),
         context{plan, options,
                 WorkerLinks{.group = *group,
                             .trace = trace,
                             .status = status,
-                            .next_batch = [](Batch&) {},
+                            .next_batch = [](data::Batch&) {},
                             .minibatch =
                                 [&plan](std::int64_t) {
                                   return Minibatch{.samples = plan.batch, .learning_rate = 1};
@@ -41,18 +41,18 @@ class WorkerBench {
 
   WorkerParts parts() { return {context, model, memory}; }
   /// The first task of this kind, at a step.
-  TaskRun run_of(TaskKind kind, std::int64_t step = 0) const {
-    const int at = hand_made::position(context.plan, context.options.rank, kind);
+  TaskRun run_of(plan::TaskKind kind, std::int64_t step = 0) const {
+    const int at = plan::hand_made::position(context.plan, context.options.rank, kind);
     return context.run_of(static_cast<std::size_t>(at), step);
   }
 
-  WorkerTrace trace;
+  trace::WorkerTrace trace;
   WorkerStatus status{};
-  std::unique_ptr<Group> group;
+  std::unique_ptr<transport::Group> group;
   WorkerContext context;
   WorkerModel model;
   SlotMemory memory;
   TaskLog log;
 };
 
-}  // namespace plait
+}  // namespace plait::run

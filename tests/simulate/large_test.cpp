@@ -9,19 +9,20 @@
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::simulate {
 namespace {
 
 TEST(SimulateLarge, AThousandWorkersTimesResnet1001) {
-  const Network network = make_network(make_model("resnet1001", {3, 32, 32}, 10));
-  const Machine machine{.nodes = 128,
-                        .workers_per_node = 8,
-                        .inside = {.bytes_per_second = 10e9, .latency_seconds = 1e-6},
-                        .between = {.bytes_per_second = 1.25e9, .latency_seconds = 1e-5}};
-  const auto cost = make_analytic_cost(network);
+  const plan::Network network =
+      plan::make_network(model::make_model("resnet1001", {3, 32, 32}, 10));
+  const plan::Machine machine{.nodes = 128,
+                              .workers_per_node = 8,
+                              .inside = {.bytes_per_second = 10e9, .latency_seconds = 1e-6},
+                              .between = {.bytes_per_second = 1.25e9, .latency_seconds = 1e-5}};
+  const auto cost = cost::make_analytic_cost(network);
   const Stopwatch planning;
-  const Plan plan =
-      make_plan("data_parallel", {.network = network, .machine = machine, .batch = 8192});
+  const plan::Plan plan =
+      strategy::make_plan("data_parallel", {.network = network, .machine = machine, .batch = 8192});
   const double planned = planning.seconds();
   const Stopwatch playing;
   const Simulation result = simulate(plan, *cost, {.minibatches = 3, .keep_events = false});
@@ -37,9 +38,9 @@ TEST(SimulateLarge, AThousandWorkersTimesResnet1001) {
   EXPECT_LT(result.utilisation, 1);
   // Every gradient and every running statistic goes to its shard's member and comes back.
   std::int64_t numbers = network.parameters();
-  for (const NetworkBlock& block : network.blocks) numbers += block.state;
+  for (const plan::NetworkBlock& block : network.blocks) numbers += block.state;
   EXPECT_EQ(result.bytes_per_step, 2 * 1023 * 4 * numbers);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::simulate

@@ -5,26 +5,27 @@
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::simulate {
 namespace {
 
 /// A bucket of 100 parameters is 400 bytes: two members exchange shards of 200 in 20 + 2 s between
 /// nodes, in 2 + 1 s inside one.
-Machine machine(int nodes, int workers_per_node) {
+plan::Machine machine(int nodes, int workers_per_node) {
   return {.nodes = nodes,
           .workers_per_node = workers_per_node,
           .inside = {.bytes_per_second = 100, .latency_seconds = 1},
           .between = {.bytes_per_second = 10, .latency_seconds = 2}};
 }
 
-std::vector<Task> with_reduction(int block) {
-  return {forward(block), reduce(Move::start), reduce(Move::sum), reduce(Move::finish), update(0)};
+std::vector<plan::Task> with_reduction(int block) {
+  return {forward(block), reduce(plan::Move::start), reduce(plan::Move::sum),
+          reduce(plan::Move::finish), update(0)};
 }
 
-Plan one_bucket(const Machine& on) {
-  Plan plan = empty_plan_of(2, on);
+plan::Plan one_bucket(const plan::Machine& on) {
+  plan::Plan plan = empty_plan_of(2, on);
   std::vector<int>& all = plan.groups.emplace_back();
-  plan.buckets = {{.payload = Payload::gradient, .blocks = {0}}};
+  plan.buckets = {{.payload = plan::Payload::gradient, .blocks = {0}}};
   for (int worker = 0; worker < plan.workers(); ++worker) {
     all.push_back(worker);
     plan.programs[static_cast<std::size_t>(worker)].tasks = with_reduction(worker % 2);
@@ -32,7 +33,7 @@ Plan one_bucket(const Machine& on) {
   return plan;
 }
 
-const std::vector<BlockSeconds> kSeconds{{1, 1, 1, 0.5}, {3, 1, 1, 0.5}};
+const std::vector<cost::BlockSeconds> kSeconds{{1, 1, 1, 0.5}, {3, 1, 1, 0.5}};
 
 TEST(SimulateReduction, MembersWaitForTheLastAndForTheSlowest) {
   // Sums at 100 bytes a second: two shards of 200 bytes in 4 s, a copy of one in 2 s.
@@ -42,7 +43,7 @@ TEST(SimulateReduction, MembersWaitForTheLastAndForTheSlowest) {
   EXPECT_DOUBLE_EQ(result.seconds, 53.5);
   EXPECT_EQ(result.bytes_per_step, 4 * 200);
   EXPECT_EQ(result.messages_per_step, 4);
-  const Totals& early = result.trace.workers[0].totals();
+  const trace::Totals& early = result.trace.workers[0].totals();
   EXPECT_DOUBLE_EQ(early.wait, 24 + 22);
   EXPECT_DOUBLE_EQ(early.communicate, 4 + 2);
   EXPECT_DOUBLE_EQ(early.compute, 1.5);
@@ -75,13 +76,13 @@ TEST(SimulateReduction, ShardsOfNothingAreNoMessages) {
 }
 
 TEST(SimulateReduction, HalfTheBytesTakeHalfTheTime) {
-  Plan plan = one_bucket(machine(2, 1));
+  plan::Plan plan = one_bucket(machine(2, 1));
   plan.wire_bytes = 2;
   const Simulation result = simulate(plan, FixedCost(kSeconds), {.minibatches = 1});
   EXPECT_DOUBLE_EQ(result.seconds, 3 + 12 + 12 + 0.5);
   EXPECT_EQ(result.bytes_per_step, 4 * 100);
   // Running statistics always travel as fp32.
-  plan.buckets[0].payload = Payload::state;
+  plan.buckets[0].payload = plan::Payload::state;
   plan.network.blocks[0].state = 100;
   const Simulation state = simulate(plan, FixedCost(kSeconds), {.minibatches = 1});
   EXPECT_DOUBLE_EQ(state.seconds, 3 + 22 + 22 + 0.5);
@@ -89,13 +90,13 @@ TEST(SimulateReduction, HalfTheBytesTakeHalfTheTime) {
 }
 
 TEST(SimulateReduction, MayBeUnderWayForSeveralSteps) {
-  Plan plan = one_bucket(machine(2, 1));
-  for (Program& program : plan.programs) {
-    Task sum = reduce(Move::sum);
-    Task finish = reduce(Move::finish);
+  plan::Plan plan = one_bucket(machine(2, 1));
+  for (plan::Program& program : plan.programs) {
+    plan::Task sum = reduce(plan::Move::sum);
+    plan::Task finish = reduce(plan::Move::finish);
     sum.when.offset = 1;
     finish.when.offset = 2;
-    program.tasks = {forward(0), finish, update(0, 2), sum, reduce(Move::start)};
+    program.tasks = {forward(0), finish, update(0, 2), sum, reduce(plan::Move::start)};
   }
   const FixedCost slow({{.forward = 100, .update = 1}, {}});
   const Simulation result = simulate(plan, slow, {.minibatches = 6});
@@ -108,10 +109,10 @@ TEST(SimulateReduction, MayBeUnderWayForSeveralSteps) {
 }
 
 /// One sample for each of two workers, every block a bucket of its own.
-Simulation data_parallel(const Machine& on, const FixedCost& cost) {
-  const Network network = chain_of(2);
-  const Plan plan = make_plan("data_parallel",
-                              {.network = network, .machine = on, .batch = 2, .bucket_bytes = 1});
+Simulation data_parallel(const plan::Machine& on, const FixedCost& cost) {
+  const plan::Network network = chain_of(2);
+  const plan::Plan plan = strategy::make_plan(
+      "data_parallel", {.network = network, .machine = on, .batch = 2, .bucket_bytes = 1});
   return simulate(plan, cost, {.minibatches = 1});
 }
 
@@ -133,4 +134,4 @@ TEST(SimulateReduction, DataParallelInsideANodeHidesMostOfIt) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::simulate

@@ -7,31 +7,32 @@
 #include "base/error.hpp"
 #include "simulate/made_up.hpp"
 
-namespace plait {
+namespace plait::simulate {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 
 /// 10 B/s and 2 s between nodes, so a tensor of 40 bytes takes 4 + 2 s; inside nothing takes time.
-Machine machine(int nodes, int workers_per_node) {
+plan::Machine machine(int nodes, int workers_per_node) {
   return {.nodes = nodes,
           .workers_per_node = workers_per_node,
           .between = {.bytes_per_second = 10, .latency_seconds = 2}};
 }
 
-const std::vector<BlockSeconds> kOneTwo{{.forward = 1, .update = 0.5}, {.forward = 2, .update = 1}};
+const std::vector<cost::BlockSeconds> kOneTwo{{.forward = 1, .update = 0.5},
+                                              {.forward = 2, .update = 1}};
 
 TEST(Simulate, OneWorkerIsTheSumOfItsTasks) {
-  Plan plan = empty_plan_of(2, machine(1, 1));
-  plan.programs[0].tasks = {{.what = Load{}},
+  plan::Plan plan = empty_plan_of(2, machine(1, 1));
+  plan.programs[0].tasks = {{.what = plan::Load{}},
                             forward(0),
                             forward(1),
-                            {.what = Loss{}},
-                            {.what = BackwardData{.block = 1}},
-                            {.what = BackwardWeights{.block = 1}},
-                            {.what = BackwardWeights{.block = 0}},
-                            {.what = Clip{}},
+                            {.what = plan::Loss{}},
+                            {.what = plan::BackwardData{.block = 1}},
+                            {.what = plan::BackwardWeights{.block = 1}},
+                            {.what = plan::BackwardWeights{.block = 0}},
+                            {.what = plan::Clip{}},
                             update(0),
                             update(1)};
   const FixedCost cost({{1, 2, 4, 8}, {16, 32, 64, 128}}, 1e-3);
@@ -48,8 +49,8 @@ TEST(Simulate, OneWorkerIsTheSumOfItsTasks) {
 }
 
 /// Two stages on two nodes; the second waits for each tensor.
-Plan two_stages() {
-  Plan plan = empty_plan_of(2, machine(2, 1));
+plan::Plan two_stages() {
+  plan::Plan plan = empty_plan_of(2, machine(2, 1));
   plan.programs[0].tasks = {forward(0), send(1, 1), update(0)};
   plan.programs[1].tasks = {receive(1, 0), forward(1), update(1)};
   return plan;
@@ -62,18 +63,18 @@ TEST(Simulate, AReceiveWaitsForTheMessage) {
   EXPECT_DOUBLE_EQ(result.step_seconds, 10);
   EXPECT_EQ(result.bytes_per_step, 40);
   EXPECT_EQ(result.messages_per_step, 1);
-  const std::span<const Event> sender = result.trace.workers[0].events();
+  const std::span<const trace::Event> sender = result.trace.workers[0].events();
   ASSERT_EQ(sender.size(), 3U);  // a send takes no time of the worker
-  EXPECT_EQ(sender[1].activity, Activity::communicate);
+  EXPECT_EQ(sender[1].activity, trace::Activity::communicate);
   EXPECT_EQ(sender[1].begin, sender[1].end);
   EXPECT_EQ(sender[1].bytes, 40);
   EXPECT_DOUBLE_EQ(sender[2].end, 1.5);
-  const std::span<const Event> receiver = result.trace.workers[1].events();
+  const std::span<const trace::Event> receiver = result.trace.workers[1].events();
   ASSERT_EQ(receiver.size(), 4U);
-  EXPECT_EQ(receiver[0].activity, Activity::wait);
+  EXPECT_EQ(receiver[0].activity, trace::Activity::wait);
   EXPECT_EQ(receiver[0].task, 0);
   EXPECT_DOUBLE_EQ(receiver[0].end, 7);
-  EXPECT_EQ(receiver[1].activity, Activity::communicate);
+  EXPECT_EQ(receiver[1].activity, trace::Activity::communicate);
   EXPECT_EQ(receiver[1].bytes, 0);
   EXPECT_DOUBLE_EQ(result.trace.workers[1].totals().wait, 7);
 }
@@ -87,7 +88,7 @@ TEST(Simulate, MessagesOfTheNextMinibatchesQueueOnTheWay) {
 }
 
 TEST(Simulate, TwoSendersShareTheirNodesWayOut) {
-  Plan plan = empty_plan_of(2, machine(2, 2));
+  plan::Plan plan = empty_plan_of(2, machine(2, 2));
   plan.programs[0].tasks = {forward(0), send(1, 2)};
   plan.programs[1].tasks = {send(2, 3)};  // is first on the way
   plan.programs[2].tasks = {receive(1, 0), update(0)};
@@ -107,7 +108,7 @@ TEST(Simulate, TwoSendersShareTheirNodesWayOut) {
 
 TEST(Simulate, AMessageSentEarlierGoesFirstWhoeverIsPlayedFirst) {
   // Worker 0 is played first, but its send comes at 5; that of worker 1 at 3.
-  Plan plan = empty_plan_of(2, machine(2, 2));
+  plan::Plan plan = empty_plan_of(2, machine(2, 2));
   plan.programs[0].tasks = {forward(0), send(1, 2)};
   plan.programs[1].tasks = {forward(1), send(2, 3)};
   plan.programs[2].tasks = {receive(1, 0)};
@@ -120,12 +121,12 @@ TEST(Simulate, AMessageSentEarlierGoesFirstWhoeverIsPlayedFirst) {
 
 TEST(Simulate, EachOfAPairGetsItsOwnMessage) {
   // Two tensors to one worker, taken in the other order, and gradients apart from values.
-  Plan plan = empty_plan_of(2, machine(2, 1));
-  Task gradient = send(1, 1);
-  message_of(gradient)->value.role = Role::diff;
+  plan::Plan plan = empty_plan_of(2, machine(2, 1));
+  plan::Task gradient = send(1, 1);
+  plan::message_of(gradient)->value.role = plan::Role::diff;
   plan.programs[0].tasks = {send(1, 1), send(2, 1), gradient};
-  Task wanted = receive(1, 0);
-  message_of(wanted)->value.role = Role::diff;
+  plan::Task wanted = receive(1, 0);
+  plan::message_of(wanted)->value.role = plan::Role::diff;
   plan.programs[1].tasks = {wanted, receive(2, 0), receive(1, 0)};
   const Simulation result = simulate(plan, FixedCost(kOneTwo), {.minibatches = 1});
   EXPECT_DOUBLE_EQ(result.seconds, 3 * 4 + 2);
@@ -134,7 +135,7 @@ TEST(Simulate, EachOfAPairGetsItsOwnMessage) {
 
 TEST(Simulate, OffsetsFillAndDrainThePipeline) {
   // Stage 1 works one minibatch behind stage 0 inside the same step.
-  Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 2});
+  plan::Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 2});
   plan.programs[0].tasks = {forward(0), update(0), send(1, 1)};
   plan.programs[1].tasks = {receive(1, 0, 1), forward(1, 1), update(1, 1)};
   const Simulation result = simulate(plan, FixedCost(kOneTwo), {.minibatches = 8});
@@ -142,7 +143,7 @@ TEST(Simulate, OffsetsFillAndDrainThePipeline) {
   EXPECT_DOUBLE_EQ(result.seconds, 1.5 + 8 * 3);
   EXPECT_DOUBLE_EQ(result.step_seconds, 3);
   EXPECT_DOUBLE_EQ(result.utilisation, 4.5 / 6);
-  const std::span<const Event> events = result.trace.workers[1].events();
+  const std::span<const trace::Event> events = result.trace.workers[1].events();
   EXPECT_EQ(events.front().minibatch, 0);
   EXPECT_EQ(events.front().step, 1);
   EXPECT_EQ(events.back().minibatch, 7);
@@ -150,7 +151,7 @@ TEST(Simulate, OffsetsFillAndDrainThePipeline) {
 }
 
 TEST(Simulate, AOneWorkerPipelineWithOffsetsDoesEveryMinibatchOnce) {
-  Plan plan = empty_plan_of(2, machine(1, 1));
+  plan::Plan plan = empty_plan_of(2, machine(1, 1));
   plan.programs[0].tasks = {update(1, 2), forward(1, 1), forward(0), update(0, 2)};
   const Simulation result = simulate(plan, FixedCost(kOneTwo), {.minibatches = 6});
   EXPECT_DOUBLE_EQ(result.seconds, 6 * 4.5);
@@ -159,20 +160,20 @@ TEST(Simulate, AOneWorkerPipelineWithOffsetsDoesEveryMinibatchOnce) {
 }
 
 TEST(Simulate, TasksOfSomeStepsRestInTheOthers) {
-  Plan plan = empty_plan_of(2, machine(1, 1));
-  Task rare = forward(1);
+  plan::Plan plan = empty_plan_of(2, machine(1, 1));
+  plan::Task rare = forward(1);
   rare.when.every = 4;
   rare.when.phase = 3;
   plan.programs[0].tasks = {forward(0), rare, update(0)};
   const Simulation result = simulate(plan, FixedCost(kOneTwo), {.minibatches = 8});
   EXPECT_DOUBLE_EQ(result.seconds, 8 * 1.5 + 2 * 2);
-  for (const Event& event : result.trace.workers[0].events()) {
+  for (const trace::Event& event : result.trace.workers[0].events()) {
     EXPECT_TRUE(event.task != 1 || event.step % 4 == 3);
   }
 }
 
 TEST(Simulate, WorkersOfANodeSlowEachOtherDown) {
-  Plan plan = empty_plan_of(1, {.nodes = 2, .workers_per_node = 2});
+  plan::Plan plan = empty_plan_of(1, {.nodes = 2, .workers_per_node = 2});
   for (const std::size_t worker : {0, 1, 2}) plan.programs[worker].tasks = {forward(0)};
   const Simulation result =
       simulate(plan, FixedCost({{.forward = 2}}, 0, 1.25), {.minibatches = 1});
@@ -182,7 +183,7 @@ TEST(Simulate, WorkersOfANodeSlowEachOtherDown) {
   EXPECT_EQ(result.trace.workers[3].totals().events, 0);
 }
 
-std::string failure(const Plan& plan) {
+std::string failure(const plan::Plan& plan) {
   try {
     simulate(plan, FixedCost(kOneTwo), {.minibatches = 2});
   } catch (const Failure& error) {
@@ -192,7 +193,7 @@ std::string failure(const Plan& plan) {
 }
 
 TEST(Simulate, ADeadlockNamesEveryBlockedWorkerAndItsTask) {
-  Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 3});
+  plan::Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 3});
   plan.programs[0].tasks = {forward(0), receive(2, 1), send(1, 1)};
   plan.programs[1].tasks = {receive(1, 0), send(2, 0)};
   plan.programs[2].tasks = {forward(1)};
@@ -205,23 +206,24 @@ TEST(Simulate, ADeadlockNamesEveryBlockedWorkerAndItsTask) {
 }
 
 TEST(Simulate, AReductionThatAMemberNeverStartsIsADeadlock) {
-  Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 2});
+  plan::Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 2});
   plan.groups = {{0, 1}};
-  plan.buckets = {{.payload = Payload::gradient, .blocks = {0}}};
-  plan.programs[0].tasks = {reduce(Move::start), reduce(Move::sum), reduce(Move::finish)};
+  plan.buckets = {{.payload = plan::Payload::gradient, .blocks = {0}}};
+  plan.programs[0].tasks = {reduce(plan::Move::start), reduce(plan::Move::sum),
+                            reduce(plan::Move::finish)};
   EXPECT_THAT(failure(plan), HasSubstr("worker 0 waits in reduce_sum of bucket 0"));
 }
 
 TEST(Simulate, AManyWorkersDeadlockStaysOneReadableLine) {
-  Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 100});
-  for (Program& program : plan.programs) program.tasks = {receive(1, 0)};
+  plan::Plan plan = empty_plan_of(2, {.nodes = 1, .workers_per_node = 100});
+  for (plan::Program& program : plan.programs) program.tasks = {receive(1, 0)};
   const std::string message = failure(plan);
   EXPECT_THAT(message, AllOf(HasSubstr("worker 15 waits"), HasSubstr("; and 84 more")));
   EXPECT_LT(message.size(), 2000U);
 }
 
 TEST(Simulate, NothingToPlayTakesNoTime) {
-  const Plan plan = empty_plan_of(2, machine(1, 2));
+  const plan::Plan plan = empty_plan_of(2, machine(1, 2));
   const Simulation result = simulate(plan, FixedCost(kOneTwo));
   EXPECT_EQ(result.seconds, 0);
   EXPECT_EQ(result.utilisation, 0);
@@ -239,4 +241,4 @@ TEST(Simulate, WithoutEventsTheNumbersAreTheSame) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::simulate

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::simulate {
 namespace {
 
 /// Inside 100 B/s and 1 s, between 10 B/s and 2 s.
-Machine machine(int nodes, int workers_per_node) {
+plan::Machine machine(int nodes, int workers_per_node) {
   return {.nodes = nodes,
           .workers_per_node = workers_per_node,
           .inside = {.bytes_per_second = 100, .latency_seconds = 1},
@@ -63,7 +63,7 @@ TEST(Ways, AnExchangeInsideIsWhatOneMemberPasses) {
 }
 
 TEST(Ways, AnExchangeBetweenNodesSharesTheirWays) {
-  const Machine two = machine(2, 2);
+  const plan::Machine two = machine(2, 2);
   Ways ways(two);
   const Spread all = spread(two, {0, 1, 2, 3});
   // Each node: 2 members send 2 shards of 10 bytes over 10 B/s: 4 s, then 2 s. Inside: 1 + 0.1 s.
@@ -75,16 +75,16 @@ TEST(Ways, AnExchangeBetweenNodesSharesTheirWays) {
 }
 
 TEST(Ways, AnUnevenExchangeWaitsForTheBusiestNode) {
-  const Machine two = machine(2, 3);
+  const plan::Machine two = machine(2, 3);
   Ways ways(two);
   // Members 0, 1, 2 | 3: every way carries 3 x 1 shards of 10 bytes; inside 2 shards.
   EXPECT_DOUBLE_EQ(ways.exchange(0, spread(two, {0, 1, 2, 3}), 40), 3 + 2);
   // A slow inside counts when it is slower.
-  Machine slow = two;
+  plan::Machine slow = two;
   slow.inside = {.bytes_per_second = 1, .latency_seconds = 0};
   Ways slow_ways(slow);
   EXPECT_DOUBLE_EQ(slow_ways.exchange(0, spread(slow, {0, 1, 2, 3}), 40), 20);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::simulate

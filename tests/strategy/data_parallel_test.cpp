@@ -7,26 +7,26 @@
 #include "plan/check.hpp"
 #include "strategy/strategy_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Machine workers(int count) { return {.workers_per_node = count}; }
+plan::Machine workers(int count) { return {.workers_per_node = count}; }
 
 TEST(DataParallel, StartsSumsAndFinishesBucketsWhileBackwardRuns) {
-  const Network network = four_blocks();
-  const Plan plan = make_plan(
+  const plan::Network network = four_blocks();
+  const plan::Plan plan = make_plan(
       "data_parallel", {.network = network, .machine = workers(2), .batch = 8, .bucket_bytes = 16});
   ASSERT_EQ(plan.buckets.size(), 4U);
-  EXPECT_EQ(plan.buckets[0], (Bucket{Payload::state, {0, 2}}));
-  EXPECT_EQ(plan.buckets[1], (Bucket{Payload::gradient, {3}}));
-  EXPECT_EQ(plan.buckets[2], (Bucket{Payload::gradient, {2}}));
-  EXPECT_EQ(plan.buckets[3], (Bucket{Payload::gradient, {0}}));
+  EXPECT_EQ(plan.buckets[0], (plan::Bucket{plan::Payload::state, {0, 2}}));
+  EXPECT_EQ(plan.buckets[1], (plan::Bucket{plan::Payload::gradient, {3}}));
+  EXPECT_EQ(plan.buckets[2], (plan::Bucket{plan::Payload::gradient, {2}}));
+  EXPECT_EQ(plan.buckets[3], (plan::Bucket{plan::Payload::gradient, {0}}));
   EXPECT_THAT(plan.groups, ElementsAre(ElementsAre(0, 1)));
-  for (const Program& program : plan.programs) {
+  for (const plan::Program& program : plan.programs) {
     EXPECT_THAT(
         order_of(program),
         ElementsAre("load", "forward 0", "forward 1", "forward 2", "forward 3", "loss",
@@ -40,8 +40,8 @@ TEST(DataParallel, StartsSumsAndFinishesBucketsWhileBackwardRuns) {
 }
 
 TEST(DataParallel, ClipsWhenAllGradientsAreThere) {
-  const Network network = four_blocks();
-  const Plan plan = make_plan(
+  const plan::Network network = four_blocks();
+  const plan::Plan plan = make_plan(
       "data_parallel",
       {.network = network, .machine = workers(3), .batch = 8, .clip = true, .bucket_bytes = 16});
   const std::vector<std::string> order = order_of(plan.programs[2]);
@@ -51,13 +51,13 @@ TEST(DataParallel, ClipsWhenAllGradientsAreThere) {
 }
 
 TEST(DataParallel, BucketsGrowUntilTheyAreLargeEnough) {
-  Network network = four_blocks();
+  plan::Network network = four_blocks();
   const auto blocks = [&](std::int64_t bytes, int wire_bytes) {
-    const Plan plan = make_plan("data_parallel", {.network = network,
-                                                  .machine = workers(2),
-                                                  .batch = 8,
-                                                  .wire_bytes = wire_bytes,
-                                                  .bucket_bytes = bytes});
+    const plan::Plan plan = make_plan("data_parallel", {.network = network,
+                                                        .machine = workers(2),
+                                                        .batch = 8,
+                                                        .wire_bytes = wire_bytes,
+                                                        .bucket_bytes = bytes});
     std::vector<std::vector<int>> result;
     for (std::size_t i = 1; i < plan.buckets.size(); ++i) result.push_back(plan.buckets[i].blocks);
     return result;
@@ -71,15 +71,15 @@ TEST(DataParallel, BucketsGrowUntilTheyAreLargeEnough) {
 }
 
 TEST(DataParallel, OneWorkerHasNobodyToAddTo) {
-  const Network network = four_blocks();
-  const Plan alone = make_plan("data_parallel", {.network = network, .machine = workers(1)});
-  const Plan serial = make_plan("serial", {.network = network, .machine = workers(1)});
+  const plan::Network network = four_blocks();
+  const plan::Plan alone = make_plan("data_parallel", {.network = network, .machine = workers(1)});
+  const plan::Plan serial = make_plan("serial", {.network = network, .machine = workers(1)});
   EXPECT_EQ(alone.programs[0].tasks, serial.programs[0].tasks);
   EXPECT_TRUE(alone.buckets.empty());
 }
 
 TEST(DataParallel, RefusesMoreWorkersThanSamples) {
-  const Network network = four_blocks();
+  const plan::Network network = four_blocks();
   EXPECT_THAT(refusal("data_parallel", {.network = network, .machine = workers(8), .batch = 4}),
               AllOf(HasSubstr("`workers` 8 are more than the plan can use: `batch` 4 has only 4 "
                               "samples"),
@@ -90,53 +90,53 @@ TEST(DataParallel, RefusesMoreWorkersThanSamples) {
 }
 
 /// What one program does with every block and bucket, counted.
-void check_program(const Plan& plan, int worker, std::vector<int>& taken) {
-  std::map<std::pair<TaskKind, int>, int> count;
-  for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-    const auto* reduce = std::get_if<Reduce>(&task.what);
-    ++count[{kind_of(task), reduce != nullptr ? reduce->bucket : block_of(task)}];
-    if (!is<Load>(task)) continue;
-    const Samples samples = samples_of(task);
+void check_program(const plan::Plan& plan, int worker, std::vector<int>& taken) {
+  std::map<std::pair<plan::TaskKind, int>, int> count;
+  for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+    const auto* reduce = std::get_if<plan::Reduce>(&task.what);
+    ++count[{plan::kind_of(task), reduce != nullptr ? reduce->bucket : plan::block_of(task)}];
+    if (!plan::is<plan::Load>(task)) continue;
+    const plan::Samples samples = plan::samples_of(task);
     for (std::int64_t i = samples.first(plan.batch); i < samples.last(plan.batch); ++i) {
       ++taken.at(static_cast<std::size_t>(i));
     }
   }
   for (int i = 0; i < plan.network.size(); ++i) {
     const bool learns = plan.network.blocks[static_cast<std::size_t>(i)].parameters > 0;
-    EXPECT_EQ((count[{TaskKind::forward, i}]), plan.microbatches);
-    EXPECT_EQ((count[{TaskKind::backward_weights, i}]), learns ? plan.microbatches : 0);
-    EXPECT_EQ((count[{TaskKind::update, i}]), learns ? 1 : 0);
+    EXPECT_EQ((count[{plan::TaskKind::forward, i}]), plan.microbatches);
+    EXPECT_EQ((count[{plan::TaskKind::backward_weights, i}]), learns ? plan.microbatches : 0);
+    EXPECT_EQ((count[{plan::TaskKind::update, i}]), learns ? 1 : 0);
   }
   for (int i = 0; i < static_cast<int>(plan.buckets.size()); ++i) {
-    EXPECT_EQ((count[{TaskKind::reduce_start, i}]), 1);
-    EXPECT_EQ((count[{TaskKind::reduce_sum, i}]), 1);
-    EXPECT_EQ((count[{TaskKind::reduce_finish, i}]), 1);
+    EXPECT_EQ((count[{plan::TaskKind::reduce_start, i}]), 1);
+    EXPECT_EQ((count[{plan::TaskKind::reduce_sum, i}]), 1);
+    EXPECT_EQ((count[{plan::TaskKind::reduce_finish, i}]), 1);
   }
 }
 
 class DataParallelPlans : public testing::TestWithParam<std::string> {};
 
 TEST_P(DataParallelPlans, PassTheCheckAndCoverEverySampleAndGradientOnce) {
-  const Network network = network_of(GetParam());
+  const plan::Network network = network_of(GetParam());
   for (int count = 1; count <= 9; ++count) {
     for (int parts = 1; parts <= 3; ++parts) {
-      const Plan plan = make_plan("data_parallel", {.network = network,
-                                                    .machine = workers(count),
-                                                    .batch = 29,
-                                                    .microbatches = parts,
-                                                    .clip = parts == 2,
-                                                    .bucket_bytes = 1 << 20});
-      EXPECT_TRUE(faults(plan).empty());
-      EXPECT_EQ(staleness(plan), std::vector<int>(network.blocks.size(), 0));
+      const plan::Plan plan = make_plan("data_parallel", {.network = network,
+                                                          .machine = workers(count),
+                                                          .batch = 29,
+                                                          .microbatches = parts,
+                                                          .clip = parts == 2,
+                                                          .bucket_bytes = 1 << 20});
+      EXPECT_TRUE(plan::faults(plan).empty());
+      EXPECT_EQ(plan::staleness(plan), std::vector<int>(network.blocks.size(), 0));
       std::vector<int> taken(29);
       for (int worker = 0; worker < count; ++worker) check_program(plan, worker, taken);
       EXPECT_EQ(taken, std::vector<int>(29, 1)) << count << " workers";
       if (count == 1) continue;
       std::vector<int> gradients(network.blocks.size());
       std::vector<int> states(network.blocks.size());
-      for (const Bucket& bucket : plan.buckets) {
+      for (const plan::Bucket& bucket : plan.buckets) {
         for (const int block : bucket.blocks) {
-          ++(bucket.payload == Payload::gradient ? gradients : states)
+          ++(bucket.payload == plan::Payload::gradient ? gradients : states)
                 .at(static_cast<std::size_t>(block));
         }
       }
@@ -154,11 +154,11 @@ INSTANTIATE_TEST_SUITE_P(Zoo, DataParallelPlans,
                          [](const auto& one) { return one.param; });
 
 TEST(DataParallel, OfALongNetworkPassesTheCheckToo) {
-  const Network network = network_of("resnet1001");
+  const plan::Network network = network_of("resnet1001");
   EXPECT_NO_THROW(make_plan("data_parallel", {.network = network, .machine = workers(3)}));
   EXPECT_NO_THROW(make_plan(
       "serial", {.network = network, .machine = workers(1), .batch = 64, .microbatches = 2}));
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

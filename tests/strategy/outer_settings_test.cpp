@@ -3,7 +3,7 @@
 
 #include "strategy/replicas/exchange_request.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 double gain(const OuterSettings& outer) { return outer.rate / (1 - outer.momentum); }
@@ -53,4 +53,4 @@ TEST(OuterSettings, OfTheRequestWin) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

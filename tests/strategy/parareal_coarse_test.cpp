@@ -5,12 +5,12 @@
 #include "strategy/parareal/coarse.hpp"
 #include "strategy/parareal_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 struct Pair {
-  Shape src;
-  Shape dst;
+  tensor::Shape src;
+  tensor::Shape dst;
 };
 
 std::ostream& operator<<(std::ostream& out, const Pair& pair) {
@@ -59,15 +59,15 @@ const std::vector<Pair>& impossible() {
   return pairs;
 }
 
-bool has_batch_norm(const BlockSpec& block) {
-  return std::ranges::any_of(block.nodes, [](const Node& node) {
-    return std::holds_alternative<BatchNormSpec>(node.layer);
+bool has_batch_norm(const model::BlockSpec& block) {
+  return std::ranges::any_of(block.nodes, [](const model::Node& node) {
+    return std::holds_alternative<model::BatchNormSpec>(node.layer);
   });
 }
 
-std::vector<std::string> bias_names(const BlockSpec& block, const Shape& src) {
+std::vector<std::string> bias_names(const model::BlockSpec& block, const tensor::Shape& src) {
   std::vector<std::string> names;
-  for (const ParameterSpec& parameter : block_parameters(block, src)) {
+  for (const model::ParameterSpec& parameter : model::block_parameters(block, src)) {
     if (parameter.name.ends_with("bias")) names.push_back(parameter.name);
   }
   return names;
@@ -75,7 +75,7 @@ std::vector<std::string> bias_names(const BlockSpec& block, const Shape& src) {
 
 TEST(PararealCoarse, EntersReachTheShape) {
   for (const Pair& pair : possible()) {
-    const BlockSpec block = enter_block("p.enter", pair.src, pair.dst);
+    const model::BlockSpec block = enter_block("p.enter", pair.src, pair.dst);
     ASSERT_FALSE(block.nodes.empty()) << pair;
     EXPECT_EQ(block.name, "p.enter");
     EXPECT_EQ(node_shapes(block, pair.src).back(), pair.dst) << pair;
@@ -88,8 +88,8 @@ TEST(PararealCoarse, EntersSeeEveryPixel) {
   for (const Pair& pair : possible()) {
     if (pair.src.rank() != 3 || pair.dst.rank() != 3 || pair.src[1] != pair.src[2]) continue;
     if (pair.dst[1] == 1 || pair.src[1] % pair.dst[1] != 0) continue;
-    for (const Node& node : enter_block("p", pair.src, pair.dst).nodes) {
-      const auto* conv = std::get_if<ConvolutionSpec>(&node.layer);
+    for (const model::Node& node : enter_block("p", pair.src, pair.dst).nodes) {
+      const auto* conv = std::get_if<model::ConvolutionSpec>(&node.layer);
       if (conv != nullptr) {
         EXPECT_LE(conv->stride.height, 3) << pair;
       }
@@ -102,11 +102,11 @@ TEST(PararealCoarse, CoarsePartsReachTheShapeAndMapZeroToZero) {
     for (const Pair& pair : possible()) {
       SCOPED_TRACE(std::string(name_of(kind)));
       ASSERT_TRUE(coarse_fits(kind, pair.src, pair.dst)) << pair;
-      const BlockSpec block = coarse_block("p.coarse", kind, pair.src, pair.dst);
+      const model::BlockSpec block = coarse_block("p.coarse", kind, pair.src, pair.dst);
       EXPECT_EQ(block.name, "p.coarse");
       EXPECT_EQ(node_shapes(block, pair.src).back(), pair.dst) << pair;
-      for (const Node& node : block.nodes) {
-        const auto* norm = std::get_if<BatchNormSpec>(&node.layer);
+      for (const model::Node& node : block.nodes) {
+        const auto* norm = std::get_if<model::BatchNormSpec>(&node.layer);
         EXPECT_FALSE(norm != nullptr && norm->centered) << pair;
       }
       EXPECT_THAT(bias_names(block, pair.src), testing::IsEmpty()) << pair;
@@ -118,8 +118,8 @@ TEST(PararealCoarse, AConvIsOneLayerWithWeightsAndABlockSeveral) {
   for (const Pair& pair : possible()) {
     const auto weights = [&](CoarseKind kind) {
       return std::ranges::count_if(
-          block_parameters(coarse_block("p", kind, pair.src, pair.dst), pair.src),
-          [](const ParameterSpec& one) { return one.shape.rank() > 1; });
+          model::block_parameters(coarse_block("p", kind, pair.src, pair.dst), pair.src),
+          [](const model::ParameterSpec& one) { return one.shape.rank() > 1; });
     };
     EXPECT_EQ(weights(CoarseKind::conv), 1) << pair;
     EXPECT_GE(weights(CoarseKind::block), 2) << pair;
@@ -151,4 +151,4 @@ TEST(PararealCoarse, WordsOfKinds) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -10,7 +10,7 @@
 #include "simulate/simulate.hpp"
 #include "strategy/parareal_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::AllOf;
@@ -34,8 +34,8 @@ struct Numbers {
   }
 };
 
-Plan plan_of(const Network& network, const Numbers& n) {
-  const Machine machine = one_node(n.replicas * n.workers);
+plan::Plan plan_of(const plan::Network& network, const Numbers& n) {
+  const plan::Machine machine = one_node(n.replicas * n.workers);
   return make_plan(
       "parareal",
       {.network = network,
@@ -46,7 +46,7 @@ Plan plan_of(const Network& network, const Numbers& n) {
            .pieces = n.pieces, .replicas = n.replicas, .sweeps = n.sweeps, .coarse = n.coarse}});
 }
 
-std::vector<Numbers> combinations(const Network& network) {
+std::vector<Numbers> combinations(const plan::Network& network) {
   std::vector<Numbers> all;
   for (const CoarseKind coarse : coarse_kinds()) {
     for (int pieces = 2; pieces <= 6; ++pieces) {
@@ -66,7 +66,7 @@ std::vector<Numbers> combinations(const Network& network) {
 }
 
 /// The same tearing once more, which the plan does not name.
-TornNetwork torn_of(const Network& network, const Plan& plan, const Numbers& n) {
+TornNetwork torn_of(const plan::Network& network, const plan::Plan& plan, const Numbers& n) {
   const TornChain chain(network);
   const auto tearing = tearing_of(chain, weight_names(plan.network));
   EXPECT_TRUE(tearing) << n.text();
@@ -93,30 +93,30 @@ std::map<int, int> crossings(const TornNetwork& torn) {
 class EveryTornNetwork : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryTornNetwork, HasSoundPlansWithOneMessagePerInterfaceSweepAndDirection) {
-  const Network network = network_of(GetParam());
+  const plan::Network network = network_of(GetParam());
   const std::vector<Numbers> all = combinations(network);
   ASSERT_GE(all.size(), 16U);
   for (const Numbers& n : all) {
-    const Plan plan = plan_of(network, n);  // checked there
+    const plan::Plan plan = plan_of(network, n);  // checked there
     const TornNetwork torn = torn_of(network, plan, n);
-    ASSERT_EQ(network_hash(torn.network), network_hash(plan.network)) << n.text();
+    ASSERT_EQ(plan::network_hash(torn.network), plan::network_hash(plan.network)) << n.text();
     int wanted = 0;
     for (const auto& [tensor, piece] : crossings(torn)) {
       const bool apart = piece * n.workers / n.pieces != (piece + 1) * n.workers / n.pieces;
       wanted += apart ? n.microbatches * n.replicas : 0;
     }
-    std::map<Role, int> sent;
-    std::set<MessageName> different;
+    std::map<plan::Role, int> sent;
+    std::set<plan::MessageName> different;
     for (int worker = 0; worker < plan.workers(); ++worker) {
-      for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-        if (!is<Send>(task)) continue;
-        ++sent[message_of(task)->value.role];
-        different.insert(name_of_message(worker, task));
-        EXPECT_EQ(std::abs(message_of(task)->peer - worker), 1) << n.text();
+      for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+        if (!plan::is<plan::Send>(task)) continue;
+        ++sent[plan::message_of(task)->value.role];
+        different.insert(plan::name_of_message(worker, task));
+        EXPECT_EQ(std::abs(plan::message_of(task)->peer - worker), 1) << n.text();
       }
     }
-    ASSERT_EQ(sent[Role::tensor], wanted) << n.text();
-    ASSERT_EQ(sent[Role::diff], wanted) << n.text();
+    ASSERT_EQ(sent[plan::Role::tensor], wanted) << n.text();
+    ASSERT_EQ(sent[plan::Role::diff], wanted) << n.text();
     ASSERT_EQ(different.size(), static_cast<std::size_t>(2 * wanted)) << n.text();
     ASSERT_EQ(sent.size(), 2U) << n.text();
   }
@@ -128,15 +128,16 @@ INSTANTIATE_TEST_SUITE_P(All, EveryTornNetwork,
 
 TEST(PararealPlan, PassesTheCheckOnceMore) {
   for (const char* name : {"mlp:32-32-32-32-32-32", "resnet20"}) {
-    const Network network = network_of(name);
+    const plan::Network network = network_of(name);
     for (const int sweeps : {1, 2, 4}) {
-      EXPECT_THAT(faults(plan_of(network, {4, sweeps, 4, 3, 2})), IsEmpty()) << name << sweeps;
+      EXPECT_THAT(plan::faults(plan_of(network, {4, sweeps, 4, 3, 2})), IsEmpty())
+          << name << sweeps;
     }
   }
 }
 
 TEST(PararealPlan, OneSweepHasOneMessagePerInterfaceAndDirection) {
-  const Network network = network_of(kDeep);
+  const plan::Network network = network_of(kDeep);
   for (int pieces = 2; pieces <= 6; ++pieces) {
     const TornNetwork torn =
         torn_of(network, plan_of(network, {pieces, 1, pieces}), {pieces, 1, pieces});
@@ -145,7 +146,7 @@ TEST(PararealPlan, OneSweepHasOneMessagePerInterfaceAndDirection) {
 }
 
 TEST(PararealPlan, SweepsComputeWhatTheResultNeeds) {
-  const Network network = network_of(kDeep);
+  const plan::Network network = network_of(kDeep);
   for (int pieces = 2; pieces <= 6; ++pieces) {
     for (int sweeps = 1; sweeps <= pieces; ++sweeps) {
       const Numbers n{pieces, sweeps, 1};
@@ -160,25 +161,25 @@ TEST(PararealPlan, SweepsComputeWhatTheResultNeeds) {
 }
 
 TEST(PararealPlan, BatchNormMovesOnceASweepAndEveryBlockIsUpdatedOnItsOneWorker) {
-  const Network network = network_of("resnet20");
+  const plan::Network network = network_of("resnet20");
   for (const int sweeps : {1, 2, 3}) {
-    const Plan plan = plan_of(network, {3, sweeps, 3, 3});
+    const plan::Plan plan = plan_of(network, {3, sweeps, 3, 3});
     std::map<int, std::multiset<int>> moved;  // sets of running statistics
     std::map<int, int> updated;
     std::map<int, int> times;  // that a block is computed
     for (int b = 0; b < plan.network.size(); ++b) ++times[plan.network.home_of(b)];
-    for (const Program& program : plan.programs) {
-      for (const Task& task : program.tasks) {
-        if (is<Update>(task)) ++updated[block_of(task)];
-        const auto* forward = std::get_if<Forward>(&task.what);
+    for (const plan::Program& program : plan.programs) {
+      for (const plan::Task& task : program.tasks) {
+        if (plan::is<plan::Update>(task)) ++updated[plan::block_of(task)];
+        const auto* forward = std::get_if<plan::Forward>(&task.what);
         if (forward == nullptr || !forward->moves_state) continue;
         const auto index = static_cast<std::size_t>(forward->block);
-        const NetworkBlock& block = plan.network.blocks[index];
+        const plan::NetworkBlock& block = plan.network.blocks[index];
         if (block.state > 0) moved[plan.network.home_of(forward->block)].insert(block.state_set);
       }
     }
     for (int b = 0; b < plan.network.size(); ++b) {
-      const NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(b)];
+      const plan::NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(b)];
       if (block.repeats >= 0 || block.added) continue;
       const std::set<int> sets(moved[b].begin(), moved[b].end());
       EXPECT_EQ(sets.size(), moved[b].size()) << block.name << " moves one twice";
@@ -196,10 +197,10 @@ std::string one_line(const PlanRequest& request) {
 }
 
 TEST(PararealRefusals, AreOneLineWithAValueThatWorks) {
-  const Network network = network_of(kDeep);
+  const plan::Network network = network_of(kDeep);
   const auto ask = [&](int workers, const TearRequest& tear, std::int64_t batch = 16,
                        int microbatches = 1, bool clip = false) {
-    const Machine machine = one_node(workers);
+    const plan::Machine machine = one_node(workers);
     return one_line({.network = network,
                      .machine = machine,
                      .batch = batch,
@@ -234,21 +235,21 @@ TEST(PararealRequest, IsMadeOfTheSettings) {
 }
 
 TEST(PararealRefusals, ClippingIsFineOnOneWorker) {
-  const Network network = network_of(kDeep);
-  const Machine machine = one_node(1);
-  const Plan plan = make_plan(
+  const plan::Network network = network_of(kDeep);
+  const plan::Machine machine = one_node(1);
+  const plan::Plan plan = make_plan(
       "parareal", {.network = network, .machine = machine, .clip = true, .tear = {.pieces = 3}});
-  EXPECT_EQ(std::ranges::count_if(plan.programs.front().tasks, is<Clip>), 1);
+  EXPECT_EQ(std::ranges::count_if(plan.programs.front().tasks, plan::is<plan::Clip>), 1);
 }
 
 /// N equal blocks and a head.
 struct EqualPieces {
   explicit EqualPieces(int pieces)
       : network(flat_network(std::vector<std::int64_t>(static_cast<std::size_t>(pieces) + 2, 8))),
-        cost(std::vector<BlockSeconds>(static_cast<std::size_t>(pieces) + 1,
-                                       {1, 1.25, 0.75, 0.03125}),
+        cost(std::vector<cost::BlockSeconds>(static_cast<std::size_t>(pieces) + 1,
+                                             {1, 1.25, 0.75, 0.03125}),
              {0.125, 0, 0.0625, 0.03125}, {0.0625, 0.03125, 0.015625, 0.03125}) {}
-  Network network;
+  plan::Network network;
   TornCost cost;
 };
 
@@ -256,39 +257,41 @@ TEST(PararealTime, OfOneSweepIsTheFormula) {
   constexpr std::int64_t kBatch = 4;
   for (int pieces = 2; pieces <= 8; ++pieces) {
     const EqualPieces made(pieces);
-    const Machine machine = one_node(pieces);
-    const Plan plan = make_plan("parareal", {.network = made.network,
-                                             .machine = machine,
-                                             .cost = &made.cost,
-                                             .batch = kBatch,
-                                             .tear = {.pieces = pieces}});
+    const plan::Machine machine = one_node(pieces);
+    const plan::Plan plan = make_plan("parareal", {.network = made.network,
+                                                   .machine = machine,
+                                                   .cost = &made.cost,
+                                                   .batch = kBatch,
+                                                   .tear = {.pieces = pieces}});
     // T = max_j (C_j + g_j) + sum F_j + h; of F_j the chain waits for forward and backward_data,
     // its backward_weights and update are the piece's own; the head's update is off the way
-    const BlockSeconds g = made.cost.block(0, kBatch);
-    const BlockSeconds enter{0.125 * kBatch, 0, 0.0625 * kBatch, 0.03125};
-    const BlockSeconds coarse{0.0625 * kBatch, 0.03125 * kBatch, 0.015625 * kBatch, 0.03125};
+    const cost::BlockSeconds g = made.cost.block(0, kBatch);
+    const cost::BlockSeconds enter{0.125 * kBatch, 0, 0.0625 * kBatch, 0.03125};
+    const cost::BlockSeconds coarse{0.0625 * kBatch, 0.03125 * kBatch, 0.015625 * kBatch, 0.03125};
     const double own = total(g) + total(enter) + coarse.backward_weights + coarse.update;
     const double wanted = own + (pieces - 1) * (coarse.forward + coarse.backward_data) + g.forward +
                           g.backward_data + g.backward_weights;
-    const Simulation played =
-        simulate(plan, made.cost, {.minibatches = steady_minibatches(plan), .keep_events = false});
+    const simulate::Simulation played = simulate::simulate(
+        plan, made.cost, {.minibatches = simulate::steady_minibatches(plan), .keep_events = false});
     EXPECT_NEAR(played.step_seconds, wanted, 0.01 * wanted) << pieces;
   }
 }
 
 TEST(PararealTime, AutoIsAsFastAsEveryChoiceItHas) {
   for (const char* name : {"mlp:512-512-512-512-512-512-512-512", "resnet20", "resnet164"}) {
-    const Network network = network_of(name);
-    const auto cost = make_analytic_cost(network);
+    const plan::Network network = network_of(name);
+    const auto cost = cost::make_analytic_cost(network);
     for (const int workers : {1, 2, 4, 6, 8}) {
-      const Machine machine = one_node(workers, kUsualInside);
+      const plan::Machine machine = one_node(workers, plan::kUsualInside);
       const auto seconds = [&](int pieces, int replicas) {
-        const Plan plan = make_plan("parareal", {.network = network,
-                                                 .machine = machine,
-                                                 .cost = cost.get(),
-                                                 .tear = {.pieces = pieces, .replicas = replicas}});
-        return simulate(plan, *cost,
-                        {.minibatches = steady_minibatches(plan), .keep_events = false})
+        const plan::Plan plan =
+            make_plan("parareal", {.network = network,
+                                   .machine = machine,
+                                   .cost = cost.get(),
+                                   .tear = {.pieces = pieces, .replicas = replicas}});
+        return simulate::simulate(
+                   plan, *cost,
+                   {.minibatches = simulate::steady_minibatches(plan), .keep_events = false})
             .step_seconds;
       };
       const double best = seconds(kBestPieces, 0);
@@ -304,4 +307,4 @@ TEST(PararealTime, AutoIsAsFastAsEveryChoiceItHas) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -8,7 +8,7 @@
 #include "strategy/parareal_testing.hpp"
 #include "strategy/random_models.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::AllOf;
@@ -17,12 +17,12 @@ using testing::Not;
 
 constexpr int kNetworks = 300;
 
-std::string ask(const Network& network, int workers, const TearRequest& tear) {
-  const Machine machine = one_node(workers);
+std::string ask(const plan::Network& network, int workers, const TearRequest& tear) {
+  const plan::Machine machine = one_node(workers);
   return refusal("parareal", {.network = network, .machine = machine, .batch = 16, .tear = tear});
 }
 
-bool has_two_blocks_before_its_head(const Network& network) {
+bool has_two_blocks_before_its_head(const plan::Network& network) {
   return TornChain(network).head() > 1;
 }
 
@@ -30,7 +30,7 @@ TEST(PararealRandom, EveryNetworkWithTwoBlocksBeforeItsHeadIsTorn) {
   RandomModels models(1);
   int torn = 0;
   for (int i = 0; i < kNetworks; ++i) {
-    const Network network = make_network(models.next());
+    const plan::Network network = plan::make_network(models.next());
     SCOPED_TRACE(fmt::format("network {} of input {}", i, network.input));
     for (const CoarseKind kind : {CoarseKind::block, CoarseKind::conv}) {
       const std::string message = ask(network, 2, {.pieces = 2, .coarse = kind});
@@ -81,7 +81,7 @@ std::vector<Advised> advised(const std::string& message, int workers, const Tear
 }
 
 /// Asks, and asks again what was advised. Returns whether anything was refused.
-bool expect_advice_that_works(const Network& network, int workers, const TearRequest& tear) {
+bool expect_advice_that_works(const plan::Network& network, int workers, const TearRequest& tear) {
   const std::string message = ask(network, workers, tear);
   if (message == "no UserError") return false;
   SCOPED_TRACE(fmt::format("{} workers, pieces {}, replicas {}, sweeps {}: {}", workers,
@@ -95,11 +95,12 @@ bool expect_advice_that_works(const Network& network, int workers, const TearReq
 
 TEST(PararealAdvice, NamesSettingsThatWork) {
   RandomModels models(2);
-  std::vector<Network> networks{network_of("lenet"), network_of("resnet20"),
-                                network_of("mlp:32-32-32"), network_of("mlp:32-32-32-32-32-32")};
-  for (int i = 0; i < 4; ++i) networks.push_back(make_network(models.next()));
+  std::vector<plan::Network> networks{network_of("lenet"), network_of("resnet20"),
+                                      network_of("mlp:32-32-32"),
+                                      network_of("mlp:32-32-32-32-32-32")};
+  for (int i = 0; i < 4; ++i) networks.push_back(plan::make_network(models.next()));
   int refused = 0;
-  for (const Network& network : networks) {
+  for (const plan::Network& network : networks) {
     for (const int workers : {1, 2, 3, 4, 5, 8}) {
       for (const int pieces : {0, 2, 3, 5, 9}) {
         for (const int replicas : {0, 2, 3}) {
@@ -115,14 +116,15 @@ TEST(PararealAdvice, NamesSettingsThatWork) {
 }
 
 TEST(PararealAdvice, OfThreeWorkersAndTwoPieces) {
-  const Network network = network_of("mlp:32-32-32");  // three places: four pieces are possible
+  const plan::Network network =
+      network_of("mlp:32-32-32");  // three places: four pieces are possible
   EXPECT_THAT(
       ask(network, 3, {.pieces = 2}),
       AllOf(HasSubstr("`workers` 3 are more than 2 piece(s)"), HasSubstr("use `pieces` 3")));
 }
 
 TEST(PararealAdvice, BlamesTheSweepsWhereTheyAskForThePieces) {
-  const Network network = network_of("mlp:32-32-32");
+  const plan::Network network = network_of("mlp:32-32-32");
   const std::string message = ask(network, 2, {.sweeps = 5});
   EXPECT_THAT(message, AllOf(HasSubstr("`sweeps` 5 need as many pieces"), HasSubstr("`sweeps` 3"),
                              Not(HasSubstr("`pieces` 5"))));
@@ -134,7 +136,7 @@ TEST(PararealAdvice, OfTheIdentityWhereShapesDiffer) {
 }
 
 TEST(PararealRefusal, SaysWhereTensorsCross) {
-  const Network network = network_of("mlp:32-24-16");
+  const plan::Network network = network_of("mlp:32-24-16");
   EXPECT_THAT(
       ask(network, 2, {.pieces = 7}),
       AllOf(HasSubstr("'fc2' (32)"), HasSubstr("'fc3' (24)"), HasSubstr("before its head")));
@@ -143,4 +145,4 @@ TEST(PararealRefusal, SaysWhereTensorsCross) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

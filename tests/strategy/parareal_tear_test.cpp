@@ -12,7 +12,7 @@
 #include "strategy/parareal/torn_weights.hpp"
 #include "strategy/parareal_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::AllOf;
@@ -21,7 +21,7 @@ using testing::Not;
 
 const std::string kDeep = "mlp:32-32-32-32-32-32";
 
-std::string head_name(const Network& network) {
+std::string head_name(const plan::Network& network) {
   return network.blocks[static_cast<std::size_t>(TornChain(network).head())].name;
 }
 
@@ -34,22 +34,23 @@ TEST(PararealHead, IsTheLastBlockWithParametersAndWhatHasNoneAroundIt) {
 }
 
 TEST(PararealHead, WhatFollowsIsOfTheHead) {
-  ModelSpec model{.name = "tail", .input = {8}, .blocks = {}};
+  model::ModelSpec model{.name = "tail", .input = {8}, .blocks = {}};
   for (const char* name : {"a", "b", "c", "d", "e"}) {
-    BlockSpec& block = model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}});
+    model::BlockSpec& block =
+        model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
     if (std::string_view("ac").find(name) != std::string_view::npos) {
-      block.then("linear", LinearSpec{.out_features = 8});
+      block.then("linear", model::LinearSpec{.out_features = 8});
     } else {
-      block.then("relu", ActivationSpec{});
+      block.then("relu", model::ActivationSpec{});
     }
   }
   // a has weights, b none, c the last weights, d and e none
-  EXPECT_EQ(head_name(make_network(model)), "b");
+  EXPECT_EQ(head_name(plan::make_network(model)), "b");
 }
 
 TEST(PararealHead, NoPieceBeginsInIt) {
   for (const char* name : {"lenet", "vgg11", "resnet20", "resnet164"}) {
-    const Network network = network_of(name);
+    const plan::Network network = network_of(name);
     const TornChain chain(network);
     for (const int place : chain.places()) {
       EXPECT_GT(place, 0) << name;
@@ -59,18 +60,18 @@ TEST(PararealHead, NoPieceBeginsInIt) {
 }
 
 TEST(PararealChain, NeedsOneAndItsLayers) {
-  Network skip = network_of(kDeep);
+  plan::Network skip = network_of(kDeep);
   skip.blocks[2].src = 1;
   EXPECT_THAT([&] { TornChain chain(skip); },
               testing::ThrowsMessage<UserError>(AllOf(HasSubstr("fc3"), Not(HasSubstr("\n")))));
-  const Network bare = chain_with({16, 16, 16});
+  const plan::Network bare = chain_with({16, 16, 16});
   EXPECT_THAT([&] { TornChain chain(bare); },
               testing::ThrowsMessage<UserError>(
                   AllOf(HasSubstr("layers"), HasSubstr("`model`"), Not(HasSubstr("\n")))));
 }
 
 /// Seconds of the slowest piece, counted anew.
-double slowest(const TornChain& chain, const CostModel& cost, const TearOptions& options,
+double slowest(const TornChain& chain, const cost::CostModel& cost, const TearOptions& options,
                const std::vector<int>& first) {
   double most = 0;
   for (std::size_t j = 0; j < first.size(); ++j) {
@@ -78,8 +79,8 @@ double slowest(const TornChain& chain, const CostModel& cost, const TearOptions&
     double sum = 0;
     for (int b = first[j]; b < end; ++b) sum += total(cost.block(b, options.samples));
     if (j > 0) {
-      const Shape& image = chain.network().input;
-      const BlockSpec enter = enter_block("p.enter", image, chain.shape(first[j]));
+      const tensor::Shape& image = chain.network().input;
+      const model::BlockSpec enter = enter_block("p.enter", image, chain.shape(first[j]));
       sum += total(cost.added(network_of_one(enter, image), 0, options.samples));
     }
     if (end == chain.head() && options.overlapped) {
@@ -101,7 +102,8 @@ bool fits(const TornChain& chain, CoarseKind kind, const std::vector<int>& first
 }
 
 /// The least slowest piece of all ways to tear; infinity: there is none.
-double brute_force(const TornChain& chain, const CostModel& cost, const TearOptions& options) {
+double brute_force(const TornChain& chain, const cost::CostModel& cost,
+                   const TearOptions& options) {
   const std::vector<int> places = chain.places();
   double best = std::numeric_limits<double>::infinity();
   for (unsigned chosen = 0; chosen < 1U << places.size(); ++chosen) {
@@ -120,15 +122,15 @@ double brute_force(const TornChain& chain, const CostModel& cost, const TearOpti
 TEST(PararealTear, HasTheLeastSlowestPiece) {
   Rng rng(7, Purpose::test);
   const auto seconds = [&](float most) {
-    return BlockSeconds{rng.uniform(0.1F, most), rng.uniform(0.1F, most), rng.uniform(0.1F, most),
-                        0};
+    return cost::BlockSeconds{rng.uniform(0.1F, most), rng.uniform(0.1F, most),
+                              rng.uniform(0.1F, most), 0};
   };
   int torn = 0;
   for (int round = 0; round < 40; ++round) {
     std::vector<std::int64_t> widths{8};
     for (int b = 0; b < 8; ++b) widths.push_back(rng.below(3) == 0 ? 16 : 8);
-    const Network network = flat_network(widths);
-    std::vector<BlockSeconds> blocks;
+    const plan::Network network = flat_network(widths);
+    std::vector<cost::BlockSeconds> blocks;
     for (int b = 0; b < network.size(); ++b) blocks.push_back(seconds(4));
     const TornCost cost(blocks, seconds(1), seconds(1));
     const TornChain chain(network);
@@ -159,7 +161,7 @@ TEST(PararealTear, HasTheLeastSlowestPiece) {
 
 TEST(PararealTear, TooManyPiecesNamesHowManyWork) {
   for (const std::string& name : {kDeep, std::string("lenet"), std::string("resnet20")}) {
-    const Network network = network_of(name);
+    const plan::Network network = network_of(name);
     const std::string message = tear_refusal(network, 99, CoarseKind::block);
     EXPECT_THAT(message, AllOf(HasSubstr("`pieces` 99"), HasSubstr(name), Not(HasSubstr("\n"))));
     const int most = last_number(message, "use `pieces`");
@@ -172,7 +174,7 @@ TEST(PararealTear, TooManyPiecesNamesHowManyWork) {
 }
 
 /// A refused kind names a number of pieces that works, and none where none does; never itself.
-void expect_a_way_out(const Network& network, int pieces, CoarseKind kind) {
+void expect_a_way_out(const plan::Network& network, int pieces, CoarseKind kind) {
   const std::string message = tear_refusal(network, pieces, kind);
   if (message == "no UserError") return;
   SCOPED_TRACE(message);
@@ -191,7 +193,7 @@ void expect_a_way_out(const Network& network, int pieces, CoarseKind kind) {
 
 TEST(PararealTear, AKindThatDoesNotFitNamesWhatDoes) {
   for (const char* name : {"lenet", "vgg11", "resnet20", "mlp:32-32-32", "mlp:32-16-16-32-32"}) {
-    const Network network = network_of(name);
+    const plan::Network network = network_of(name);
     for (int pieces = 2; pieces <= 8; ++pieces) {
       for (const CoarseKind kind : coarse_kinds()) {
         SCOPED_TRACE(fmt::format("{} {} {}", name, name_of(kind), pieces));
@@ -204,7 +206,7 @@ TEST(PararealTear, AKindThatDoesNotFitNamesWhatDoes) {
 }
 
 TEST(PararealTear, ATensorMayGrow) {
-  const Network network = growing_network();
+  const plan::Network network = growing_network();
   EXPECT_TRUE(can_tear(network, 3, CoarseKind::block));
   EXPECT_TRUE(can_tear(network, 3, CoarseKind::conv));
   expect_a_way_out(network, 3, CoarseKind::identity);
@@ -214,9 +216,9 @@ TEST(PararealNames, GiveBackTheTearing) {
   int found = 0;
   for (const std::string& name :
        {kDeep, std::string("lenet"), std::string("vgg11"), std::string("resnet20")}) {
-    const Network network = network_of(name);
+    const plan::Network network = network_of(name);
     const TornChain chain(network);
-    const auto cost = make_analytic_cost(network);
+    const auto cost = cost::make_analytic_cost(network);
     for (const CoarseKind kind : coarse_kinds()) {
       for (const int pieces : {2, 3, 6}) {
         if (!can_tear(network, pieces, kind)) continue;
@@ -224,7 +226,7 @@ TEST(PararealNames, GiveBackTheTearing) {
         const bool has_state = name.starts_with("vgg") || name.starts_with("resnet");
         for (const int sweeps : std::set<int>{1, 2, std::max(2, pieces - 1), pieces}) {
           SCOPED_TRACE(fmt::format("{} {} {} {}", name, name_of(kind), pieces, sweeps));
-          const Network torn = tear_network(chain, tearing, sweeps).network;
+          const plan::Network torn = tear_network(chain, tearing, sweeps).network;
           const auto read = tearing_of(chain, weight_names(torn));
           ASSERT_TRUE(read);
           EXPECT_EQ(read->first, tearing.first);
@@ -243,19 +245,19 @@ TEST(PararealNames, GiveBackTheTearing) {
 }
 
 TEST(PararealNames, OfTheModelAloneAreNotTorn) {
-  const Network network = network_of("resnet20");
+  const plan::Network network = network_of("resnet20");
   EXPECT_FALSE(tearing_of(TornChain(network), weight_names(network)));
   EXPECT_FALSE(tearing_of(TornChain(network), {}));
-  EXPECT_EQ(network_hash(network_of_weights(network, weight_names(network), 1)),
-            network_hash(network));
+  EXPECT_EQ(plan::network_hash(network_of_weights(network, weight_names(network), 1)),
+            plan::network_hash(network));
   EXPECT_THAT([&] { network_of_weights(network, weight_names(network), 2); },
               testing::ThrowsMessage<UserError>(HasSubstr("`sweeps` 2")));
 }
 
 TEST(PararealNames, SweepsBeyondThePiecesAreRefused) {
-  const Network network = network_of(kDeep);
+  const plan::Network network = network_of(kDeep);
   const TornChain chain(network);
-  const Tearing tearing = tear(chain, *make_analytic_cost(network), {.pieces = 3});
+  const Tearing tearing = tear(chain, *cost::make_analytic_cost(network), {.pieces = 3});
   const std::vector<std::string> names = weight_names(tear_network(chain, tearing, 1).network);
   EXPECT_NO_THROW(network_of_weights(network, names, 3));
   for (const int sweeps : {0, 4}) {
@@ -266,8 +268,9 @@ TEST(PararealNames, SweepsBeyondThePiecesAreRefused) {
 }
 
 TEST(PararealBorders, KnowWhetherTheyAreRectified) {
-  const auto rectified = [](const std::string& model, const Shape& input, const char* block) {
-    const Network network = make_network(load_model(model, input, 10));
+  const auto rectified = [](const std::string& model, const tensor::Shape& input,
+                            const char* block) {
+    const plan::Network network = plan::make_network(model::load_model(model, input, 10));
     for (int b = 0; b < network.size(); ++b) {
       if (network.blocks[static_cast<std::size_t>(b)].name == block) {
         return TornChain(network).is_rectified(b);
@@ -284,4 +287,4 @@ TEST(PararealBorders, KnowWhetherTheyAreRectified) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

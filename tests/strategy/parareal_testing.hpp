@@ -13,20 +13,22 @@
 #include "strategy/parareal/torn_network.hpp"
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Seconds per sample and block of the model as in TableCost; every C_j takes `enter`, every F_j
 /// `coarse`, joins take no time.
-class TornCost final : public CostModel {
+class TornCost final : public cost::CostModel {
  public:
-  TornCost(std::vector<BlockSeconds> blocks, BlockSeconds enter, BlockSeconds coarse)
-      : model_(std::move(blocks)), parts_(std::vector<BlockSeconds>{enter, coarse}) {}
+  TornCost(std::vector<cost::BlockSeconds> blocks, cost::BlockSeconds enter,
+           cost::BlockSeconds coarse)
+      : model_(std::move(blocks)), parts_(std::vector<cost::BlockSeconds>{enter, coarse}) {}
 
-  BlockSeconds block(int block, std::int64_t samples) const override {
+  cost::BlockSeconds block(int block, std::int64_t samples) const override {
     return model_.block(block, samples);
   }
-  BlockSeconds added(const Network& network, int block, std::int64_t samples) const override {
-    const NetworkBlock& one = network.blocks[static_cast<std::size_t>(block)];
+  cost::BlockSeconds added(const plan::Network& network, int block,
+                           std::int64_t samples) const override {
+    const plan::NetworkBlock& one = network.blocks[static_cast<std::size_t>(block)];
     if (one.joins()) return {};
     return parts_.block(one.name.find(".enter") == std::string::npos ? 1 : 0, samples);
   }
@@ -41,48 +43,48 @@ class TornCost final : public CostModel {
   TableCost parts_;
 };
 
-inline double total(const BlockSeconds& one) {
+inline double total(const cost::BlockSeconds& one) {
   return one.forward + one.backward_data + one.backward_weights + one.update;
 }
 
 /// Linear layers with ReLU: widths[0] is the input, and every other width a block b1, b2, ...
-inline Network flat_network(const std::vector<std::int64_t>& widths) {
-  ModelSpec model{.name = "flat", .input = {widths.front()}, .blocks = {}};
+inline plan::Network flat_network(const std::vector<std::int64_t>& widths) {
+  model::ModelSpec model{.name = "flat", .input = {widths.front()}, .blocks = {}};
   for (std::size_t i = 1; i < widths.size(); ++i) {
-    BlockSpec& block =
-        model.blocks.emplace_back(BlockSpec{.name = fmt::format("b{}", i), .nodes = {}});
-    block.then("linear", LinearSpec{.out_features = widths[i]});
-    block.then("relu", ActivationSpec{});
+    model::BlockSpec& block =
+        model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("b{}", i), .nodes = {}});
+    block.then("linear", model::LinearSpec{.out_features = widths[i]});
+    block.then("relu", model::ActivationSpec{});
   }
-  return make_network(model);
+  return plan::make_network(model);
 }
 
 /// 16x16 images, then 6x6, then 8x8 twice.
-inline Network growing_network() {
-  ModelSpec model{.name = "growing", .input = {3, 16, 16}, .blocks = {}};
-  const auto add = [&](const char* name, const ConvolutionSpec& conv) {
-    model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}}).then("conv", conv);
+inline plan::Network growing_network() {
+  model::ModelSpec model{.name = "growing", .input = {3, 16, 16}, .blocks = {}};
+  const auto add = [&](const char* name, const model::ConvolutionSpec& conv) {
+    model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}}).then("conv", conv);
   };
   add("shrinks", {.out_channels = 8, .stride = {3, 3}, .padding = {1, 1}});
   add("grows", {.out_channels = 8, .kernel = {1, 1}, .padding = {1, 1}});
   add("stays", {.out_channels = 8, .padding = {1, 1}});
-  BlockSpec& head = model.blocks.emplace_back(BlockSpec{.name = "head", .nodes = {}});
-  head.then("flatten", FlattenSpec{});
-  head.then("linear", LinearSpec{.out_features = 10});
-  return make_network(model);
+  model::BlockSpec& head = model.blocks.emplace_back(model::BlockSpec{.name = "head", .nodes = {}});
+  head.then("flatten", model::FlattenSpec{});
+  head.then("linear", model::LinearSpec{.out_features = 10});
+  return plan::make_network(model);
 }
 
 /// Names of all weights of a network, as a checkpoint has them.
-inline std::vector<std::string> weight_names(const Network& network) {
-  const std::vector<Shape> shapes = tensor_shapes(network);
+inline std::vector<std::string> weight_names(const plan::Network& network) {
+  const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
   std::vector<std::string> names;
-  for (const NetworkBlock& block : network.blocks) {
+  for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0) continue;
-    const Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
     for (int set = 0; set < block.state_sets; ++set) {
-      for (const ParameterSpec& parameter : block_parameters(block.spec, src)) {
+      for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
         if (set > 0 && parameter.trainable) continue;
-        names.push_back(state_name(block.name, set) + "." + parameter.name);
+        names.push_back(plan::state_name(block.name, set) + "." + parameter.name);
       }
     }
   }
@@ -96,17 +98,17 @@ inline const std::vector<CoarseKind>& coarse_kinds() {
 }
 
 /// What tear() says, and the tearing in words where it has nothing to say.
-inline std::string tear_refusal(const Network& network, int pieces, CoarseKind kind) {
+inline std::string tear_refusal(const plan::Network& network, int pieces, CoarseKind kind) {
   const TornChain chain(network);
   try {
-    tear(chain, *make_analytic_cost(network), {.pieces = pieces, .coarse = kind});
+    tear(chain, *cost::make_analytic_cost(network), {.pieces = pieces, .coarse = kind});
   } catch (const UserError& error) {
     return error.what();
   }
   return "no UserError";
 }
 
-inline bool can_tear(const Network& network, int pieces, CoarseKind kind) {
+inline bool can_tear(const plan::Network& network, int pieces, CoarseKind kind) {
   return tear_refusal(network, pieces, kind) == "no UserError";
 }
 
@@ -121,4 +123,4 @@ inline int last_number(const std::string& message, const std::string& word) {
   return number;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

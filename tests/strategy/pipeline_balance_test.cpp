@@ -6,18 +6,18 @@
 
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 namespace {
 
 /// A line with everything it refers to.
 struct Line {
   MadeUp made;
   TableCost cost;
-  Machine machine;
+  plan::Machine machine;
   PlanRequest request;
   TaskLine line;
 
-  Line(MadeUp what, const Machine& on, int microbatches)
+  Line(MadeUp what, const plan::Machine& on, int microbatches)
       : made(std::move(what)),
         cost(made.cost()),
         machine(on),
@@ -120,7 +120,7 @@ double busiest_of(const Line& of, const Placement& placement, int workers) {
   std::vector<double> sums(static_cast<std::size_t>(workers));
   const std::int64_t samples = of.request.batch / of.request.microbatches;
   for (int b = 0; b < of.line.blocks(); ++b) {
-    const BlockSeconds one = of.cost.block(b, samples);
+    const cost::BlockSeconds one = of.cost.block(b, samples);
     const double loss = b + 1 == of.line.blocks() ? of.cost.loss(samples) : 0;
     for (int k = 0; k < of.request.microbatches; ++k) {
       const auto at = [&](Pass3 pass) -> double& {
@@ -143,7 +143,7 @@ TEST(Balance, SlowestPieceIsTheLeastOfAllCuts) {
     const int blocks = 1 + static_cast<int>(rng.below(4));
     const int microbatches = 1 + static_cast<int>(rng.below(4));
     const int workers = 2 + static_cast<int>(rng.below(3));
-    const Link link{.bytes_per_second = round % 3 == 0 ? 0 : 4000.0 * (1 + rng.below(20))};
+    const plan::Link link{.bytes_per_second = round % 3 == 0 ? 0 : 4000.0 * (1 + rng.below(20))};
     const Line of(random_network(rng, blocks, round % 2 == 0), one_node(workers, link),
                   microbatches);
     for (const Cutting cutting : {Cutting::at_borders, Cutting::inside_blocks}) {
@@ -252,11 +252,11 @@ TEST(TaskLine, OfManyBlocksIsCutMoreCoarsely) {
 double delivered(const Line& of, const Cut& cut) {
   const Placement placement = place(halves(of.line, cut), of.line.blocks(), of.line.microbatches());
   const JobGraph graph = make_jobs(of.request, placement, {});
-  const Plan plan = freeze(of.request, graph, play(graph, {.in_flight = {64, 64}}), {});
+  const plan::Plan plan = freeze(of.request, graph, play(graph, {.in_flight = {64, 64}}), {});
   double bytes = 0;
   for (int w = 0; w < plan.workers(); ++w) {
-    for (const Task& task : plan.programs[static_cast<std::size_t>(w)].tasks) {
-      bytes += static_cast<double>(wire_bytes(plan, w, task));
+    for (const plan::Task& task : plan.programs[static_cast<std::size_t>(w)].tasks) {
+      bytes += static_cast<double>(plan::wire_bytes(plan, w, task));
     }
   }
   return bytes;
@@ -346,4 +346,4 @@ TEST(IsLeft, CountsExactlyAndSpreadsEvenly) {
 }
 
 }  // namespace
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

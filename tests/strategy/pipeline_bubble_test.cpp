@@ -4,7 +4,7 @@
 #include "simulate/simulate.hpp"
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 /// Seconds of a microbatch.
@@ -15,9 +15,10 @@ struct Triple {
   double sum() const { return forward + data + weights; }
 };
 
-Plan plan_of(const std::string& strategy, int workers, int microbatches, const TableCost& cost) {
-  const Machine machine = one_node(workers);
-  const Network network = even_network(workers).network;
+plan::Plan plan_of(const std::string& strategy, int workers, int microbatches,
+                   const TableCost& cost) {
+  const plan::Machine machine = one_node(workers);
+  const plan::Network network = even_network(workers).network;
   return make_plan(strategy, {.network = network,
                               .machine = machine,
                               .cost = &cost,
@@ -30,9 +31,10 @@ class Bubbles : public testing::TestWithParam<std::tuple<int, int>> {
   int p() const { return std::get<0>(GetParam()); }
   int m() const { return std::get<1>(GetParam()); }
   double bubble(const std::string& strategy, const Triple& of = {}) const {
-    const TableCost cost(std::vector<BlockSeconds>(static_cast<std::size_t>(p()),
-                                                   {of.forward, of.data, of.weights, 0}));
-    return simulate(plan_of(strategy, p(), m(), cost), cost).step_seconds - m() * of.sum();
+    const TableCost cost(std::vector<cost::BlockSeconds>(static_cast<std::size_t>(p()),
+                                                         {of.forward, of.data, of.weights, 0}));
+    return simulate::simulate(plan_of(strategy, p(), m(), cost), cost).step_seconds -
+           m() * of.sum();
   }
 };
 
@@ -68,12 +70,12 @@ INSTANTIATE_TEST_SUITE_P(Pipelines, Bubbles,
                                           testing::Values(1, 2, 4, 8, 16, 32)));
 
 /// Tasks of backward that stand before the worker's last forward.
-int early_backwards(const Program& program) {
+int early_backwards(const plan::Program& program) {
   int seen = 0;
   int early = 0;
-  for (const Task& task : program.tasks) {
-    seen += is<BackwardData>(task);
-    if (is<Forward>(task)) early = seen;
+  for (const plan::Task& task : program.tasks) {
+    seen += plan::is<plan::BackwardData>(task);
+    if (plan::is<plan::Forward>(task)) early = seen;
   }
   return early;
 }
@@ -81,17 +83,17 @@ int early_backwards(const Program& program) {
 TEST(GPipe, OfEvenBlocksRunsAllForwardsFirst) {
   const MadeUp made = even_network(4);
   const TableCost cost = made.cost();
-  const Plan plan = plan_of("gpipe", 4, 8, cost);
-  for (const Program& program : plan.programs) EXPECT_EQ(early_backwards(program), 0);
+  const plan::Plan plan = plan_of("gpipe", 4, 8, cost);
+  for (const plan::Program& program : plan.programs) EXPECT_EQ(early_backwards(program), 0);
 }
 
 TEST(GPipe, RunsAllForwardsFirst) {
   MadeUp made = even_network(4);
   made.seconds[0].forward = 4;
   const TableCost cost = made.cost();
-  const Plan plan = plan_of("gpipe", 4, 8, cost);
-  for (const Program& program : plan.programs) EXPECT_EQ(early_backwards(program), 0);
+  const plan::Plan plan = plan_of("gpipe", 4, 8, cost);
+  for (const plan::Program& program : plan.programs) EXPECT_EQ(early_backwards(program), 0);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

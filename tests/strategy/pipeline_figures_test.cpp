@@ -10,7 +10,7 @@
 #include "simulate/simulate.hpp"
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 /// With 8 workers and links that take no time.
@@ -30,10 +30,10 @@ class PublishedFigures : public testing::TestWithParam<Figures> {
     const std::string path =
         PLAIT_SOURCE_DIR "/../shared/data/pipedream-profiles/" + GetParam().name + ".txt";
     if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-    profile_ = read_published(path);
-    cost_ = make_published_cost(profile_);
+    profile_ = cost::read_published(path);
+    cost_ = cost::make_published_cost(profile_);
   }
-  PlanRequest request(const Machine& machine) const {
+  PlanRequest request(const plan::Machine& machine) const {
     return {.network = profile_.network,
             .machine = machine,
             .cost = cost_.get(),
@@ -44,34 +44,35 @@ class PublishedFigures : public testing::TestWithParam<Figures> {
   double speedup(const std::string& strategy, const PlanRequest& request) const {
     return speedup(make_plan(strategy, request));
   }
-  double speedup(const Plan& plan) const {
+  double speedup(const plan::Plan& plan) const {
     const std::int64_t minibatches = plan.depth() == 0 ? 3 : 60 + 10 * std::int64_t{plan.depth()};
     const double step =
-        simulate(plan, *cost_, {.minibatches = minibatches, .keep_events = false}).step_seconds;
+        simulate::simulate(plan, *cost_, {.minibatches = minibatches, .keep_events = false})
+            .step_seconds;
     return total_seconds(*cost_, profile_.network, profile_.batch) / step;
   }
   /// LayerPipe beside PipeDream with replicas, both asynchronous: never slower, but for up to 2 %
   /// that are given up where its weights are newer.
-  void expect_no_slower(const Machine& machine, const std::string& where) const {
+  void expect_no_slower(const plan::Machine& machine, const std::string& where) const {
     PlanRequest both = request(machine);
     both.pipeline = {.asynchronous = true, .replicate = true};
-    const Plan ours = make_plan("layerpipe", both);
-    const Plan theirs = make_plan("pipedream-replicated", both);
+    const plan::Plan ours = make_plan("layerpipe", both);
+    const plan::Plan theirs = make_plan("pipedream-replicated", both);
     const bool newer = age(ours) < age(theirs);
     EXPECT_GE(speedup(ours) / speedup(theirs), newer ? 1 - 2.2e-2 : 1 - 3e-3) << where;
   }
   /// The oldest block's updates, then the sum over all blocks.
-  static std::pair<int, int> age(const Plan& plan) {
-    const std::vector<int> delays = staleness(plan);
+  static std::pair<int, int> age(const plan::Plan& plan) {
+    const std::vector<int> delays = plan::staleness(plan);
     return {std::ranges::max(delays), std::accumulate(delays.begin(), delays.end(), 0)};
   }
 
-  PublishedProfile profile_;
-  std::unique_ptr<CostModel> cost_;
+  cost::PublishedProfile profile_;
+  std::unique_ptr<cost::CostModel> cost_;
 };
 
 TEST_P(PublishedFigures, LayerPipeReachesThem) {
-  const Machine machine = one_node(8);
+  const plan::Machine machine = one_node(8);
   PlanRequest of = request(machine);
   const pipeline::TaskLine line(of);
   const auto stages = balance(line, 8, pipeline::Cutting::inside_blocks, false);
@@ -85,7 +86,7 @@ TEST_P(PublishedFigures, LayerPipeReachesThem) {
 }
 
 TEST_P(PublishedFigures, StraightPipelinesReachThem) {
-  const Machine machine = one_node(8);
+  const plan::Machine machine = one_node(8);
   const double one_f_one_b = speedup("1f1b", request(machine));
   const double zb_h2 = speedup("zb-h2", request(machine));
   EXPECT_GT(zb_h2, one_f_one_b);
@@ -111,4 +112,4 @@ INSTANTIATE_TEST_SUITE_P(Pipelines, PublishedFigures,
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -7,16 +7,17 @@
 #include "simulate/simulate.hpp"
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using pipeline::Cutting;
 using pipeline::Urgency;
 
 /// Long enough for the beginning not to count. Nobody works faster than the busiest worker.
-double step_of(const Plan& plan, const CostModel& cost) {
+double step_of(const plan::Plan& plan, const cost::CostModel& cost) {
   const std::int64_t minibatches = plan.depth() == 0 ? 3 : 40 + 10 * std::int64_t{plan.depth()};
-  const Simulation all = simulate(plan, cost, {.minibatches = minibatches, .keep_events = false});
+  const simulate::Simulation all =
+      simulate::simulate(plan, cost, {.minibatches = minibatches, .keep_events = false});
   EXPECT_GE(all.seconds * (1 + 1e-9),
             static_cast<double>(minibatches) * busiest_worker(plan, cost));
   return all.step_seconds;
@@ -31,9 +32,9 @@ struct Drawn {
   MadeUp made;
   int workers = 2;
   int microbatches = 1;
-  Link link{};
+  plan::Link link{};
 
-  PlanRequest request(const Machine& machine, const CostModel& cost) const {
+  PlanRequest request(const plan::Machine& machine, const cost::CostModel& cost) const {
     return {.network = made.network,
             .machine = machine,
             .cost = &cost,
@@ -63,13 +64,13 @@ TEST_P(SyncPlans, HaveNoDelayAndNoStepShorterThanTheirWork) {
   for (int round = 0; round < 40; ++round) {
     const Drawn drawn = draw(rng, round);
     const TableCost cost = drawn.made.cost();
-    const Machine machine = one_node(drawn.workers, drawn.link);
+    const plan::Machine machine = one_node(drawn.workers, drawn.link);
     PlanRequest request = drawn.request(machine, cost);
     request.pipeline.replicate = rng.below(2) == 0;
     SCOPED_TRACE(fmt::format("round {}: {}", round, drawn.text()));
-    const Plan plan = make_plan(GetParam(), request);
+    const plan::Plan plan = make_plan(GetParam(), request);
     EXPECT_EQ(plan.depth(), 0);
-    EXPECT_THAT(staleness(plan), testing::Each(0));
+    EXPECT_THAT(plan::staleness(plan), testing::Each(0));
     const double step = step_of(plan, cost);
     const double total = total_seconds(cost, drawn.made.network, plan.batch);
     EXPECT_GE(step * (1 + 1e-9), total / drawn.workers);
@@ -84,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Pipelines, SyncPlans,
                          [](const auto& one) { return test_name(one.param); });
 
 struct Played {
-  Plan plan;
+  plan::Plan plan;
   double period = 0;
 };
 
@@ -110,7 +111,7 @@ Played play_through(const PlanRequest& request, const Way& way) {
       .plan = freeze(request, graph, played,
                      {.strategy = "by hand", .asynchronous = way.minibatches > 1, .fused = fused}),
       .period = played.period};
-  set_least_delays(result.plan);
+  plan::set_least_delays(result.plan);
   return result;
 }
 
@@ -119,14 +120,14 @@ TEST(SelfTimed, TheSimulatorFindsWhatWasPlayed) {
   for (int round = 0; round < 150; ++round) {
     const Drawn drawn = draw(rng, round);
     const TableCost cost = drawn.made.cost();
-    const Machine machine = one_node(drawn.workers);
+    const plan::Machine machine = one_node(drawn.workers);
     const Way way{.urgency = static_cast<Urgency>(round % 3),
                   .replicate = rng.below(2) == 0,
                   .in_flight = 1 + static_cast<int>(rng.below(8))};
     SCOPED_TRACE(fmt::format("round {}: {}, {} in flight", round, drawn.text(), way.in_flight));
     const Played played = play_through(drawn.request(machine, cost), way);
-    ASSERT_THAT(faults(played.plan), testing::IsEmpty());
-    EXPECT_NEAR(simulate(played.plan, cost, {.minibatches = 1}).seconds, played.period,
+    ASSERT_THAT(plan::faults(played.plan), testing::IsEmpty());
+    EXPECT_NEAR(simulate::simulate(played.plan, cost, {.minibatches = 1}).seconds, played.period,
                 1e-9 * played.period);
     // in a loop the next minibatch may begin where others still end the last one
     EXPECT_LE(step_of(played.plan, cost), played.period * (1 + 1e-9));
@@ -139,26 +140,26 @@ TEST(SelfTimed, OnAWorkerNeverMoreMicrobatchesThanTheLimitHaveBegun) {
   for (int round = 0; round < 60; ++round) {
     const Drawn drawn = draw(rng, round);
     const TableCost cost = drawn.made.cost();
-    const Machine machine = one_node(drawn.workers);
+    const plan::Machine machine = one_node(drawn.workers);
     const Way way{.urgency = static_cast<Urgency>(round % 3),
                   .replicate = rng.below(2) == 0,
                   .in_flight = 1 + static_cast<int>(rng.below(4))};
-    const Plan plan = play_through(drawn.request(machine, cost), way).plan;
-    for (const Program& program : plan.programs) {
+    const plan::Plan plan = play_through(drawn.request(machine, cost), way).plan;
+    for (const plan::Program& program : plan.programs) {
       std::vector<int> left(static_cast<std::size_t>(drawn.microbatches));
-      const auto is_job = [](const Task& task) {
-        return is_compute(kind_of(task)) && takes_samples(task);
+      const auto is_job = [](const plan::Task& task) {
+        return plan::is_compute(plan::kind_of(task)) && plan::takes_samples(task);
       };
-      const auto of = [&](const Task& task) -> int& {
-        return left[static_cast<std::size_t>(samples_of(task).begin)];
+      const auto of = [&](const plan::Task& task) -> int& {
+        return left[static_cast<std::size_t>(plan::samples_of(task).begin)];
       };
-      for (const Task& task : program.tasks) of(task) += is_job(task);
+      for (const plan::Task& task : program.tasks) of(task) += is_job(task);
       const std::vector<int> all = left;
-      for (const Task& task : program.tasks) {
+      for (const plan::Task& task : program.tasks) {
         if (!is_job(task)) continue;
-        int begun = of(task) == all[static_cast<std::size_t>(samples_of(task).begin)];
+        int begun = of(task) == all[static_cast<std::size_t>(plan::samples_of(task).begin)];
         for (std::size_t k = 0; k < all.size(); ++k) begun += left[k] > 0 && left[k] < all[k];
-        if (is<Forward>(task)) {  // others are never held back
+        if (plan::is<plan::Forward>(task)) {  // others are never held back
           EXPECT_LE(begun, way.in_flight) << "round " << round;
         }
         --of(task);
@@ -174,11 +175,11 @@ void expect_loop(double most_slower) {
     const Drawn drawn = draw(rng, round);
     const int in_flight = drawn.workers + static_cast<int>(rng.below(4));
     const TableCost cost = drawn.made.cost();
-    const Machine machine = one_node(drawn.workers);
+    const plan::Machine machine = one_node(drawn.workers);
     const Way way{.in_flight = in_flight, .minibatches = 40};
     SCOPED_TRACE(fmt::format("round {}: {}, {} in flight", round, drawn.text(), in_flight));
     const Played played = play_through(drawn.request(machine, cost), way);
-    ASSERT_THAT(faults(played.plan), testing::IsEmpty());
+    ASSERT_THAT(plan::faults(played.plan), testing::IsEmpty());
     const double step = step_of(played.plan, cost);
     EXPECT_LE(step, most_slower * played.period);
   }
@@ -202,11 +203,11 @@ TEST_P(AsyncPlans, KeepTheirBusiestWorkerBusy) {
     Drawn drawn = draw(rng, round);
     drawn.microbatches = GetParam().microbatches;
     const TableCost cost = drawn.made.cost();
-    const Machine machine = one_node(drawn.workers);
+    const plan::Machine machine = one_node(drawn.workers);
     PlanRequest request = drawn.request(machine, cost);
     request.pipeline = {.asynchronous = true, .replicate = rng.below(2) == 0};
     SCOPED_TRACE(fmt::format("round {}: {}", round, drawn.text()));
-    const Plan plan = make_plan(GetParam().strategy, request);
+    const plan::Plan plan = make_plan(GetParam().strategy, request);
     const double step = step_of(plan, cost);
     const double least = busiest_worker(plan, cost);
     EXPECT_GE(step, 0.99 * least);
@@ -229,13 +230,13 @@ TEST(LayerPipe, WeightsOfEvenBlocksAreAtMostTwoStepsPerStageOld) {
     for (const int each : {1, 2, 3}) {
       const MadeUp made = even_network(each * workers);
       const TableCost cost = made.cost();
-      const Machine machine = one_node(workers);
-      const Plan plan = make_plan("layerpipe", {.network = made.network,
-                                                .machine = machine,
-                                                .cost = &cost,
-                                                .batch = 4,
-                                                .pipeline = {.asynchronous = true}});
-      EXPECT_THAT(staleness(plan), testing::Each(testing::Le(2 * (workers - 1))));
+      const plan::Machine machine = one_node(workers);
+      const plan::Plan plan = make_plan("layerpipe", {.network = made.network,
+                                                      .machine = machine,
+                                                      .cost = &cost,
+                                                      .batch = 4,
+                                                      .pipeline = {.asynchronous = true}});
+      EXPECT_THAT(plan::staleness(plan), testing::Each(testing::Le(2 * (workers - 1))));
     }
   }
 }
@@ -246,11 +247,11 @@ TEST(LayerPipe, WeightsAreAtMostTwoStepsPerStageOld) {
     Drawn drawn = draw(rng, round);
     drawn.microbatches = 1;
     const TableCost cost = drawn.made.cost();
-    const Machine machine = one_node(drawn.workers);
+    const plan::Machine machine = one_node(drawn.workers);
     PlanRequest request = drawn.request(machine, cost);
     request.pipeline.asynchronous = true;
-    const Plan plan = make_plan("layerpipe", request);
-    EXPECT_THAT(staleness(plan), testing::Each(testing::Le(2 * (drawn.workers - 1))))
+    const plan::Plan plan = make_plan("layerpipe", request);
+    EXPECT_THAT(plan::staleness(plan), testing::Each(testing::Le(2 * (drawn.workers - 1))))
         << "round " << round << ": " << drawn.text();
   }
 }
@@ -260,13 +261,13 @@ TEST(LayerPipe, AForwardOnAWorkerOfItsOwnDoesNotRunAhead) {
   MadeUp made = even_network(1);
   made.seconds[0].backward_data = 2;
   const TableCost cost = made.cost();
-  const Machine machine = one_node(2);
-  const Plan plan = make_plan("layerpipe", {.network = made.network,
-                                            .machine = machine,
-                                            .cost = &cost,
-                                            .batch = 4,
-                                            .pipeline = {.asynchronous = true}});
-  EXPECT_LE(staleness(plan)[0], 2);
+  const plan::Machine machine = one_node(2);
+  const plan::Plan plan = make_plan("layerpipe", {.network = made.network,
+                                                  .machine = machine,
+                                                  .cost = &cost,
+                                                  .batch = 4,
+                                                  .pipeline = {.asynchronous = true}});
+  EXPECT_LE(plan::staleness(plan)[0], 2);
   EXPECT_LE(plan.depth(), 3);
 }
 
@@ -275,12 +276,13 @@ TEST(PipeDream, WeightsOfAStageAreAsOldAsThereAreStagesBehindIt) {
     for (const int each : {1, 2, 3}) {
       const MadeUp made = even_network(each * workers);
       const TableCost cost = made.cost();
-      const Machine machine = one_node(workers);
-      const Plan plan = make_plan(
+      const plan::Machine machine = one_node(workers);
+      const plan::Plan plan = make_plan(
           "pipedream", {.network = made.network, .machine = machine, .cost = &cost, .batch = 4});
       std::vector<int> expected;
       for (int b = 0; b < each * workers; ++b) expected.push_back(workers - 1 - b / each);
-      EXPECT_EQ(staleness(plan), expected) << workers << " workers, " << each << " blocks each";
+      EXPECT_EQ(plan::staleness(plan), expected)
+          << workers << " workers, " << each << " blocks each";
       EXPECT_NEAR(step_of(plan, cost), 12.0 * each, 1e-9);
     }
   }
@@ -290,8 +292,8 @@ TEST(PipeDream, TwoUnevenStagesTakeAsLongAsTheLongerOne) {
   MadeUp made = even_network(2);
   made.seconds[0] = {1, 1.5, 1.5, 0};
   const TableCost cost = made.cost();
-  const Machine machine = one_node(2);
-  const Plan plan = make_plan(
+  const plan::Machine machine = one_node(2);
+  const plan::Plan plan = make_plan(
       "pipedream", {.network = made.network, .machine = machine, .cost = &cost, .batch = 1});
   EXPECT_NEAR(step_of(plan, cost), 4, 1e-9);
 }
@@ -302,18 +304,18 @@ TEST(PipeDream2bw, EveryBlockReadsTheVersionBeforeTheLast) {
     const int workers = 2 + static_cast<int>(rng.below(7));
     const MadeUp made = random_network(rng, workers + 3, true);
     const TableCost cost = made.cost();
-    const Machine machine = one_node(workers);
-    const Plan plan = make_plan("pipedream-2bw", {.network = made.network,
-                                                  .machine = machine,
-                                                  .cost = &cost,
-                                                  .batch = 2 * workers,
-                                                  .microbatches = workers});
+    const plan::Machine machine = one_node(workers);
+    const plan::Plan plan = make_plan("pipedream-2bw", {.network = made.network,
+                                                        .machine = machine,
+                                                        .cost = &cost,
+                                                        .batch = 2 * workers,
+                                                        .microbatches = workers});
     for (int b = 0; b < made.network.size(); ++b) {
       const auto at = static_cast<std::size_t>(b);
-      EXPECT_EQ(staleness(plan)[at], made.network.blocks[at].parameters > 0 ? 1 : 0);
+      EXPECT_EQ(plan::staleness(plan)[at], made.network.blocks[at].parameters > 0 ? 1 : 0);
     }
   }
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -6,7 +6,7 @@
 
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::AllOf;
@@ -46,7 +46,7 @@ TEST(PipelineRefusals, TooManyWorkersNamesHowManyWork) {
     const int microbatches = 1 + static_cast<int>(rng.below(4));
     for (const std::string& strategy : pipelines()) {
       SCOPED_TRACE(fmt::format("round {} {}", round, strategy));
-      const auto request = [&](const Machine& machine) {
+      const auto request = [&](const plan::Machine& machine) {
         return PlanRequest{.network = made.network,
                            .machine = machine,
                            .cost = &cost,
@@ -54,18 +54,18 @@ TEST(PipelineRefusals, TooManyWorkersNamesHowManyWork) {
                            .microbatches = microbatches,
                            .pipeline = {.replicate = round % 3 == 0}};
       };
-      const Machine many = one_node(60);
+      const plan::Machine many = one_node(60);
       const std::string message = one_line(strategy, request(many));
       EXPECT_THAT(message, HasSubstr("`workers` 60"));
       const auto most = static_cast<int>(number_behind(message, "use at most"));
       ASSERT_GE(most, 1);
-      const Machine fitting = one_node(most);
+      const plan::Machine fitting = one_node(most);
       // 2bw has a second word to say about few microbatches
       if (strategy != "pipedream-2bw") {
         EXPECT_NO_THROW(make_plan(strategy, request(fitting)));
       }
       if (strategy == "layerpipe" && round % 3 == 0) continue;  // replicas of others may go further
-      const Machine next = one_node(most + 1);
+      const plan::Machine next = one_node(most + 1);
       EXPECT_THAT(one_line(strategy, request(next)), HasSubstr("use at most"));
     }
   }
@@ -74,7 +74,7 @@ TEST(PipelineRefusals, TooManyWorkersNamesHowManyWork) {
 TEST(PipelineRefusals, MicrobatchesNeedNotDivideTheBatchButNeedASampleEach) {
   const MadeUp made = even_network(8);
   const TableCost cost = made.cost();
-  const Machine machine = one_node(2);
+  const plan::Machine machine = one_node(2);
   for (const std::string& strategy : pipelines()) {
     for (const std::int64_t batch : {1, 7, 12, 60, 64}) {
       for (int microbatches = 2; microbatches <= 70; microbatches += 3) {
@@ -98,8 +98,8 @@ TEST(PipelineRefusals, MicrobatchesNeedNotDivideTheBatchButNeedASampleEach) {
 TEST(PipelineRefusals, TooLittleMemoryNamesHowMuchWorks) {
   for (const bool asynchronous : {false, true}) {
     for (const int workers : {2, 3, 5}) {
-      const Network network = network_of("vgg11");
-      Machine machine = one_node(workers);
+      const plan::Network network = network_of("vgg11");
+      plan::Machine machine = one_node(workers);
       machine.memory_per_worker = 1 << 20;
       const PlanRequest request{.network = network,
                                 .machine = machine,
@@ -122,7 +122,7 @@ TEST(PipelineRefusals, ClippingNeedsAllGradientsInOnePlace) {
   const MadeUp made = even_network(4);
   const TableCost cost = made.cost();
   for (const std::string& strategy : pipelines()) {
-    const Machine two = one_node(2);
+    const plan::Machine two = one_node(2);
     PlanRequest request{.network = made.network,
                         .machine = two,
                         .cost = &cost,
@@ -130,7 +130,7 @@ TEST(PipelineRefusals, ClippingNeedsAllGradientsInOnePlace) {
                         .microbatches = 4,
                         .clip = true};
     EXPECT_THAT(one_line(strategy, request), HasSubstr("`clip_norm`"));
-    const Machine one = one_node(1);
+    const plan::Machine one = one_node(1);
     EXPECT_THAT(one_line(strategy, {.network = made.network,
                                     .machine = one,
                                     .cost = &cost,
@@ -147,7 +147,7 @@ TEST(PipelineRefusals, ASkipOverBlocksIsNamed) {
   MadeUp made = even_network(4);
   made.network.blocks[2].src = 1;
   const TableCost cost = made.cost();
-  const Machine machine = one_node(2);
+  const plan::Machine machine = one_node(2);
   for (const std::string& strategy : pipelines()) {
     const std::string message = one_line(strategy, {.network = made.network,
                                                     .machine = machine,
@@ -163,7 +163,7 @@ TEST(PipelineRefusals, TwoVersionsNeedEnoughMicrobatches) {
     for (const std::int64_t batch : {8, 24, 30, 64}) {
       const MadeUp made = even_network(workers);
       const TableCost cost = made.cost();
-      const Machine machine = one_node(workers);
+      const plan::Machine machine = one_node(workers);
       PlanRequest request{
           .network = made.network, .machine = machine, .cost = &cost, .batch = batch};
       const std::string message = one_line("pipedream-2bw", request);
@@ -178,10 +178,10 @@ TEST(PipelineRefusals, TwoVersionsNeedEnoughMicrobatches) {
 TEST(PipelineRefusals, TwoVersionsOfABatchSmallerThanTheWorkers) {
   const MadeUp made = even_network(8);
   const TableCost cost = made.cost();
-  const Machine machine = one_node(8);
+  const plan::Machine machine = one_node(8);
   const PlanRequest request{.network = made.network, .machine = machine, .cost = &cost, .batch = 4};
   EXPECT_THAT(one_line("pipedream-2bw", request), HasSubstr("use at most 4 workers"));
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

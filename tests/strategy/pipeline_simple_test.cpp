@@ -5,13 +5,14 @@
 #include "simulate/simulate.hpp"
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 double seconds_of(const std::string& strategy, const PlanRequest& request) {
-  const Plan plan = make_plan(strategy, request);
-  return simulate(plan, *request.cost,
-                  {.minibatches = steady_minibatches(plan), .keep_events = false})
+  const plan::Plan plan = make_plan(strategy, request);
+  return simulate::simulate(
+             plan, *request.cost,
+             {.minibatches = simulate::steady_minibatches(plan), .keep_events = false})
       .step_seconds;
 }
 
@@ -20,7 +21,7 @@ TEST(SimplePlans, AreCandidatesOfPipedream) {
     Rng rng(seed, Purpose::test);
     const MadeUp made = random_network(rng, 8 + static_cast<int>(rng.below(5)), true);
     const TableCost cost = made.cost();
-    const Machine machine = one_node(2 + static_cast<int>(rng.below(2)));
+    const plan::Machine machine = one_node(2 + static_cast<int>(rng.below(2)));
     const int microbatches = 2 << rng.below(2);
     const PlanRequest request{.network = made.network,
                               .machine = machine,
@@ -40,14 +41,14 @@ TEST(SimplePlans, ForwardsOfPipedreamAreNotInterruptedByGradientsThatComeLate) {
     Rng rng(seed, Purpose::test);
     const MadeUp made = random_network(rng, 10, true);
     const TableCost cost = made.cost();
-    const Machine machine = one_node(2);
+    const plan::Machine machine = one_node(2);
     const PlanRequest request{
         .network = made.network, .machine = machine, .cost = &cost, .batch = 8, .microbatches = 2};
-    const Plan plan = make_plan("pipedream", request);
+    const plan::Plan plan = make_plan("pipedream", request);
     if (seconds_of("pipedream", request) > 1.25 * busiest_worker(plan, cost)) ++slow;
   }
   EXPECT_EQ(slow, 0);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -6,13 +6,14 @@
 #include "simulate/simulate.hpp"
 #include "strategy/pipeline_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 constexpr int kAnyStaleness = 1000;
 
-double step_of(const Plan& plan, const CostModel& cost) {
-  return simulate(plan, cost, {.minibatches = steady_minibatches(plan), .keep_events = false})
+double step_of(const plan::Plan& plan, const cost::CostModel& cost) {
+  return simulate::simulate(
+             plan, cost, {.minibatches = simulate::steady_minibatches(plan), .keep_events = false})
       .step_seconds;
 }
 
@@ -23,11 +24,11 @@ int pipedreams(int workers, int microbatches) {
 
 struct Drawn {
   MadeUp made;
-  Machine machine;
+  plan::Machine machine;
   int microbatches = 1;
   bool replicate = true;
 
-  PlanRequest request(const CostModel& cost) const {
+  PlanRequest request(const cost::CostModel& cost) const {
     return {.network = made.network,
             .machine = machine,
             .cost = &cost,
@@ -45,8 +46,8 @@ struct Drawn {
 Drawn draw(Rng& rng, int round, bool few_blocks) {
   const int workers = 2 + static_cast<int>(rng.below(7));
   const int blocks = few_blocks ? (workers + 1) / 2 : workers + static_cast<int>(rng.below(6));
-  const Link link =
-      round % 3 == 2 ? Link{.bytes_per_second = 1e4, .latency_seconds = 0.01} : Link{};
+  const plan::Link link =
+      round % 3 == 2 ? plan::Link{.bytes_per_second = 1e4, .latency_seconds = 0.01} : plan::Link{};
   return {.made = random_network(rng, blocks, few_blocks || round % 2 == 0),
           .machine = one_node(workers, link),
           .microbatches = round % 2 == 0 ? 1 : 1 + static_cast<int>(rng.below(6)),
@@ -60,8 +61,8 @@ TEST_P(StalePipelines, AreNeverStalerThanPipeDream) {
   for (int round = 0; round < 60; ++round) {
     const Drawn drawn = draw(rng, round, false);
     const TableCost cost = drawn.made.cost();
-    const Plan plan = make_plan(GetParam(), drawn.request(cost));
-    EXPECT_THAT(staleness(plan),
+    const plan::Plan plan = make_plan(GetParam(), drawn.request(cost));
+    EXPECT_THAT(plan::staleness(plan),
                 testing::Each(testing::Le(pipedreams(drawn.machine.workers(), drawn.microbatches))))
         << "round " << round << ": " << drawn.text();
   }
@@ -82,8 +83,8 @@ TEST(StalenessBound, HoldsWithMoreWorkersThanBlocks) {
     const Drawn drawn = draw(rng, round, true);
     const TableCost cost = drawn.made.cost();
     PlanRequest request = drawn.request(cost);
-    const Plan plan = make_plan("layerpipe", request);
-    EXPECT_THAT(staleness(plan),
+    const plan::Plan plan = make_plan("layerpipe", request);
+    EXPECT_THAT(plan::staleness(plan),
                 testing::Each(testing::Le(pipedreams(drawn.machine.workers(), drawn.microbatches))))
         << "round " << round << ": " << drawn.text();
   }
@@ -98,7 +99,8 @@ TEST(StalenessBound, IsTheOneAskedFor) {
     for (const int bound : {0, 1, 3}) {
       request.pipeline.max_staleness = bound;
       for (const char* strategy : {"layerpipe", "pipedream", "pipedream-replicated"}) {
-        EXPECT_THAT(staleness(make_plan(strategy, request)), testing::Each(testing::Le(bound)))
+        EXPECT_THAT(plan::staleness(make_plan(strategy, request)),
+                    testing::Each(testing::Le(bound)))
             << strategy << ", round " << round << ": " << drawn.text();
       }
     }
@@ -132,14 +134,14 @@ TEST(StalenessBound, EvenBlocksAreAsOldAsThereAreStagesBehindThem) {
   for (int workers = 2; workers <= 6; ++workers) {
     const MadeUp made = even_network(2 * workers);
     const TableCost cost = made.cost();
-    const Machine machine = one_node(workers);
+    const plan::Machine machine = one_node(workers);
     PlanRequest request{.network = made.network,
                         .machine = machine,
                         .cost = &cost,
                         .batch = 4,
                         .pipeline = {.asynchronous = true}};
     request.pipeline.max_staleness = kAnyStaleness;
-    const std::vector<int> delays = staleness(make_plan("layerpipe", request));
+    const std::vector<int> delays = plan::staleness(make_plan("layerpipe", request));
     for (int b = 0; b < made.network.size(); ++b) {
       EXPECT_LE(delays[static_cast<std::size_t>(b)], workers - 1 - b / 2)
           << workers << " workers, block " << b;
@@ -150,7 +152,7 @@ TEST(StalenessBound, EvenBlocksAreAsOldAsThereAreStagesBehindThem) {
 TEST(PipelineRequest, IsMadeOfTheSettings) {
   PipelineOptions options{.pipeline = "async", .weights = "rebuilt"};
   EXPECT_TRUE(pipeline_request(options).asynchronous);
-  EXPECT_EQ(pipeline_request(options).weights, OldWeights::rebuilt);
+  EXPECT_EQ(pipeline_request(options).weights, plan::OldWeights::rebuilt);
   EXPECT_EQ(pipeline_request(options).max_staleness, kPipeDreamStaleness);
   options.max_staleness = "12";
   EXPECT_EQ(pipeline_request(options).max_staleness, 12);
@@ -159,4 +161,4 @@ TEST(PipelineRequest, IsMadeOfTheSettings) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -10,16 +10,16 @@
 #include "strategy/pipeline/freeze.hpp"
 #include "strategy/strategy_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Seconds per sample and block; update as it is. Everything else takes no time.
-class TableCost final : public CostModel {
+class TableCost final : public cost::CostModel {
  public:
-  explicit TableCost(std::vector<BlockSeconds> blocks, double loss = 0)
+  explicit TableCost(std::vector<cost::BlockSeconds> blocks, double loss = 0)
       : blocks_(std::move(blocks)), loss_(loss) {}
 
-  BlockSeconds block(int block, std::int64_t samples) const override {
-    const BlockSeconds& one = blocks_.at(static_cast<std::size_t>(block));
+  cost::BlockSeconds block(int block, std::int64_t samples) const override {
+    const cost::BlockSeconds& one = blocks_.at(static_cast<std::size_t>(block));
     const auto n = static_cast<double>(samples);
     return {n * one.forward, n * one.backward_data, n * one.backward_weights, one.update};
   }
@@ -30,19 +30,19 @@ class TableCost final : public CostModel {
   std::string source() const override { return "table"; }
 
  private:
-  std::vector<BlockSeconds> blocks_;
+  std::vector<cost::BlockSeconds> blocks_;
   double loss_;
 };
 
 struct MadeUp {
-  Network network{};
-  std::vector<BlockSeconds> seconds{};
+  plan::Network network{};
+  std::vector<cost::BlockSeconds> seconds{};
   double loss = 0;
   TableCost cost() const { return TableCost(seconds, loss); }
 };
 
-inline Network chain_with(const std::vector<std::int64_t>& parameters) {
-  Network network{.name = "chain", .blocks = {}, .tensors = {4}, .input = {4}};
+inline plan::Network chain_with(const std::vector<std::int64_t>& parameters) {
+  plan::Network network{.name = "chain", .blocks = {}, .tensors = {4}, .input = {4}};
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const int b = static_cast<int>(i);
     network.blocks.push_back(
@@ -56,7 +56,7 @@ inline Network chain_with(const std::vector<std::int64_t>& parameters) {
 inline MadeUp even_network(int blocks, double forward = 1) {
   const auto n = static_cast<std::size_t>(blocks);
   return {.network = chain_with(std::vector<std::int64_t>(n, 16)),
-          .seconds = std::vector<BlockSeconds>(n, {forward, forward, forward, 0})};
+          .seconds = std::vector<cost::BlockSeconds>(n, {forward, forward, forward, 0})};
 }
 
 /// Every third block or so has no parameters; costs differ up to twentyfold.
@@ -66,7 +66,7 @@ inline MadeUp random_network(Rng& rng, int blocks, bool first_has_parameters) {
   for (int b = 0; b < blocks; ++b) {
     const bool has = b == 0 ? first_has_parameters : rng.below(3) != 0;
     parameters.push_back(has ? 1 + rng.below(200) : 0);
-    BlockSeconds one{.forward = rng.uniform(0.1F, 2), .backward_data = rng.uniform(0.1F, 2)};
+    cost::BlockSeconds one{.forward = rng.uniform(0.1F, 2), .backward_data = rng.uniform(0.1F, 2)};
     if (has) {
       one.backward_weights = rng.uniform(0.1F, 2);
       one.update = rng.below(2) * rng.uniform(0, 0.2F);
@@ -89,29 +89,30 @@ inline MadeUp random_network(Rng& rng, int blocks, bool first_has_parameters) {
   return made;
 }
 
-inline Machine one_node(int workers, const Link& link = {}) {
+inline plan::Machine one_node(int workers, const plan::Link& link = {}) {
   return {.nodes = 1, .workers_per_node = workers, .inside = link};
 }
 
 /// Seconds of a minibatch on one worker, in microbatches.
-inline double total_seconds(const CostModel& cost, const Network& network, std::int64_t batch) {
+inline double total_seconds(const cost::CostModel& cost, const plan::Network& network,
+                            std::int64_t batch) {
   double total = cost.loss(batch);
   for (int b = 0; b < network.size(); ++b) {
-    const BlockSeconds one = cost.block(b, batch);
+    const cost::BlockSeconds one = cost.block(b, batch);
     total += one.forward + one.backward_data + one.backward_weights + one.update;
   }
   return total;
 }
 
 /// Compute seconds of the busiest worker of a plan.
-inline double busiest_worker(const Plan& plan, const CostModel& cost) {
+inline double busiest_worker(const plan::Plan& plan, const cost::CostModel& cost) {
   double most = 0;
-  for (const Program& program : plan.programs) {
+  for (const plan::Program& program : plan.programs) {
     double sum = 0;
-    for (const Task& task : program.tasks) sum += task_seconds(cost, plan, task, 1);
+    for (const plan::Task& task : program.tasks) sum += cost::task_seconds(cost, plan, task, 1);
     most = std::max(most, sum);
   }
   return most;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -6,7 +6,7 @@
 #include "plan/json.hpp"
 #include "strategy/sparse_rows_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using ::testing::HasSubstr;
@@ -14,12 +14,13 @@ using ::testing::ThrowsMessage;
 
 struct Made {
   std::string name;
-  ModelSpec model;
-  Plan plan;
+  model::ModelSpec model;
+  plan::Plan plan;
 };
 
-ModelSpec model_of(const std::string& name) {
-  return make_model(name, name == "lenet" ? Shape{1, 28, 28} : Shape{3, 32, 32}, 10);
+model::ModelSpec model_of(const std::string& name) {
+  return model::make_model(
+      name, name == "lenet" ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10);
 }
 
 /// One of every strategy that there is, and of their settings that leave traces in plans.
@@ -32,7 +33,7 @@ class Maker {
           [](PlanRequest&) {});
     }
     add("layerpipe", "async", model_of("lenet"), [](PlanRequest& request) {
-      request.pipeline = {.asynchronous = true, .weights = OldWeights::rebuilt};
+      request.pipeline = {.asynchronous = true, .weights = plan::OldWeights::rebuilt};
     });
     add("serial", "clipped", model_of("resnet20"), [](PlanRequest& request) {
       request.microbatches = 2;
@@ -46,9 +47,10 @@ class Maker {
       request.exchange.inner = "1f1b";
       request.exchange.half = true;
     });
-    for (const auto method : {PartitionMethod::merged, PartitionMethod::random}) {
-      add("sparse_rows", method == PartitionMethod::merged ? "merged" : "random", mixed(),
-          [&](PlanRequest& request) { request.partition = with(method); });
+    for (const auto method :
+         {partition::PartitionMethod::merged, partition::PartitionMethod::random}) {
+      add("sparse_rows", method == partition::PartitionMethod::merged ? "merged" : "random",
+          mixed(), [&](PlanRequest& request) { request.partition = with(method); });
     }
     add("sparse_rows", "equal", mixed(), [](PlanRequest&) {});
     add("data_parallel", "sparse", mixed(), [](PlanRequest&) {});
@@ -57,15 +59,16 @@ class Maker {
 
  private:
   template <class Change>
-  void add(const std::string& strategy, const std::string& how, ModelSpec model, Change change) {
-    const Network network = make_network(model);
+  void add(const std::string& strategy, const std::string& how, model::ModelSpec model,
+           Change change) {
+    const plan::Network network = plan::make_network(model);
     const bool nodes = strategy == "daso" || strategy == "local_sgd" || strategy == "diloco";
-    const Machine machine{.nodes = nodes ? 2 : 1,
-                          .workers_per_node = strategy == "serial" ? 1 : 2,
-                          .inside = kUsualInside,
-                          .between = kUsualBetween,
-                          .memory_per_worker = std::int64_t{64} << 30};
-    const auto cost = make_analytic_cost(network);
+    const plan::Machine machine{.nodes = nodes ? 2 : 1,
+                                .workers_per_node = strategy == "serial" ? 1 : 2,
+                                .inside = plan::kUsualInside,
+                                .between = plan::kUsualBetween,
+                                .memory_per_worker = std::int64_t{64} << 30};
+    const auto cost = cost::make_analytic_cost(network);
     PlanRequest request{.network = network,
                         .machine = machine,
                         .cost = cost.get(),
@@ -80,10 +83,10 @@ class Maker {
 
 TEST(PlanDocument, IsThePlan) {
   for (const Made& made : Maker().all()) {
-    const std::string text = to_json(made.plan);
-    const Plan again = plan_from_json(text, made.name, made.model);
+    const std::string text = plan::to_json(made.plan);
+    const plan::Plan again = plan::plan_from_json(text, made.name, made.model);
     EXPECT_TRUE(again == made.plan) << made.name;
-    EXPECT_EQ(to_json(again), text) << made.name;
+    EXPECT_EQ(plan::to_json(again), text) << made.name;
   }
 }
 
@@ -91,12 +94,12 @@ TEST(PlanDocument, IsThePlan) {
 TEST(PlanDocument, NeedsNoModelWithoutSparseLayers) {
   int without = 0;
   for (const Made& made : Maker().all()) {
-    const std::string text = to_json(made.plan);
+    const std::string text = plan::to_json(made.plan);
     if (made.model.name == "mixed") {
-      EXPECT_THAT([&] { plan_from_json(text, "p.json"); },
+      EXPECT_THAT([&] { plan::plan_from_json(text, "p.json"); },
                   ThrowsMessage<UserError>(HasSubstr("names a matrix of the model")));
     } else {
-      EXPECT_TRUE(plan_from_json(text, "p.json") == made.plan) << made.name;
+      EXPECT_TRUE(plan::plan_from_json(text, "p.json") == made.plan) << made.name;
       ++without;
     }
   }
@@ -105,12 +108,13 @@ TEST(PlanDocument, NeedsNoModelWithoutSparseLayers) {
 
 TEST(PlanDocument, IsOfOneModel) {
   for (const Made& made : Maker().all()) {
-    const std::string text = to_json(made.plan);
-    EXPECT_THROW(plan_from_json(text, "p.json", model_of("vgg13")), UserError) << made.name;
-    ModelSpec other = made.model;
-    other.blocks.back().nodes.back().layer = LinearSpec{.out_features = 10, .initial_scale = 2};
+    const std::string text = plan::to_json(made.plan);
+    EXPECT_THROW(plan::plan_from_json(text, "p.json", model_of("vgg13")), UserError) << made.name;
+    model::ModelSpec other = made.model;
+    other.blocks.back().nodes.back().layer =
+        model::LinearSpec{.out_features = 10, .initial_scale = 2};
     if (made.model.name != "mixed" || made.plan.strategy != "sparse_rows") {
-      EXPECT_THROW(plan_from_json(text, "p.json", other), UserError) << made.name;
+      EXPECT_THROW(plan::plan_from_json(text, "p.json", other), UserError) << made.name;
     }
   }
 }
@@ -119,15 +123,16 @@ TEST(PlanDocument, IsOfOneModel) {
 TEST(PlanDocument, RefusesOtherMatrices) {
   for (const Made& made : Maker().all()) {
     if (made.model.name != "mixed") continue;
-    ModelSpec other = made.model;
-    auto& sparse = std::get<SparseLinearSpec>(other.blocks[1].nodes[0].layer);
-    SparsePattern pattern = *sparse.pattern;
+    model::ModelSpec other = made.model;
+    auto& sparse = std::get<model::SparseLinearSpec>(other.blocks[1].nodes[0].layer);
+    tensor::SparsePattern pattern = *sparse.pattern;
     pattern.column.pop_back();
     for (std::int64_t& begin : pattern.row_begin) begin = std::min(begin, pattern.size());
-    sparse.pattern = std::make_shared<const SparsePattern>(std::move(pattern));
-    EXPECT_THROW(plan_from_json(to_json(made.plan), "p.json", other), UserError) << made.name;
+    sparse.pattern = std::make_shared<const tensor::SparsePattern>(std::move(pattern));
+    EXPECT_THROW(plan::plan_from_json(plan::to_json(made.plan), "p.json", other), UserError)
+        << made.name;
   }
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -9,30 +9,30 @@
 #include "model/shapes.hpp"
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 class RandomModels {
  public:
   explicit RandomModels(std::uint64_t seed) : rng_(seed, Purpose::test, 77) {}
 
   /// The next one, with `classes` outputs.
-  ModelSpec next(std::int64_t classes = 10) {
+  model::ModelSpec next(std::int64_t classes = 10) {
     model_ = {.name = "random" + std::to_string(count_++), .input = {}, .blocks = {}};
     const bool flat = rng_.below(6) == 0;
-    model_.input =
-        flat ? Shape{4 + below(40)} : Shape{1 + 2 * below(2), 5 + below(14), 5 + below(14)};
+    model_.input = flat ? tensor::Shape{4 + below(40)}
+                        : tensor::Shape{1 + 2 * below(2), 5 + below(14), 5 + below(14)};
     shape_ = model_.input;
     const std::int64_t layers = 2 + below(4);
     for (std::int64_t i = 0; i < layers && shape_.rank() == 3; ++i) add_image_block();
     if (shape_.rank() == 3) {
-      add("flatten", FlattenSpec{});
+      add("flatten", model::FlattenSpec{});
     }
     const std::int64_t linears = flat ? 2 + below(4) : below(3);
     for (std::int64_t i = 0; i < linears; ++i) {
-      add("fc" + std::to_string(i), LinearSpec{.out_features = 3 + below(30)});
-      then(ActivationSpec{activation()});
+      add("fc" + std::to_string(i), model::LinearSpec{.out_features = 3 + below(30)});
+      then(model::ActivationSpec{activation()});
     }
-    add("head", LinearSpec{.out_features = classes});
+    add("head", model::LinearSpec{.out_features = classes});
     return model_;
   }
 
@@ -40,16 +40,16 @@ class RandomModels {
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(rng_.below(static_cast<std::uint32_t>(n)));
   }
-  ActivationKind activation() {
-    return below(4) == 0 ? ActivationKind::tanh : ActivationKind::relu;
+  model::ActivationKind activation() {
+    return below(4) == 0 ? model::ActivationKind::tanh : model::ActivationKind::relu;
   }
 
-  void add(const std::string& name, const LayerSpec& layer) {
-    model_.blocks.push_back(BlockSpec{.name = name, .nodes = {}});
+  void add(const std::string& name, const model::LayerSpec& layer) {
+    model_.blocks.push_back(model::BlockSpec{.name = name, .nodes = {}});
     then(layer);
   }
-  void then(const LayerSpec& layer) {
-    BlockSpec& block = model_.blocks.back();
+  void then(const model::LayerSpec& layer) {
+    model::BlockSpec& block = model_.blocks.back();
     if (block.nodes.empty()) border_ = shape_;
     block.then("layer" + std::to_string(block.nodes.size()), layer);
     shape_ = node_shapes(block, border_).back();
@@ -60,29 +60,30 @@ class RandomModels {
     const std::int64_t least = std::min(shape_[1], shape_[2]);
     if (below(4) == 0 && least >= 2) {
       const std::int64_t kernel = 2 + (least >= 3 ? below(2) : 0);
-      add(name, PoolSpec{.kind = below(2) == 0 ? PoolKind::max : PoolKind::average,
-                         .kernel = {kernel, kernel},
-                         .stride = {1 + below(3), 1 + below(3)}});
+      add(name,
+          model::PoolSpec{.kind = below(2) == 0 ? model::PoolKind::max : model::PoolKind::average,
+                          .kernel = {kernel, kernel},
+                          .stride = {1 + below(3), 1 + below(3)}});
       return;
     }
     const std::int64_t kernel = 1 + below(std::min<std::int64_t>(least, 5));
     const bool depthwise = below(5) == 0;
     const std::int64_t channels = depthwise ? shape_[0] : 2 + below(10);
-    add(name, ConvolutionSpec{.out_channels = channels,
-                              .kernel = {kernel, kernel},
-                              .stride = {1 + below(5) / 3, 1 + below(5) / 3},
-                              .padding = {below(kernel), below(kernel)},
-                              .groups = depthwise ? shape_[0] : 1,
-                              .bias = below(2) == 0});
-    if (below(3) == 0 && shape_[1] * shape_[2] > 1) then(BatchNormSpec{});
-    if (below(4) != 0) then(ActivationSpec{activation()});
+    add(name, model::ConvolutionSpec{.out_channels = channels,
+                                     .kernel = {kernel, kernel},
+                                     .stride = {1 + below(5) / 3, 1 + below(5) / 3},
+                                     .padding = {below(kernel), below(kernel)},
+                                     .groups = depthwise ? shape_[0] : 1,
+                                     .bias = below(2) == 0});
+    if (below(3) == 0 && shape_[1] * shape_[2] > 1) then(model::BatchNormSpec{});
+    if (below(4) != 0) then(model::ActivationSpec{activation()});
   }
 
   Rng rng_;
   int count_ = 0;
-  ModelSpec model_{};
-  Shape shape_{};   ///< of what the last node makes
-  Shape border_{};  ///< of what the last block reads
+  model::ModelSpec model_{};
+  tensor::Shape shape_{};   ///< of what the last node makes
+  tensor::Shape border_{};  ///< of what the last block reads
 };
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -11,14 +11,14 @@
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::HasSubstr;
 
 class ReplicaPlans : public testing::Test {
  protected:
-  Plan plan(const std::string& strategy, int nodes, int places) {
+  plan::Plan plan(const std::string& strategy, int nodes, int places) {
     machine_ = {.nodes = nodes, .workers_per_node = places};
     machine_.between = {.bytes_per_second = 12.5e6, .latency_seconds = 1e-4};
     PlanRequest request{.network = network_, .machine = machine_, .batch = 64};
@@ -34,14 +34,14 @@ class ReplicaPlans : public testing::Test {
     return "no UserError";
   }
   /// Bytes of all workers in a step, in the mean.
-  std::int64_t bytes(const Plan& of, int mode = 0) {
-    const auto cost = make_analytic_cost(network_);
-    return simulate(of, *cost, {.minibatches = 48, .keep_events = false, .mode = mode})
+  std::int64_t bytes(const plan::Plan& of, int mode = 0) {
+    const auto cost = cost::make_analytic_cost(network_);
+    return simulate::simulate(of, *cost, {.minibatches = 48, .keep_events = false, .mode = mode})
         .bytes_per_step;
   }
 
-  Network network_ = make_network(load_model("mlp:128-64", {1, 28, 28}, 10));
-  Machine machine_;
+  plan::Network network_ = plan::make_network(model::load_model("mlp:128-64", {1, 28, 28}, 10));
+  plan::Machine machine_;
   ExchangeRequest exchange_;
 };
 
@@ -67,11 +67,11 @@ TEST_F(ReplicaPlans, EveryWorkerSendsItsPartOfTheWeightsOnceInEvery) {
 TEST_F(ReplicaPlans, ModesCycleAndTheLastOneBlocks) {
   const std::vector<ExchangeMode> modes = daso_modes(exchange_);
   ASSERT_EQ(modes.size(), 5U);
-  EXPECT_EQ(modes[0], (ExchangeMode{4, 1, MergeKind::corrected}));
-  EXPECT_EQ(modes[1], (ExchangeMode{2, 1, MergeKind::corrected}));
-  EXPECT_EQ(modes[2], (ExchangeMode{1, 1, MergeKind::corrected}));
-  EXPECT_EQ(modes[3], (ExchangeMode{8, 2, MergeKind::corrected}));
-  EXPECT_EQ(modes[4], (ExchangeMode{1, 0, MergeKind::average}));
+  EXPECT_EQ(modes[0], (ExchangeMode{4, 1, plan::MergeKind::corrected}));
+  EXPECT_EQ(modes[1], (ExchangeMode{2, 1, plan::MergeKind::corrected}));
+  EXPECT_EQ(modes[2], (ExchangeMode{1, 1, plan::MergeKind::corrected}));
+  EXPECT_EQ(modes[3], (ExchangeMode{8, 2, plan::MergeKind::corrected}));
+  EXPECT_EQ(modes[4], (ExchangeMode{1, 0, plan::MergeKind::average}));
   EXPECT_EQ(plan("daso", 2, 2).modes.size(), modes.size());
   EXPECT_EQ(plan("daso", 2, 2).depth(), 2);
 }
@@ -121,14 +121,14 @@ TEST_F(ReplicaPlans, HaveAnySynchronousStrategyInside) {
 /// Who holds a block meets those who hold it elsewhere; nobody else does.
 TEST_F(ReplicaPlans, ExchangeWhatEachWorkerOfANodeHolds) {
   exchange_.inner = "1f1b";
-  const Plan made = plan("daso", 2, 2);
-  for (const Program& program : made.programs) {
+  const plan::Plan made = plan("daso", 2, 2);
+  for (const plan::Program& program : made.programs) {
     std::set<int> updated;
     std::set<int> exchanged;
-    for (const Task& task : program.tasks) {
-      if (is<Update>(task)) updated.insert(block_of(task));
-      const auto* reduce = std::get_if<Reduce>(&task.what);
-      if (reduce == nullptr || reduce->move != Move::start) continue;
+    for (const plan::Task& task : program.tasks) {
+      if (plan::is<plan::Update>(task)) updated.insert(plan::block_of(task));
+      const auto* reduce = std::get_if<plan::Reduce>(&task.what);
+      if (reduce == nullptr || reduce->move != plan::Move::start) continue;
       const auto bucket = static_cast<std::size_t>(reduce->bucket);
       const std::vector<int>& blocks = made.buckets[bucket].blocks;
       exchanged.insert(blocks.begin(), blocks.end());
@@ -139,9 +139,9 @@ TEST_F(ReplicaPlans, ExchangeWhatEachWorkerOfANodeHolds) {
 
 /// What a node's workers would have to tell each other behind every merge is refused by name.
 TEST_F(ReplicaPlans, RefuseWeightsThatMoveInsideANode) {
-  network_ = make_network(load_model("lenet", {1, 28, 28}, 10));
+  network_ = plan::make_network(model::load_model("lenet", {1, 28, 28}, 10));
   exchange_.inner = "layerpipe";
-  const auto cost = make_analytic_cost(network_);
+  const auto cost = cost::make_analytic_cost(network_);
   machine_ = {.nodes = 2, .workers_per_node = 2};
   PlanRequest request{
       .network = network_, .machine = machine_, .cost = cost.get(), .batch = 64, .microbatches = 4};
@@ -164,4 +164,4 @@ TEST_F(ReplicaPlans, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -4,18 +4,18 @@
 
 #include "strategy/strategy_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Machine kOne{};
+const plan::Machine kOne{};
 
 TEST(Serial, IsThePlainestOrder) {
-  const Network network = four_blocks();
-  const Plan plan = make_plan("serial", {.network = network, .machine = kOne, .batch = 8});
+  const plan::Network network = four_blocks();
+  const plan::Plan plan = make_plan("serial", {.network = network, .machine = kOne, .batch = 8});
   EXPECT_THAT(order_of(plan.programs.at(0)),
               ElementsAre("load", "forward 0", "forward 1", "forward 2", "forward 3", "loss",
                           "backward_data 3", "backward_weights 3", "backward_data 2",
@@ -25,37 +25,37 @@ TEST(Serial, IsThePlainestOrder) {
   EXPECT_TRUE(plan.groups.empty());
   EXPECT_TRUE(plan.buckets.empty());
   EXPECT_EQ(plan.depth(), 0);
-  EXPECT_EQ(staleness(plan), std::vector<int>(4, 0));
+  EXPECT_EQ(plan::staleness(plan), std::vector<int>(4, 0));
 }
 
 TEST(Serial, TheFirstBlockGetsNoBackwardIfItHasNothingToLearn) {
-  Network network = four_blocks();
+  plan::Network network = four_blocks();
   network.blocks[0].parameters = 0;
   network.blocks[0].state = 0;
-  const Plan plan = make_plan("serial", {.network = network, .machine = kOne, .batch = 8});
+  const plan::Plan plan = make_plan("serial", {.network = network, .machine = kOne, .batch = 8});
   EXPECT_THAT(order_of(plan.programs.at(0)),
               AllOf(testing::Contains("backward_data 1"),
                     testing::Not(testing::Contains("backward_data 0"))));
 }
 
 TEST(Serial, MicrobatchesAddUpTheirGradients) {
-  const Network network = four_blocks();
-  const Plan plan = make_plan(
+  const plan::Network network = four_blocks();
+  const plan::Plan plan = make_plan(
       "serial", {.network = network, .machine = kOne, .batch = 8, .microbatches = 3, .clip = true});
-  const std::vector<Task>& tasks = plan.programs.at(0).tasks;
+  const std::vector<plan::Task>& tasks = plan.programs.at(0).tasks;
   std::int64_t samples = 0;
   int clips = 0;
-  for (const Task& task : tasks) {
-    if (is<Load>(task)) samples += samples_of(task).count(plan.batch);
-    clips += is<Clip>(task) ? 1 : 0;
-    if (const auto* backward = std::get_if<BackwardWeights>(&task.what)) {
+  for (const plan::Task& task : tasks) {
+    if (plan::is<plan::Load>(task)) samples += plan::samples_of(task).count(plan.batch);
+    clips += plan::is<plan::Clip>(task) ? 1 : 0;
+    if (const auto* backward = std::get_if<plan::BackwardWeights>(&task.what)) {
       EXPECT_EQ(backward->adds, backward->samples.begin > 0);
     }
-    if (const auto* forward = std::get_if<Forward>(&task.what)) {
+    if (const auto* forward = std::get_if<plan::Forward>(&task.what)) {
       EXPECT_EQ(forward->moves_state, forward->samples.begin == 0);
     }
-    if (is<Clip>(task) || is<Update>(task)) continue;
-    EXPECT_EQ(samples_of(task).of, 3);
+    if (plan::is<plan::Clip>(task) || plan::is<plan::Update>(task)) continue;
+    EXPECT_EQ(plan::samples_of(task).of, 3);
   }
   EXPECT_EQ(samples, 8);
   EXPECT_EQ(clips, 1);
@@ -65,7 +65,7 @@ TEST(Serial, MicrobatchesAddUpTheirGradients) {
 }
 
 TEST(Serial, RefusesMoreThanOneWorkerAndSaysWhatToDo) {
-  const Network network = four_blocks();
+  const plan::Network network = four_blocks();
   EXPECT_THAT(
       refusal("serial", {.network = network, .machine = {.nodes = 2, .workers_per_node = 3}}),
       AllOf(HasSubstr("not for 6 (2 nodes x 3)"), HasSubstr("`workers` 1"),
@@ -81,15 +81,15 @@ TEST(Strategies, AreKnownByNameAndRefusedOtherwise) {
                           "pipedream-replicated", "pipedream-2bw", "zb-h1", "zb-h2", "sparse_rows",
                           "parareal", "daso", "local_sgd", "diloco"));
   for (const Strategy& strategy : strategies()) EXPECT_FALSE(strategy.about.empty());
-  const Network network = four_blocks();
+  const plan::Network network = four_blocks();
   EXPECT_THAT(refusal("data_paralel", {.network = network, .machine = kOne}),
               AllOf(HasSubstr("unknown strategy 'data_paralel' (did you mean 'data_parallel'?)"),
                     HasSubstr("known: serial, data_parallel, layerpipe, ")));
 }
 
 TEST(Strategies, RefuseRequestsThatMakeNoSense) {
-  const Network network = four_blocks();
-  const Network nothing{};
+  const plan::Network network = four_blocks();
+  const plan::Network nothing{};
   EXPECT_THAT(refusal("serial", {.network = nothing, .machine = kOne}), HasSubstr("no blocks"));
   EXPECT_THAT(refusal("serial", {.network = network, .machine = {.nodes = 0}}), HasSubstr("0"));
   EXPECT_THAT(refusal("serial", {.network = network, .machine = kOne, .batch = 0}),
@@ -103,4 +103,4 @@ TEST(Strategies, RefuseRequestsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

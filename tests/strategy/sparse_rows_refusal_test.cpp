@@ -4,14 +4,14 @@
 
 #include "strategy/sparse_rows_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string refused(const Network& network, int count, const RowPartitioner& partition) {
-  const Machine machine = workers(count);
+std::string refused(const plan::Network& network, int count, const RowPartitioner& partition) {
+  const plan::Machine machine = workers(count);
   PlanRequest request{.network = network, .machine = machine, .batch = 8};
   request.partition = partition;
   return refusal("sparse_rows", request);
@@ -20,17 +20,19 @@ std::string refused(const Network& network, int count, const RowPartitioner& par
 TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
   EXPECT_THAT(refused(network_of("lenet"), 2, {}),
               AllOf(HasSubstr("block 'conv1' is something else"), HasSubstr("layerpipe")));
-  const auto with_last = [](const std::vector<LayerSpec>& layers) {
-    ModelSpec model = mixed();
-    BlockSpec& block = model.blocks.insert(model.blocks.end() - 1, {.name = "x", .nodes = {}})[0];
-    for (const LayerSpec& layer : layers) block.then(std::string(kind_name(layer)), layer);
-    return refused(make_network(model), 2, {});
+  const auto with_last = [](const std::vector<model::LayerSpec>& layers) {
+    model::ModelSpec model = mixed();
+    model::BlockSpec& block =
+        model.blocks.insert(model.blocks.end() - 1, {.name = "x", .nodes = {}})[0];
+    for (const model::LayerSpec& layer : layers)
+      block.then(std::string(model::kind_name(layer)), layer);
+    return refused(plan::make_network(model), 2, {});
   };
-  const LinearSpec linear{.out_features = 24};
-  const ActivationSpec relu{ActivationKind::relu};
+  const model::LinearSpec linear{.out_features = 24};
+  const model::ActivationSpec relu{model::ActivationKind::relu};
   const auto says_x = HasSubstr("block 'x' is something else");
-  EXPECT_THAT(with_last({BatchNormSpec{}}), says_x);
-  EXPECT_THAT(with_last({linear, DropoutSpec{}}), says_x);
+  EXPECT_THAT(with_last({model::BatchNormSpec{}}), says_x);
+  EXPECT_THAT(with_last({linear, model::DropoutSpec{}}), says_x);
   EXPECT_THAT(with_last({linear, relu, relu}), says_x);
   EXPECT_THAT(with_last({linear, relu, linear}), says_x);
   EXPECT_THAT(with_last({relu}), says_x);
@@ -44,41 +46,42 @@ TEST(SparseRowsRefusals, DenseLayersOfMillionsOfWeights) {
 }
 
 TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
-  ModelSpec model = mixed();
-  BlockSpec& block = model.blocks[3];
+  model::ModelSpec model = mixed();
+  model::BlockSpec& block = model.blocks[3];
   block = {.name = "x", .nodes = {}};
-  block.then("linear", LinearSpec{.out_features = 16});
-  block.join("add", AddSpec{}, {0, kBlockInput});
-  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
+  block.then("linear", model::LinearSpec{.out_features = 16});
+  block.join("add", model::AddSpec{}, {0, model::kBlockInput});
+  EXPECT_THAT(refused(plan::make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
   block.nodes.pop_back();
-  block.join("relu", ActivationSpec{}, {kBlockInput});  // the linear's result is for nobody
-  EXPECT_THAT(refused(make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
+  block.join("relu", model::ActivationSpec{},
+             {model::kBlockInput});  // the linear's result is for nobody
+  EXPECT_THAT(refused(plan::make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
 }
 
 TEST(SparseRowsRefusals, MoreWorkersThanRows) {
-  const Network network = make_network(mixed());
+  const plan::Network network = plan::make_network(mixed());
   EXPECT_THAT(refused(network, 17, {}),
               AllOf(HasSubstr("`workers` 17"), HasSubstr("'c.linear'"), HasSubstr("at most 16")));
   EXPECT_EQ(refused(network, 16, {}), "no UserError");
 }
 
 TEST(SparseRowsRefusals, MicrobatchesAndClipping) {
-  const Network network = make_network(mixed());
-  const Machine machine = workers(2);
+  const plan::Network network = plan::make_network(mixed());
+  const plan::Machine machine = workers(2);
   PlanRequest request{.network = network, .machine = machine, .batch = 8, .microbatches = 4};
   EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("`microbatches` 4"));
   request.microbatches = 1;
   request.clip = true;
   EXPECT_THAT(refusal("sparse_rows", request), HasSubstr("`clip_norm`"));
-  const Machine one = workers(1);
+  const plan::Machine one = workers(1);
   EXPECT_THAT(
       refusal("sparse_rows", {.network = network, .machine = one, .batch = 8, .clip = true}),
       HasSubstr("or use serial"));
 }
 
 TEST(SparseRowsRefusals, OwnersOfAnotherNetwork) {
-  const Network network = make_network(mixed());
-  const RowOwners good = with(PartitionMethod::merged)(row_patterns(network), 2);
+  const plan::Network network = plan::make_network(mixed());
+  const RowOwners good = with(partition::PartitionMethod::merged)(row_patterns(network), 2);
   const auto changed = [&](const std::function<void(RowOwners&)>& change) {
     RowOwners owners = good;
     change(owners);
@@ -95,4 +98,4 @@ TEST(SparseRowsRefusals, OwnersOfAnotherNetwork) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -11,36 +11,37 @@
 #include "simulate/simulate.hpp"
 #include "strategy/sparse_rows_testing.hpp"
 
-namespace plait {
+namespace plait::strategy {
 namespace {
 
-Network radixnet(const std::string& size) {
-  return make_network(make_model("radixnet:" + size, {1, 28, 28}, 10));
+plan::Network radixnet(const std::string& size) {
+  return plan::make_network(model::make_model("radixnet:" + size, {1, 28, 28}, 10));
 }
 
-std::vector<Network> networks() { return {make_network(mixed()), radixnet("64x6")}; }
+std::vector<plan::Network> networks() { return {plan::make_network(mixed()), radixnet("64x6")}; }
 
-Plan plan_of(const Network& network, int count, PartitionMethod method = PartitionMethod::merged) {
+plan::Plan plan_of(const plan::Network& network, int count,
+                   partition::PartitionMethod method = partition::PartitionMethod::merged) {
   return make_plan(
       "sparse_rows",
       {.network = network, .machine = workers(count), .batch = 8, .partition = with(method)});
 }
 
-const SparseLinearSpec* linear_of(const NetworkBlock& block) {
-  for (const Node& node : block.spec.nodes) {
-    if (const auto* linear = std::get_if<SparseLinearSpec>(&node.layer)) return linear;
+const model::SparseLinearSpec* linear_of(const plan::NetworkBlock& block) {
+  for (const model::Node& node : block.spec.nodes) {
+    if (const auto* linear = std::get_if<model::SparseLinearSpec>(&node.layer)) return linear;
   }
   return nullptr;
 }
 
 /// The worker that runs the forward of each block; every block has one.
-std::vector<int> runners(const Plan& plan) {
+std::vector<int> runners(const plan::Plan& plan) {
   std::vector<int> who(plan.network.blocks.size(), -1);
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (!is<Forward>(task)) continue;
-      int& runner = who.at(static_cast<std::size_t>(block_of(task)));
-      EXPECT_EQ(runner, -1) << "two workers run block " << block_of(task);
+    for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      if (!plan::is<plan::Forward>(task)) continue;
+      int& runner = who.at(static_cast<std::size_t>(plan::block_of(task)));
+      EXPECT_EQ(runner, -1) << "two workers run block " << plan::block_of(task);
       runner = worker;
     }
   }
@@ -52,10 +53,10 @@ struct Whereabouts {
   std::map<std::string, std::vector<int>> times;
   std::map<std::string, std::vector<int>> worker;
 
-  explicit Whereabouts(const Plan& plan) {
+  explicit Whereabouts(const plan::Plan& plan) {
     const std::vector<int> who = runners(plan);
     for (std::size_t b = 0; b < plan.network.blocks.size(); ++b) {
-      const SparseLinearSpec* linear = linear_of(plan.network.blocks[b]);
+      const model::SparseLinearSpec* linear = linear_of(plan.network.blocks[b]);
       if (linear == nullptr) continue;
       EXPECT_EQ(std::ssize(linear->piece->weight->positions), linear->pattern->size());
       EXPECT_EQ(linear->adds, plan.network.blocks[b].adds);
@@ -63,7 +64,7 @@ struct Whereabouts {
       if (linear->bias) note(*linear->piece->bias, who[b]);
     }
   }
-  void note(const ParameterPart& part, int runner) {
+  void note(const model::ParameterPart& part, int runner) {
     const auto size = static_cast<std::size_t>(part.whole.shape.elements());
     times[part.name].resize(size, 0);
     worker[part.name].resize(size, -1);
@@ -75,16 +76,16 @@ struct Whereabouts {
 };
 
 TEST(SparseRows, EveryElementIsInOnePieceOfItsOwner) {
-  for (const Network& network : networks()) {
+  for (const plan::Network& network : networks()) {
     const Patterns layers = row_patterns(network);
     for (const int count : {1, 2, 3, 8}) {
       const Whereabouts found(plan_of(network, count));
-      const RowOwners owners = with(PartitionMethod::merged)(layers, count);
+      const RowOwners owners = with(partition::PartitionMethod::merged)(layers, count);
       std::size_t parameters = 0;
-      for (const NetworkBlock& block : network.blocks)
-        parameters +=
-            block_parameters(block.spec, {network.tensors[static_cast<std::size_t>(block.src)]})
-                .size();
+      for (const plan::NetworkBlock& block : network.blocks)
+        parameters += model::block_parameters(
+                          block.spec, {network.tensors[static_cast<std::size_t>(block.src)]})
+                          .size();
       EXPECT_EQ(found.times.size(), parameters);
       for (const auto& [name, times] : found.times) {
         EXPECT_THAT(times, testing::Each(1)) << name << " on " << count;
@@ -107,9 +108,9 @@ TEST(SparseRows, EveryElementIsInOnePieceOfItsOwner) {
 }
 
 TEST(SparseRows, EverybodyUpdatesWhatItComputes) {
-  for (const Network& network : networks()) {
-    const Plan plan = plan_of(network, 3);
-    EXPECT_TRUE(faults(plan).empty());
+  for (const plan::Network& network : networks()) {
+    const plan::Plan plan = plan_of(network, 3);
+    EXPECT_TRUE(plan::faults(plan).empty());
     EXPECT_TRUE(plan.network.cut);
     const std::vector<int> who = runners(plan);
     const std::vector<int> updates = owners(plan);
@@ -123,23 +124,26 @@ TEST(SparseRows, EverybodyUpdatesWhatItComputes) {
 }
 
 /// All layers with their owners, the last one's being worker 0.
-PartitionMeasure measured(const Network& network, int count, PartitionMethod method) {
+partition::PartitionMeasure measured(const plan::Network& network, int count,
+                                     partition::PartitionMethod method) {
   Patterns layers = row_patterns(network);
-  Partition partition = make_partition(layers, {.parts = count, .method = method});
-  std::vector<MatrixEntry> all;
+  partition::Partition partition =
+      partition::make_partition(layers, {.parts = count, .method = method});
+  std::vector<tensor::MatrixEntry> all;
   const std::int64_t columns = layers.back()->rows;
   for (std::int64_t i = 0; i < 10 * columns; ++i) all.push_back({i / columns, i % columns, 0});
-  layers.push_back(make_sparse_matrix(10, columns, std::move(all), "head").pattern);
+  layers.push_back(tensor::make_sparse_matrix(10, columns, std::move(all), "head").pattern);
   partition.owners.emplace_back(10, 0);
-  return measure_partition(layers, partition);
+  return partition::measure_partition(layers, partition);
 }
 
 TEST(SparseRows, SendsTheWordsOfThePartition) {
-  for (const Network& network : networks()) {
+  for (const plan::Network& network : networks()) {
     for (const int count : {2, 3, 8}) {
-      for (const PartitionMethod method : {PartitionMethod::merged, PartitionMethod::random}) {
-        const Plan plan = plan_of(network, count, method);
-        const PartitionMeasure measure = measured(network, count, method);
+      for (const partition::PartitionMethod method :
+           {partition::PartitionMethod::merged, partition::PartitionMethod::random}) {
+        const plan::Plan plan = plan_of(network, count, method);
+        const partition::PartitionMeasure measure = measured(network, count, method);
         std::int64_t words = 0;
         for (const auto& list : plan.row_lists) words += std::ssize(list);
         EXPECT_EQ(2 * words, measure.volume_words);
@@ -148,12 +152,12 @@ TEST(SparseRows, SendsTheWordsOfThePartition) {
         std::vector<std::int64_t> received(static_cast<std::size_t>(count), 0);
         std::int64_t bytes = 0;
         for (int worker = 0; worker < count; ++worker) {
-          for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-            bytes += wire_bytes(plan, worker, task);
-            if (!is<Send>(task)) continue;
-            const auto list = static_cast<std::size_t>(message_of(task)->list);
+          for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+            bytes += plan::wire_bytes(plan, worker, task);
+            if (!plan::is<plan::Send>(task)) continue;
+            const auto list = static_cast<std::size_t>(plan::message_of(task)->list);
             ++sends.at(list);
-            received.at(static_cast<std::size_t>(message_of(task)->peer)) +=
+            received.at(static_cast<std::size_t>(plan::message_of(task)->peer)) +=
                 std::ssize(plan.row_lists[list]);
           }
         }
@@ -166,10 +170,10 @@ TEST(SparseRows, SendsTheWordsOfThePartition) {
 }
 
 TEST(SparseRows, TheSharesOfALayerAddUpToOne) {
-  for (const Network& network : networks()) {
-    const Plan plan = plan_of(network, 3);
+  for (const plan::Network& network : networks()) {
+    const plan::Plan plan = plan_of(network, 3);
     std::vector<double> shares(network.blocks.size(), 0);
-    for (const NetworkBlock& block : plan.network.blocks) {
+    for (const plan::NetworkBlock& block : plan.network.blocks) {
       shares.at(static_cast<std::size_t>(block.whole)) += block.share;
     }
     for (const double share : shares) EXPECT_NEAR(share, 1, 1e-12);
@@ -177,40 +181,41 @@ TEST(SparseRows, TheSharesOfALayerAddUpToOne) {
 }
 
 TEST(SparseRows, SimulatesToASaneStep) {
-  const Network network = radixnet("256x20");
-  const auto cost = make_analytic_cost(network);
-  const auto play = [&](const Machine& machine, PartitionMethod method) {
-    const Plan plan = make_plan("sparse_rows", {.network = network,
-                                                .machine = machine,
-                                                .cost = cost.get(),
-                                                .batch = 64,
-                                                .partition = with(method)});
-    const Simulation result = simulate(plan, *cost);
+  const plan::Network network = radixnet("256x20");
+  const auto cost = cost::make_analytic_cost(network);
+  const auto play = [&](const plan::Machine& machine, partition::PartitionMethod method) {
+    const plan::Plan plan = make_plan("sparse_rows", {.network = network,
+                                                      .machine = machine,
+                                                      .cost = cost.get(),
+                                                      .batch = 64,
+                                                      .partition = with(method)});
+    const simulate::Simulation result = simulate::simulate(plan, *cost);
     std::int64_t bytes = 0;
     for (const auto& list : plan.row_lists) bytes += 2 * 64 * 4 * std::ssize(list);
     EXPECT_EQ(result.bytes_per_step, bytes);
     EXPECT_EQ(result.messages_per_step, 2 * std::ssize(plan.row_lists));
     return result.step_seconds;
   };
-  const Machine one = workers(1);
+  const plan::Machine one = workers(1);
   const double serial =
-      simulate(make_plan("serial", {.network = network, .machine = one, .batch = 64}), *cost)
+      simulate::simulate(make_plan("serial", {.network = network, .machine = one, .batch = 64}),
+                         *cost)
           .step_seconds;
-  EXPECT_NEAR(play(one, PartitionMethod::merged), serial, 1e-6 * serial);
-  Machine many = workers(4);
+  EXPECT_NEAR(play(one, partition::PartitionMethod::merged), serial, 1e-6 * serial);
+  plan::Machine many = workers(4);
   many.inside = {};  // messages take no time
-  const double free = play(many, PartitionMethod::merged);
+  const double free = play(many, partition::PartitionMethod::merged);
   EXPECT_LT(free, serial);
   EXPECT_GT(free, serial / 4);  // the head and the first layer's balance
   many.inside = {.bytes_per_second = 1e6, .latency_seconds = 1e-3};
-  const double slow = play(many, PartitionMethod::merged);
+  const double slow = play(many, partition::PartitionMethod::merged);
   EXPECT_GT(slow, 20 * 2 * 1e-3);  // a message per layer and way
-  EXPECT_GT(play(many, PartitionMethod::random), slow);
+  EXPECT_GT(play(many, partition::PartitionMethod::random), slow);
 }
 
 TEST(SparseRows, WithoutAPartitionRowsGoInEqualRuns) {
-  const Network network = radixnet("64x4");
-  const Plan plan = make_plan(
+  const plan::Network network = radixnet("64x4");
+  const plan::Plan plan = make_plan(
       "sparse_rows", {.network = network, .machine = workers(4), .batch = 8, .partition = {}});
   const Whereabouts found(plan);
   std::vector<int> expected(64);
@@ -219,4 +224,4 @@ TEST(SparseRows, WithoutAPartitionRowsGoInEqualRuns) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::strategy

@@ -9,16 +9,17 @@
 #include "model/zoo.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
-inline Network network_of(const std::string& name) {
+inline plan::Network network_of(const std::string& name) {
   const bool gray = name == "lenet" || name == "linear" || name.starts_with("mlp");
-  return make_network(make_model(name, gray ? Shape{1, 28, 28} : Shape{3, 32, 32}, 10));
+  return plan::make_network(
+      model::make_model(name, gray ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10));
 }
 
 /// Four blocks: parameters 8, 0, 4, 4; block 0 and block 2 have running statistics.
-inline Network four_blocks() {
-  Network network{.name = "four", .blocks = {}, .tensors = {4, 4, 4, 4, 4}, .input = {4}};
+inline plan::Network four_blocks() {
+  plan::Network network{.name = "four", .blocks = {}, .tensors = {4, 4, 4, 4, 4}, .input = {4}};
   const std::int64_t parameters[] = {8, 0, 4, 4};
   const std::int64_t state[] = {2, 0, 2, 0};
   for (int i = 0; i < 4; ++i) {
@@ -33,14 +34,14 @@ inline Network four_blocks() {
 }
 
 /// "forward 0", "reduce_sum 2", "loss": the order of a program, to be compared.
-inline std::vector<std::string> order_of(const Program& program) {
+inline std::vector<std::string> order_of(const plan::Program& program) {
   std::vector<std::string> words;
-  for (const Task& task : program.tasks) {
-    std::string word(name_of(kind_of(task)));
-    if (const auto* reduce = std::get_if<Reduce>(&task.what)) {
+  for (const plan::Task& task : program.tasks) {
+    std::string word(name_of(plan::kind_of(task)));
+    if (const auto* reduce = std::get_if<plan::Reduce>(&task.what)) {
       word += fmt::format(" {}", reduce->bucket);
-    } else if (block_of(task) >= 0) {
-      word += fmt::format(" {}", block_of(task));
+    } else if (plan::block_of(task) >= 0) {
+      word += fmt::format(" {}", plan::block_of(task));
     }
     words.push_back(word);
   }
@@ -56,4 +57,4 @@ inline std::string refusal(const std::string& strategy, const PlanRequest& reque
   return "no UserError";
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

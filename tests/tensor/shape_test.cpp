@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::tensor {
 namespace {
 
 TEST(Shape, Elements) {
@@ -53,4 +53,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BadShape,
                                          "99999999999999999999"));
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::tensor

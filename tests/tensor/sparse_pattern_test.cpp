@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 
-namespace plait {
+namespace plait::tensor {
 namespace {
 
 using testing::AllOf;
@@ -154,4 +154,4 @@ TEST(PatternHash, SeesSizesRowsAndColumns) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::tensor

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-namespace plait {
+namespace plait::tensor {
 namespace {
 
 TEST(TensorDesc, BytesByType) {
@@ -65,4 +65,4 @@ TEST(Tensor, EmptyUntilGivenAShape) {
 TEST(Names, AreTheWordsOfFilesAndMessages) { EXPECT_STREQ(name_of(DType::bf16), "bf16"); }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::tensor

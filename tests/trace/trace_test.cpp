@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::trace {
 namespace {
 
 Event event_at(std::int64_t step, Activity activity = Activity::compute) {
@@ -94,4 +94,4 @@ TEST(Shares, AreOfTheTimeGiven) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::trace

@@ -5,7 +5,7 @@
 
 #include "transport/contract_tools.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 TEST(Bf16, RoundsToTheNearestAndTiesToEven) {
@@ -37,4 +37,4 @@ TEST(Bf16, IsWhatASearchFinds) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport

@@ -5,7 +5,7 @@
 #include "transport/contract_messages.hpp"
 #include "transport/contract_reductions.hpp"
 
-namespace plait::contract {
+namespace plait::transport::contract {
 
 inline std::vector<Case> cases() {
   std::vector<Case> all = message_cases();
@@ -15,4 +15,4 @@ inline std::vector<Case> cases() {
   return all;
 }
 
-}  // namespace plait::contract
+}  // namespace plait::transport::contract

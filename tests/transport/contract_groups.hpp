@@ -7,7 +7,7 @@
 
 #include "transport/contract_tools.hpp"
 
-namespace plait::contract {
+namespace plait::transport::contract {
 
 inline void all_gather_is_in_rank_order(Group& group) {
   for (const std::size_t size : {0, 1, 8, 10000}) {
@@ -130,4 +130,4 @@ inline std::vector<Case> group_cases() {
           {"TrafficIsWhatWasSent", traffic_is_what_was_sent}};
 }
 
-}  // namespace plait::contract
+}  // namespace plait::transport::contract

@@ -6,7 +6,7 @@
 
 #include "transport/contract_tools.hpp"
 
-namespace plait::contract {
+namespace plait::transport::contract {
 
 inline void messages_keep_their_order(Group& group) {
   constexpr int kMessages = 300;
@@ -196,4 +196,4 @@ inline std::vector<Case> message_cases() {
           {"StrangersAndWrongTagsAreRefused", strangers_and_wrong_tags_are_refused}};
 }
 
-}  // namespace plait::contract
+}  // namespace plait::transport::contract

@@ -6,7 +6,7 @@
 
 #include "transport/contract_tools.hpp"
 
-namespace plait::contract {
+namespace plait::transport::contract {
 
 inline void sums_have_the_bits_of_a_serial_sum(Group& group) {
   for (const Wire wire : {Wire::f32, Wire::bf16}) {
@@ -144,4 +144,4 @@ inline std::vector<Case> reduction_cases() {
           {"AGroupOfOneChangesNothing", a_group_of_one_changes_nothing}};
 }
 
-}  // namespace plait::contract
+}  // namespace plait::transport::contract

@@ -17,7 +17,7 @@
 #include "transport/group.hpp"
 #include "transport/reduction.hpp"
 
-namespace plait::contract {
+namespace plait::transport::contract {
 
 /// One promise, as each member of a group checks it.
 struct Case {
@@ -130,4 +130,4 @@ inline std::string hash_of(std::span<const float> values) {
 
 inline const char* name_of(Wire wire) { return wire == Wire::bf16 ? "bf16" : "f32"; }
 
-}  // namespace plait::contract
+}  // namespace plait::transport::contract

@@ -11,7 +11,7 @@
 
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 using ::testing::AllOf;
@@ -78,4 +78,4 @@ TEST(Lifeline, WhoSaidFarewellHearsOfNoLoss) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 TEST(Shards, AreContiguousAndAsEqualAsUnitsOf16Allow) {
@@ -70,4 +70,4 @@ TEST(Pieces, MayBeNone) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport

@@ -10,7 +10,7 @@
 #include "transport/contract_tools.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 using contract::thrown;
@@ -183,4 +183,4 @@ TEST(Unwinding, AFailureInADestructorEndsTheJob) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport

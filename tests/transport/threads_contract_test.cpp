@@ -5,7 +5,7 @@
 #include "transport/contract.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 struct Shape {
@@ -48,4 +48,4 @@ INSTANTIATE_TEST_SUITE_P(All, ThreadContract,
                          });
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport

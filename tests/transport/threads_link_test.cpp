@@ -6,7 +6,7 @@
 #include "transport/contract_tools.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 using contract::bytes_of;
@@ -113,4 +113,4 @@ TEST(ThreadLink, AnAbortDoesNotWaitForIt) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport

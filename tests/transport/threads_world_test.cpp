@@ -12,7 +12,7 @@
 #include "transport/process.hpp"
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 TEST(ThreadWorld, HandsOverTheSendersMemory) {
@@ -172,4 +172,4 @@ TEST(Launcher, MpirunIsToldFromSrun) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport

@@ -3,7 +3,7 @@
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/relu.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
@@ -16,41 +16,42 @@ struct Algorithms {
   algorithm backward;
 };
 
-Algorithms algorithms_of(ActivationKind kind) {
+Algorithms algorithms_of(model::ActivationKind kind) {
   switch (kind) {
-    case ActivationKind::relu:
+    case model::ActivationKind::relu:
       return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd};
-    case ActivationKind::tanh:
+    case model::ActivationKind::tanh:
       return {algorithm::eltwise_tanh, algorithm::eltwise_tanh_use_dst_for_bwd};
-    case ActivationKind::sigmoid:
+    case model::ActivationKind::sigmoid:
       return {algorithm::eltwise_logistic, algorithm::eltwise_logistic_use_dst_for_bwd};
-    case ActivationKind::gelu: return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
-    case ActivationKind::leaky_relu:
+    case model::ActivationKind::gelu:
+      return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
+    case model::ActivationKind::leaky_relu:
       return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd};
-    case ActivationKind::silu: return {algorithm::eltwise_swish, algorithm::eltwise_swish};
-    case ActivationKind::clip: break;  // simd/clip
+    case model::ActivationKind::silu: return {algorithm::eltwise_swish, algorithm::eltwise_swish};
+    case model::ActivationKind::clip: break;  // simd/clip
   }
   return {};
 }
 
 /// oneDNN's leaky ReLU is its ReLU with alpha as the slope; its swish is x sigmoid(alpha x).
-float alpha_of(const ActivationSpec& spec) {
-  if (spec.kind == ActivationKind::leaky_relu) return static_cast<float>(spec.slope);
-  return spec.kind == ActivationKind::silu ? 1.0F : 0.0F;
+float alpha_of(const model::ActivationSpec& spec) {
+  if (spec.kind == model::ActivationKind::leaky_relu) return static_cast<float>(spec.slope);
+  return spec.kind == model::ActivationKind::silu ? 1.0F : 0.0F;
 }
 
 class Activation final : public Layer {
  public:
   explicit Activation(const LayerRequest& request)
       : desc_(request.srcs[0]),
-        kind_(std::get<ActivationSpec>(request.spec).kind),
-        by_dst_(kind_ != ActivationKind::gelu && kind_ != ActivationKind::silu),
+        kind_(std::get<model::ActivationSpec>(request.spec).kind),
+        by_dst_(kind_ != model::ActivationKind::gelu && kind_ != model::ActivationKind::silu),
         threads_(request.threads) {
     const Algorithms algorithms = algorithms_of(kind_);
-    const float alpha = alpha_of(std::get<ActivationSpec>(request.spec));
+    const float alpha = alpha_of(std::get<model::ActivationSpec>(request.spec));
     // oneDNN knows no panels; elementwise they are a row of numbers.
-    const Md md =
-        desc_.layout == Layout::panels ? plain_md({desc_.physical_elements()}) : to_md(desc_);
+    const Md md = desc_.layout == tensor::Layout::panels ? plain_md({desc_.physical_elements()})
+                                                         : to_md(desc_);
     const auto forward_kind = dnnl::prop_kind::forward_training;
     // The pair must name one algorithm; use_dst variants compute the same forward.
     const Forward::primitive_desc forward({forward_kind, algorithms.backward, md, alpha, 0.0F},
@@ -66,7 +67,7 @@ class Activation final : public Layer {
     backward_.output(DNNL_ARG_DIFF_SRC, md, md);
   }
 
-  const TensorDesc& dst_desc() const override { return desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override {
     return {.data_reads_src = !by_dst_,
             .data_reads_dst = by_dst_,
@@ -77,7 +78,7 @@ class Activation final : public Layer {
     return pass == Pass::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
   }
   void forward(const LayerArgs& args) override {
-    if (kind_ == ActivationKind::relu) {  // oneDNN's turns NaN into 0
+    if (kind_ == model::ActivationKind::relu) {  // oneDNN's turns NaN into 0
       return simd::relu(args.src[0], args.dst, desc_.bytes() / sizeof(float), threads_);
     }
     forward_.run({{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}}, args.scratch);
@@ -91,8 +92,8 @@ class Activation final : public Layer {
   }
 
  private:
-  TensorDesc desc_;
-  ActivationKind kind_;
+  tensor::TensorDesc desc_;
+  model::ActivationKind kind_;
   bool by_dst_;
   int threads_;
   Kernel forward_, backward_;
@@ -104,4 +105,4 @@ std::unique_ptr<Layer> make_activation(const LayerRequest& request) {
   return std::make_unique<Activation>(request);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

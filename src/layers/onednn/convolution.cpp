@@ -15,7 +15,7 @@
 #include "layers/simd/add.hpp"
 #include "model/shapes.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
@@ -42,7 +42,7 @@ struct Geometry {
   Dims dilation;
   Dims padding;
 
-  explicit Geometry(const ConvolutionSpec& c)
+  explicit Geometry(const model::ConvolutionSpec& c)
       : stride{c.stride.height, c.stride.width},
         dilation{c.dilation.height - 1, c.dilation.width - 1},
         padding{c.padding.height, c.padding.width} {}
@@ -86,14 +86,14 @@ struct Geometry {
 class Convolution final : public Layer {
  public:
   explicit Convolution(const LayerRequest& request)
-      : spec_(std::get<ConvolutionSpec>(request.spec)),
+      : spec_(std::get<model::ConvolutionSpec>(request.spec)),
         threads_(request.threads),
         residual_(request.residual) {
-    const Shape sample = request.srcs[0].shape.without_front();
+    const tensor::Shape sample = request.srcs[0].shape.without_front();
     const std::int64_t batch = request.srcs[0].shape[0];
-    const Shape dst_sample = layer_shape(spec_, {&sample, 1}, request.name);
-    const auto specs = layer_parameters(request.spec, sample);
-    Shape weights_shape = specs[0].shape;
+    const tensor::Shape dst_sample = model::layer_shape(spec_, {&sample, 1}, request.name);
+    const auto specs = model::layer_parameters(request.spec, sample);
+    tensor::Shape weights_shape = specs[0].shape;
     if (spec_.groups > 1) {
       weights_shape[0] /= spec_.groups;
       weights_shape = weights_shape.with_front(spec_.groups);
@@ -113,7 +113,7 @@ class Convolution final : public Layer {
     place_parameters(specs, sizes);
   }
 
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
   std::size_t scratch_bytes(Pass pass) const override {
     if (by_winograd(pass)) return winograd_->scratch_bytes(pass);
@@ -194,21 +194,21 @@ class Convolution final : public Layer {
                  args.scratch);
   }
 
-  void choose_winograd(const TensorDesc& src) {
+  void choose_winograd(const tensor::TensorDesc& src) {
     const std::int64_t kernel = spec_.kernel.height;
     const std::int64_t padding = spec_.padding.height;
-    const ConvolutionSpec square{.out_channels = spec_.out_channels,
-                                 .kernel = {kernel, kernel},
-                                 .padding = {padding, padding},
-                                 .bias = spec_.bias};
+    const model::ConvolutionSpec square{.out_channels = spec_.out_channels,
+                                        .kernel = {kernel, kernel},
+                                        .padding = {padding, padding},
+                                        .bias = spec_.bias};
     if ((kernel != 3 && kernel != 5) || padding >= kernel || !(spec_ == square) ||
-        src.layout != Layout::blocked8 || dst_desc_.layout != Layout::blocked8) {
+        src.layout != tensor::Layout::blocked8 || dst_desc_.layout != tensor::Layout::blocked8) {
       return;
     }
     const Md blocked_weights(plain_weights_.dims(), dnnl::memory::data_type::f32,
                              dnnl::memory::format_tag::OIhw8i8o);
     if (weights_ != blocked_weights) return;
-    const Shape& shape = src.shape;
+    const tensor::Shape& shape = src.shape;
     constexpr std::int64_t most_pixels = 1 << 24;  // tiles are counted in int
     if (shape[0] * shape[2] * shape[3] > most_pixels) return;
     // Channels as they lie in memory: whole blocks, the rest zero.
@@ -291,7 +291,7 @@ class Convolution final : public Layer {
                                   .dst_height = dst_desc_.shape[2],
                                   .dst_width = dst_desc_.shape[3],
                                   .convolution = spec_};
-    if (src->layout != Layout::plain || dst_desc_.layout != Layout::blocked8 ||
+    if (src->layout != tensor::Layout::plain || dst_desc_.layout != tensor::Layout::blocked8 ||
         !simd::narrow_takes(shape)) {
       return false;
     }
@@ -315,12 +315,12 @@ class Convolution final : public Layer {
     if (spec_.bias) backward_weights_.output(DNNL_ARG_DIFF_BIAS, bias_, bias_);
   }
 
-  ConvolutionSpec spec_;
+  model::ConvolutionSpec spec_;
   int threads_;
   bool residual_;
   bool add_after_ = false;
   Md src_, dst_, weights_, plain_weights_, bias_;
-  TensorDesc dst_desc_;
+  tensor::TensorDesc dst_desc_;
   Forward::primitive_desc forward_pd_;
   std::optional<winograd::Convolution> winograd_;
   std::array<bool, 3> by_winograd_{};  ///< by task
@@ -334,4 +334,4 @@ std::unique_ptr<Layer> make_convolution(const LayerRequest& request) {
   return std::make_unique<Convolution>(request);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -6,7 +6,7 @@
 #include "layers/dropout_mask.hpp"
 #include "layers/onednn/layers.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
@@ -14,11 +14,11 @@ class Dropout final : public Layer {
  public:
   explicit Dropout(const LayerRequest& request)
       : desc_(request.srcs[0]),
-        probability_(std::get<DropoutSpec>(request.spec).probability),
+        probability_(std::get<model::DropoutSpec>(request.spec).probability),
         key_(dropout_key(request.name)),
         threads_(request.threads) {}
 
-  const TensorDesc& dst_desc() const override { return desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override { return {.diff_in_place = true, .forward_in_place = true}; }
   std::size_t saved_bytes() const override {
     return static_cast<std::size_t>(desc_.physical_elements());
@@ -45,7 +45,7 @@ class Dropout final : public Layer {
     auto* mask = reinterpret_cast<std::uint8_t*>(args.saved);
     const std::int64_t samples = desc_.shape[0];
     const std::int64_t stride = desc_.physical_elements() / samples;
-    const std::int64_t block = channel_block(desc_.layout);
+    const std::int64_t block = tensor::channel_block(desc_.layout);
     const std::int64_t pixels = desc_.shape.rank() == 4 ? desc_.shape[2] * desc_.shape[3] : 1;
 #pragma omp parallel num_threads(threads_)
     {
@@ -72,7 +72,7 @@ class Dropout final : public Layer {
     for (std::int64_t i = 0; i < size; ++i) dst[i] = mask[i] != 0 ? src[i] * scale : 0.0F;
   }
 
-  TensorDesc desc_;
+  tensor::TensorDesc desc_;
   double probability_;
   std::uint64_t key_;
   int threads_;
@@ -84,4 +84,4 @@ std::unique_ptr<Layer> make_dropout(const LayerRequest& request) {
   return std::make_unique<Dropout>(request);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

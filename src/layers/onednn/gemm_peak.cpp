@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 double measure_gemm_gflops(int threads) {
   constexpr dnnl_dim_t n = 1536;
@@ -34,4 +34,4 @@ double measure_gemm_gflops(int threads) {
   return best;
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -5,24 +5,24 @@
 
 #include "base/rounding.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-Tag tag_of(const TensorDesc& desc) {
+Tag tag_of(const tensor::TensorDesc& desc) {
   if (desc.shape.rank() == 2) return Tag::ab;
   switch (desc.layout) {
-    case Layout::plain: return Tag::abcd;
-    case Layout::blocked8: return Tag::aBcd8b;
-    case Layout::blocked16: return Tag::aBcd16b;
-    case Layout::panels: break;  // sparse layers' own
+    case tensor::Layout::plain: return Tag::abcd;
+    case tensor::Layout::blocked8: return Tag::aBcd8b;
+    case tensor::Layout::blocked16: return Tag::aBcd16b;
+    case tensor::Layout::panels: break;  // sparse layers' own
   }
   return Tag::abcd;
 }
 
-dnnl::memory::dims dims_of(const Shape& shape) {
+dnnl::memory::dims dims_of(const tensor::Shape& shape) {
   return {shape.dims().begin(), shape.dims().end()};
 }
 
@@ -40,21 +40,22 @@ const dnnl::engine& cpu() {
   return engine;
 }
 
-Md to_md(const TensorDesc& desc) {
+Md to_md(const tensor::TensorDesc& desc) {
   return {dims_of(desc.shape), dnnl::memory::data_type::f32, tag_of(desc)};
 }
 
-std::optional<TensorDesc> from_md(const Md& md) {
+std::optional<tensor::TensorDesc> from_md(const Md& md) {
   const auto dims = md.dims();
-  const Shape shape(std::vector<std::int64_t>(dims.begin(), dims.end()));
-  for (Layout layout : {Layout::plain, Layout::blocked8, Layout::blocked16}) {
-    const TensorDesc desc{.shape = shape, .layout = layout};
+  const tensor::Shape shape(std::vector<std::int64_t>(dims.begin(), dims.end()));
+  for (tensor::Layout layout :
+       {tensor::Layout::plain, tensor::Layout::blocked8, tensor::Layout::blocked16}) {
+    const tensor::TensorDesc desc{.shape = shape, .layout = layout};
     if (to_md(desc) == md) return desc;
   }
   return std::nullopt;
 }
 
-Md plain_md(const Shape& shape) {
+Md plain_md(const tensor::Shape& shape) {
   static constexpr Tag tags[] = {Tag::a, Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde};
   return {dims_of(shape), dnnl::memory::data_type::f32, tags[shape.rank()]};
 }
@@ -133,4 +134,4 @@ void Kernel::run(std::initializer_list<Operand> operands, std::byte* scratch) {
   stream_.wait();
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -11,16 +11,16 @@
 
 #include "tensor/tensor.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 using Md = dnnl::memory::desc;
 
 /// The one engine: a handle without state that every primitive and memory needs alive.
 const dnnl::engine& cpu();
-Md to_md(const TensorDesc& desc);
+Md to_md(const tensor::TensorDesc& desc);
 /// The network's desc of a primitive's rank-4 or rank-2 memory, if it is one of our layouts.
-std::optional<TensorDesc> from_md(const Md& md);
-Md plain_md(const Shape& shape);
+std::optional<tensor::TensorDesc> from_md(const Md& md);
+Md plain_md(const tensor::Shape& shape);
 /// Physical floats of a descriptor, padding included.
 std::int64_t float_count(const Md& md);
 /// Attributes every primitive here is built with: scratch memory comes from the caller.
@@ -66,4 +66,4 @@ class Kernel {
   std::size_t scratch_bytes_ = 0;
 };
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -3,7 +3,7 @@
 
 #include "layers/layer.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 std::unique_ptr<Layer> make_convolution(const LayerRequest& request);
 std::unique_ptr<Layer> make_linear(const LayerRequest& request);
@@ -15,4 +15,4 @@ std::unique_ptr<Layer> make_conversion(const LayerRequest& request);
 std::unique_ptr<Layer> make_add(const LayerRequest& request);
 std::unique_ptr<Layer> make_dropout(const LayerRequest& request);
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -2,7 +2,7 @@
 #include "layers/onednn/kernel.hpp"
 #include "layers/onednn/layers.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
@@ -12,9 +12,9 @@ using BackwardWeights = dnnl::inner_product_backward_weights;
 
 class Linear final : public Layer {
  public:
-  explicit Linear(const LayerRequest& request) : spec_(std::get<LinearSpec>(request.spec)) {
+  explicit Linear(const LayerRequest& request) : spec_(std::get<model::LinearSpec>(request.spec)) {
     const std::int64_t batch = request.srcs[0].shape[0];
-    const auto specs = layer_parameters(request.spec, request.srcs[0].shape.without_front());
+    const auto specs = model::layer_parameters(request.spec, request.srcs[0].shape.without_front());
     plain_weights_ = plain_md(specs[0].shape);
     dst_desc_ = {.shape = {batch, spec_.out_features}};
     const Md src = to_md(request.srcs[0]);
@@ -57,7 +57,7 @@ class Linear final : public Layer {
     place_parameters(specs, sizes);
   }
 
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
   std::size_t scratch_bytes(Pass pass) const override {
     return pass == Pass::forward         ? forward_.scratch_bytes()
@@ -96,8 +96,8 @@ class Linear final : public Layer {
   }
 
  private:
-  LinearSpec spec_;
-  TensorDesc dst_desc_;
+  model::LinearSpec spec_;
+  tensor::TensorDesc dst_desc_;
   Md weights_, plain_weights_;
   Kernel forward_, backward_data_, backward_weights_;
 };
@@ -108,4 +108,4 @@ std::unique_ptr<Layer> make_linear(const LayerRequest& request) {
   return std::make_unique<Linear>(request);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -6,7 +6,7 @@
 #include "layers/simd/max_pool.hpp"
 #include "layers/sparse/layers.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
@@ -14,33 +14,33 @@ struct Make {
   const LayerRequest& request;
 
   using Result = std::unique_ptr<Layer>;
-  Result operator()(const ConvolutionSpec&) const { return make_convolution(request); }
-  Result operator()(const LinearSpec&) const { return make_linear(request); }
-  Result operator()(const SparseLinearSpec&) const { return sparse::make_linear(request); }
-  Result operator()(const BatchNormSpec&) const { return simd::make_batch_norm(request); }
-  Result operator()(const ActivationSpec& activation) const {
-    return activation.kind == ActivationKind::clip ? simd::make_clip(request)
-                                                   : make_activation(request);
+  Result operator()(const model::ConvolutionSpec&) const { return make_convolution(request); }
+  Result operator()(const model::LinearSpec&) const { return make_linear(request); }
+  Result operator()(const model::SparseLinearSpec&) const { return sparse::make_linear(request); }
+  Result operator()(const model::BatchNormSpec&) const { return simd::make_batch_norm(request); }
+  Result operator()(const model::ActivationSpec& activation) const {
+    return activation.kind == model::ActivationKind::clip ? simd::make_clip(request)
+                                                          : make_activation(request);
   }
-  Result operator()(const PoolSpec&) const {
+  Result operator()(const model::PoolSpec&) const {
     Result ours = simd::make_max_pool(request);
     return ours != nullptr ? std::move(ours) : make_pool(request);
   }
-  Result operator()(const GlobalAveragePoolSpec&) const { return make_pool(request); }
-  Result operator()(const DropoutSpec&) const { return make_dropout(request); }
-  Result operator()(const FlattenSpec&) const { return make_flatten(request); }
-  Result operator()(const AddSpec&) const { return make_add(request); }
+  Result operator()(const model::GlobalAveragePoolSpec&) const { return make_pool(request); }
+  Result operator()(const model::DropoutSpec&) const { return make_dropout(request); }
+  Result operator()(const model::FlattenSpec&) const { return make_flatten(request); }
+  Result operator()(const model::AddSpec&) const { return make_add(request); }
 };
 
 }  // namespace
 
 std::unique_ptr<Layer> make_layer(const LayerRequest& request) {
   if (request.convert_to) {
-    const bool panels =
-        request.srcs[0].layout == Layout::panels || *request.convert_to == Layout::panels;
+    const bool panels = request.srcs[0].layout == tensor::Layout::panels ||
+                        *request.convert_to == tensor::Layout::panels;
     return panels ? sparse::make_conversion(request) : make_conversion(request);
   }
   return std::visit(Make{request}, request.spec);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -3,7 +3,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 NarrowWeights::NarrowWeights(const simd::NarrowShape& shape, const Md& weights, int threads)
     : shape_(shape), threads_(threads) {
@@ -28,4 +28,4 @@ void NarrowWeights::run(const LayerArgs& args, float* diff_bias) {
                args.scratch + reorder_offset_);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -7,7 +7,7 @@
 #include "layers/onednn/kernel.hpp"
 #include "layers/simd/narrow_convolution.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 class NarrowWeights {
  public:
@@ -26,4 +26,4 @@ class NarrowWeights {
   Kernel reorder_;
 };
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

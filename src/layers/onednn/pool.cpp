@@ -10,7 +10,7 @@
 #include "layers/simd/average_windows.hpp"
 #include "model/shapes.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
@@ -19,10 +19,10 @@ using Dims = dnnl::memory::dims;
 using Forward = dnnl::pooling_forward;
 using Backward = dnnl::pooling_backward;
 
-PoolSpec as_pool(const LayerRequest& request) {
-  if (const auto* pool = std::get_if<PoolSpec>(&request.spec)) return *pool;
-  const Extent2 all{request.srcs[0].shape[2], request.srcs[0].shape[3]};
-  return {.kind = PoolKind::average, .kernel = all, .stride = all};
+model::PoolSpec as_pool(const LayerRequest& request) {
+  if (const auto* pool = std::get_if<model::PoolSpec>(&request.spec)) return *pool;
+  const model::Extent2 all{request.srcs[0].shape[2], request.srcs[0].shape[3]};
+  return {.kind = model::PoolKind::average, .kernel = all, .stride = all};
 }
 
 /// oneDNN wants the padding behind the last window exactly; floor mode may leave less than
@@ -38,18 +38,18 @@ double beyond_padding(std::int64_t behind, std::int64_t padding, std::int64_t ke
   return static_cast<double>(kernel) / static_cast<double>(kernel - (behind - padding));
 }
 
-algorithm algorithm_of(const PoolSpec& pool) {
-  if (pool.kind == PoolKind::max) return algorithm::pooling_max;
-  const bool counts = pool.count_include_pad || pool.padding == Extent2{0, 0};
+algorithm algorithm_of(const model::PoolSpec& pool) {
+  if (pool.kind == model::PoolKind::max) return algorithm::pooling_max;
+  const bool counts = pool.count_include_pad || pool.padding == model::Extent2{0, 0};
   return counts ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
 }
 
 class Pool final : public Layer {
  public:
   explicit Pool(const LayerRequest& request) : threads_(request.threads) {
-    const PoolSpec pool = as_pool(request);
-    const Shape sample = request.srcs[0].shape.without_front();
-    const Shape dst_sample = layer_shape(request.spec, {&sample, 1}, request.name);
+    const model::PoolSpec pool = as_pool(request);
+    const tensor::Shape sample = request.srcs[0].shape.without_front();
+    const tensor::Shape dst_sample = model::layer_shape(request.spec, {&sample, 1}, request.name);
     dst_desc_ = batch_desc(dst_sample, request.srcs[0].shape[0], request.srcs[0].layout);
     const Md src = to_md(request.srcs[0]);
     const Md dst = to_md(dst_desc_);
@@ -70,7 +70,7 @@ class Pool final : public Layer {
                                             user_scratch(), cpu(), forward);
     forward_ = Kernel(Forward(forward), forward.scratchpad_desc());
     backward_ = Kernel(Backward(backward), backward.scratchpad_desc());
-    if (pool.kind == PoolKind::max) {
+    if (pool.kind == model::PoolKind::max) {
       const Md workspace = forward.workspace_desc();
       workspace_bytes_ = workspace.get_size();
       forward_.output(DNNL_ARG_WORKSPACE, workspace, workspace);
@@ -86,7 +86,7 @@ class Pool final : public Layer {
     }
   }
 
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {}; }
   std::size_t saved_bytes() const override { return workspace_bytes_; }
   std::size_t scratch_bytes(Pass pass) const override {
@@ -124,7 +124,7 @@ class Pool final : public Layer {
   void scale(float* values) const {
     const std::int64_t height = dst_desc_.shape[2];
     const std::int64_t width = dst_desc_.shape[3];
-    const std::int64_t block = channel_block(dst_desc_.layout);
+    const std::int64_t block = tensor::channel_block(dst_desc_.layout);
     const std::int64_t planes = dst_desc_.physical_elements() / (height * width * block);
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       for (std::int64_t y = 0; y < height; ++y) {
@@ -140,7 +140,7 @@ class Pool final : public Layer {
   }
 
   int threads_;
-  TensorDesc dst_desc_;
+  tensor::TensorDesc dst_desc_;
   std::optional<simd::AveragePass> large_;
   std::size_t workspace_bytes_ = 0;
   double last_row_ = 1;  ///< factors of average pooling
@@ -154,4 +154,4 @@ std::unique_ptr<Layer> make_pool(const LayerRequest& request) {
   return std::make_unique<Pool>(request);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

@@ -7,7 +7,7 @@
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/add.hpp"
 
-namespace plait::onednn {
+namespace plait::layers::onednn {
 
 namespace {
 
@@ -15,7 +15,7 @@ namespace {
 class Move {
  public:
   Move() = default;
-  Move(const TensorDesc& from, const TensorDesc& to) : bytes_(to.bytes()) {
+  Move(const tensor::TensorDesc& from, const tensor::TensorDesc& to) : bytes_(to.bytes()) {
     if (from == to) return;
     const dnnl::engine& engine = cpu();
     const dnnl::reorder::primitive_desc pd(engine, to_md(from), engine, to_md(to), user_scratch());
@@ -41,9 +41,9 @@ class Move {
 /// src brought into the layout `moved`; the next layer sees it as `dst`, which are the same bytes.
 class Relayout final : public Layer {
  public:
-  Relayout(const TensorDesc& src, const TensorDesc& moved, TensorDesc dst)
+  Relayout(const tensor::TensorDesc& src, const tensor::TensorDesc& moved, tensor::TensorDesc dst)
       : dst_desc_(std::move(dst)), out_(src, moved), back_(moved, src) {}
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.diff_in_place = !out_}; }
   std::size_t scratch_bytes(Pass) const override {
     return std::max(out_.scratch_bytes(), back_.scratch_bytes());
@@ -54,7 +54,7 @@ class Relayout final : public Layer {
   }
 
  private:
-  TensorDesc dst_desc_;
+  tensor::TensorDesc dst_desc_;
   Move out_, back_;
 };
 
@@ -66,7 +66,7 @@ class Add final : public Layer {
       throw std::logic_error(request.name + ": add of two layouts");
     }
   }
-  const TensorDesc& dst_desc() const override { return desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override { return {}; }
   void forward(const LayerArgs& args) override {
     simd::add({args.dst, args.src[0], args.src[1], desc_.bytes() / sizeof(float)}, threads_);
@@ -74,20 +74,20 @@ class Add final : public Layer {
   void backward_data(const LayerArgs&) override {}
 
  private:
-  TensorDesc desc_;
+  tensor::TensorDesc desc_;
   int threads_;
 };
 
 }  // namespace
 
 std::unique_ptr<Layer> make_flatten(const LayerRequest& request) {
-  const TensorDesc& src = request.srcs[0];
-  const TensorDesc flat{.shape = {src.shape[0], src.shape.elements() / src.shape[0]}};
-  return std::make_unique<Relayout>(src, TensorDesc{.shape = src.shape}, flat);
+  const tensor::TensorDesc& src = request.srcs[0];
+  const tensor::TensorDesc flat{.shape = {src.shape[0], src.shape.elements() / src.shape[0]}};
+  return std::make_unique<Relayout>(src, tensor::TensorDesc{.shape = src.shape}, flat);
 }
 
 std::unique_ptr<Layer> make_conversion(const LayerRequest& request) {
-  const TensorDesc moved{.shape = request.srcs[0].shape, .layout = *request.convert_to};
+  const tensor::TensorDesc moved{.shape = request.srcs[0].shape, .layout = *request.convert_to};
   return std::make_unique<Relayout>(request.srcs[0], moved, moved);
 }
 
@@ -95,4 +95,4 @@ std::unique_ptr<Layer> make_add(const LayerRequest& request) {
   return std::make_unique<Add>(request);
 }
 
-}  // namespace plait::onednn
+}  // namespace plait::layers::onednn

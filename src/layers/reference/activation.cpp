@@ -6,7 +6,7 @@
 
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
@@ -22,9 +22,9 @@ class Activation final : public PlainLayer {
  public:
   explicit Activation(const LayerRequest& request)
       : PlainLayer(request),
-        kind_(std::get<ActivationSpec>(request.spec).kind),
-        ceiling_(static_cast<float>(std::get<ActivationSpec>(request.spec).ceiling)),
-        slope_(static_cast<float>(std::get<ActivationSpec>(request.spec).slope)) {}
+        kind_(std::get<model::ActivationSpec>(request.spec).kind),
+        ceiling_(static_cast<float>(std::get<model::ActivationSpec>(request.spec).ceiling)),
+        slope_(static_cast<float>(std::get<model::ActivationSpec>(request.spec).slope)) {}
 
   LayerTraits traits() const override {
     return {.data_reads_src = from_src(),
@@ -47,17 +47,19 @@ class Activation final : public PlainLayer {
   }
 
  private:
-  bool from_src() const { return kind_ == ActivationKind::gelu || kind_ == ActivationKind::silu; }
+  bool from_src() const {
+    return kind_ == model::ActivationKind::gelu || kind_ == model::ActivationKind::silu;
+  }
 
   double value(double x) const {
     switch (kind_) {
-      case ActivationKind::relu: return x < 0 ? 0 : x;  // a NaN stays one
-      case ActivationKind::tanh: return std::tanh(x);
-      case ActivationKind::sigmoid: return sigmoid(x);
-      case ActivationKind::gelu: return x * normal_cdf(x);
-      case ActivationKind::clip: return x < 0 ? 0 : x > ceiling_ ? ceiling_ : x;
-      case ActivationKind::leaky_relu: return x > 0 ? x : slope_ * x;
-      case ActivationKind::silu: return x * sigmoid(x);
+      case model::ActivationKind::relu: return x < 0 ? 0 : x;  // a NaN stays one
+      case model::ActivationKind::tanh: return std::tanh(x);
+      case model::ActivationKind::sigmoid: return sigmoid(x);
+      case model::ActivationKind::gelu: return x * normal_cdf(x);
+      case model::ActivationKind::clip: return x < 0 ? 0 : x > ceiling_ ? ceiling_ : x;
+      case model::ActivationKind::leaky_relu: return x > 0 ? x : slope_ * x;
+      case model::ActivationKind::silu: return x * sigmoid(x);
     }
     return x;
   }
@@ -65,18 +67,18 @@ class Activation final : public PlainLayer {
   /// Of src for gelu and silu, else of dst; relu's at 0 is 0, leaky_relu's is its slope.
   double derivative(double from) const {
     switch (kind_) {
-      case ActivationKind::relu: return from > 0 ? 1 : 0;
-      case ActivationKind::tanh: return 1.0 - from * from;
-      case ActivationKind::sigmoid: return from * (1.0 - from);
-      case ActivationKind::gelu: return normal_cdf(from) + from * normal_density(from);
-      case ActivationKind::clip: return from > 0 && from < ceiling_ ? 1 : 0;
-      case ActivationKind::leaky_relu: return from > 0 ? 1 : slope_;
-      case ActivationKind::silu: return sigmoid(from) * (1.0 + from * (1.0 - sigmoid(from)));
+      case model::ActivationKind::relu: return from > 0 ? 1 : 0;
+      case model::ActivationKind::tanh: return 1.0 - from * from;
+      case model::ActivationKind::sigmoid: return from * (1.0 - from);
+      case model::ActivationKind::gelu: return normal_cdf(from) + from * normal_density(from);
+      case model::ActivationKind::clip: return from > 0 && from < ceiling_ ? 1 : 0;
+      case model::ActivationKind::leaky_relu: return from > 0 ? 1 : slope_;
+      case model::ActivationKind::silu: return sigmoid(from) * (1.0 + from * (1.0 - sigmoid(from)));
     }
     return 1;
   }
 
-  ActivationKind kind_;
+  model::ActivationKind kind_;
   double ceiling_;
   double slope_;
 };
@@ -87,4 +89,4 @@ std::unique_ptr<Layer> make_activation(const LayerRequest& request) {
   return std::make_unique<Activation>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

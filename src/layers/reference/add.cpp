@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
@@ -29,4 +29,4 @@ std::unique_ptr<Layer> make_add(const LayerRequest& request) {
   return std::make_unique<Add>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

@@ -3,13 +3,13 @@
 #include "layers/reference/plain_layer.hpp"
 #include "layers/reference/pool_window.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
 class AveragePool final : public PlainLayer {
  public:
-  AveragePool(const LayerRequest& request, const PoolSpec& spec)
+  AveragePool(const LayerRequest& request, const model::PoolSpec& spec)
       : PlainLayer(request), spec_(spec) {}
 
   LayerTraits traits() const override { return {}; }
@@ -54,21 +54,22 @@ class AveragePool final : public PlainLayer {
     }
   }
 
-  PoolSpec spec_;
+  model::PoolSpec spec_;
 };
 
 }  // namespace
 
 std::unique_ptr<Layer> make_average_pool(const LayerRequest& request) {
-  return std::make_unique<AveragePool>(request, std::get<PoolSpec>(request.spec));
+  return std::make_unique<AveragePool>(request, std::get<model::PoolSpec>(request.spec));
 }
 
 std::unique_ptr<Layer> make_global_average_pool(const LayerRequest& request) {
-  const Shape& src = request.srcs.front().shape;
-  if (src.rank() != 4) return std::make_unique<AveragePool>(request, PoolSpec{});  // it refuses
-  const Extent2 image{src[2], src[3]};
+  const tensor::Shape& src = request.srcs.front().shape;
+  if (src.rank() != 4)
+    return std::make_unique<AveragePool>(request, model::PoolSpec{});  // it refuses
+  const model::Extent2 image{src[2], src[3]};
   return std::make_unique<AveragePool>(
-      request, PoolSpec{.kind = PoolKind::average, .kernel = image, .stride = image});
+      request, model::PoolSpec{.kind = model::PoolKind::average, .kernel = image, .stride = image});
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

@@ -9,7 +9,7 @@
 
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
@@ -17,7 +17,7 @@ class BatchNorm final : public PlainLayer {
  public:
   explicit BatchNorm(const LayerRequest& request)
       : PlainLayer(request),
-        spec_(std::get<BatchNormSpec>(request.spec)),
+        spec_(std::get<model::BatchNormSpec>(request.spec)),
         relu_(request.relu),
         batch_(src_.shape[0]),
         channels_(src_.shape[1]),
@@ -131,7 +131,7 @@ class BatchNorm final : public PlainLayer {
     return reinterpret_cast<std::uint8_t*>(saved_mean(args) + 2 * channels_);
   }
 
-  BatchNormSpec spec_;
+  model::BatchNormSpec spec_;
   bool relu_;
   std::int64_t batch_;
   std::int64_t channels_;
@@ -145,4 +145,4 @@ std::unique_ptr<Layer> make_batch_norm(const LayerRequest& request) {
   return std::make_unique<BatchNorm>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

@@ -3,7 +3,7 @@
 // where i' is input i of o's group and src is 0 outside the image; then + src[1] if residual.
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
@@ -11,7 +11,7 @@ class Convolution final : public PlainLayer {
  public:
   explicit Convolution(const LayerRequest& request)
       : PlainLayer(request),
-        spec_(std::get<ConvolutionSpec>(request.spec)),
+        spec_(std::get<model::ConvolutionSpec>(request.spec)),
         residual_(request.residual) {}
 
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
@@ -56,7 +56,7 @@ class Convolution final : public PlainLayer {
     std::size_t dst;
   };
 
-  static std::size_t elements(const TensorDesc& desc) {
+  static std::size_t elements(const tensor::TensorDesc& desc) {
     return static_cast<std::size_t>(desc.shape.elements());
   }
   std::size_t bias_offset() const { return static_cast<std::size_t>(slots_[1].offset); }
@@ -116,7 +116,7 @@ class Convolution final : public PlainLayer {
     }
   }
 
-  ConvolutionSpec spec_;
+  model::ConvolutionSpec spec_;
   bool residual_;
 };
 
@@ -126,4 +126,4 @@ std::unique_ptr<Layer> make_convolution(const LayerRequest& request) {
   return std::make_unique<Convolution>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

@@ -3,7 +3,7 @@
 #include "layers/dropout_mask.hpp"
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
@@ -11,7 +11,7 @@ class Dropout final : public PlainLayer {
  public:
   explicit Dropout(const LayerRequest& request)
       : PlainLayer(request),
-        probability_(std::get<DropoutSpec>(request.spec).probability),
+        probability_(std::get<model::DropoutSpec>(request.spec).probability),
         key_(dropout_key(request.name)) {}
 
   LayerTraits traits() const override { return {.diff_in_place = true, .forward_in_place = true}; }
@@ -57,4 +57,4 @@ std::unique_ptr<Layer> make_dropout(const LayerRequest& request) {
   return std::make_unique<Dropout>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

@@ -3,7 +3,7 @@
 
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
@@ -27,4 +27,4 @@ std::unique_ptr<Layer> make_flatten(const LayerRequest& request) {
   return std::make_unique<Flatten>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

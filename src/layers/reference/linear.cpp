@@ -1,14 +1,14 @@
 // Linear: dst[n,o] = bias[o] + sum_i weight[o,i] src[n,i].
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
 class Linear final : public PlainLayer {
  public:
   explicit Linear(const LayerRequest& request)
-      : PlainLayer(request), has_bias_(std::get<LinearSpec>(request.spec).bias) {}
+      : PlainLayer(request), has_bias_(std::get<model::LinearSpec>(request.spec).bias) {}
 
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
 
@@ -66,4 +66,4 @@ std::unique_ptr<Layer> make_linear(const LayerRequest& request) {
   return std::make_unique<Linear>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

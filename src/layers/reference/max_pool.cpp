@@ -5,14 +5,14 @@
 #include "layers/reference/plain_layer.hpp"
 #include "layers/reference/pool_window.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
 class MaxPool final : public PlainLayer {
  public:
   explicit MaxPool(const LayerRequest& request)
-      : PlainLayer(request), spec_(std::get<PoolSpec>(request.spec)) {}
+      : PlainLayer(request), spec_(std::get<model::PoolSpec>(request.spec)) {}
 
   LayerTraits traits() const override { return {}; }
 
@@ -59,7 +59,7 @@ class MaxPool final : public PlainLayer {
     return best;
   }
 
-  PoolSpec spec_;
+  model::PoolSpec spec_;
 };
 
 }  // namespace
@@ -68,4 +68,4 @@ std::unique_ptr<Layer> make_max_pool(const LayerRequest& request) {
   return std::make_unique<MaxPool>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

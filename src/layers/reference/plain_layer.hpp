@@ -6,18 +6,18 @@
 
 #include "layers/layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 class PlainLayer : public Layer {
  public:
   /// Infers dst; Failure where the request has a layout or a source count this folder does not
   /// serve.
   explicit PlainLayer(const LayerRequest& request);
-  const TensorDesc& dst_desc() const override { return dst_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_; }
 
  protected:
-  TensorDesc src_;
-  TensorDesc dst_;
+  tensor::TensorDesc src_;
+  tensor::TensorDesc dst_;
 };
 
 std::unique_ptr<Layer> make_convolution(const LayerRequest& request);
@@ -32,4 +32,4 @@ std::unique_ptr<Layer> make_dropout(const LayerRequest& request);
 std::unique_ptr<Layer> make_flatten(const LayerRequest& request);
 std::unique_ptr<Layer> make_add(const LayerRequest& request);
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

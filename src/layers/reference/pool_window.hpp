@@ -6,14 +6,14 @@
 #include "model/spec.hpp"
 #include "tensor/shape.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 /// Half-open ranges of rows and columns of the source image.
 struct PoolWindow {
   std::int64_t top, bottom, left, right;
 };
 
-inline PoolWindow pool_window(const PoolSpec& pool, const Shape& src, std::int64_t y,
+inline PoolWindow pool_window(const model::PoolSpec& pool, const tensor::Shape& src, std::int64_t y,
                               std::int64_t x) {
   const std::int64_t top = y * pool.stride.height - pool.padding.height;
   const std::int64_t left = x * pool.stride.width - pool.padding.width;
@@ -23,7 +23,8 @@ inline PoolWindow pool_window(const PoolSpec& pool, const Shape& src, std::int64
 
 /// What average pooling divides by: the window's extent up to the padding's end, or what of it lies
 /// in the image.
-inline double pool_divisor(const PoolSpec& pool, const Shape& src, std::int64_t y, std::int64_t x) {
+inline double pool_divisor(const model::PoolSpec& pool, const tensor::Shape& src, std::int64_t y,
+                           std::int64_t x) {
   if (!pool.count_include_pad) {
     const PoolWindow window = pool_window(pool, src, y, x);
     return static_cast<double>((window.bottom - window.top) * (window.right - window.left));
@@ -36,4 +37,4 @@ inline double pool_divisor(const PoolSpec& pool, const Shape& src, std::int64_t 
   return static_cast<double>(height * width);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

@@ -1,14 +1,14 @@
 // Sparse linear: dst[n,o] = f(bias[o] + sum over the pattern of weight[k] src[n,column[k]]).
 #include "layers/reference/plain_layer.hpp"
 
-namespace plait::reference {
+namespace plait::layers::reference {
 
 namespace {
 
 class SparseLinear final : public PlainLayer {
  public:
   explicit SparseLinear(const LayerRequest& request)
-      : PlainLayer(request), spec_(std::get<SparseLinearSpec>(request.spec)) {
+      : PlainLayer(request), spec_(std::get<model::SparseLinearSpec>(request.spec)) {
     const auto& ends_in = request.activation ? request.activation : spec_.ends_in;
     if (!ends_in) return;
     LayerRequest activation = request;
@@ -78,7 +78,7 @@ class SparseLinear final : public PlainLayer {
   }
 
  private:
-  SparseLinearSpec spec_;
+  model::SparseLinearSpec spec_;
   std::unique_ptr<Layer> activation_;
 };
 
@@ -88,4 +88,4 @@ std::unique_ptr<Layer> make_sparse_linear(const LayerRequest& request) {
   return std::make_unique<SparseLinear>(request);
 }
 
-}  // namespace plait::reference
+}  // namespace plait::layers::reference

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 void add(const Sum& sum, int threads) {
   float* result = sum.result;
@@ -14,4 +14,4 @@ void add(const Sum& sum, int threads) {
   for (std::int64_t i = 0; i < size; ++i) result[i] = a[i] + b[i];
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

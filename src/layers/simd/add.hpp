@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 /// result <- a + b; result may be a or b.
 struct Sum {
@@ -15,4 +15,4 @@ struct Sum {
 
 void add(const Sum& sum, int threads);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

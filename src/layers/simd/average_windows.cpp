@@ -13,7 +13,7 @@
 #include "layers/simd/average_windows.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::simd::HWY_NAMESPACE {
+namespace plait::layers::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 8>;
@@ -104,16 +104,17 @@ void windows(const AveragePass& pass) {
   }
 }
 
-}  // namespace plait::simd::HWY_NAMESPACE
+}  // namespace plait::layers::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::simd {
+namespace plait::layers::simd {
 
 HWY_EXPORT(windows);
 
-AveragePass average_pass(const PoolSpec& pool, const TensorDesc& src, const TensorDesc& dst) {
-  const std::int64_t block = channel_block(src.layout);
+AveragePass average_pass(const model::PoolSpec& pool, const tensor::TensorDesc& src,
+                         const tensor::TensorDesc& dst) {
+  const std::int64_t block = tensor::channel_block(src.layout);
   return {.pool = pool,
           .src_height = src.shape[2],
           .src_width = src.shape[3],
@@ -135,5 +136,5 @@ void average_windows(const AveragePass& whole, const float* src, float* dst, int
   }
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd
 #endif

@@ -7,10 +7,10 @@
 #include "model/spec.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 struct AveragePass {
-  PoolSpec pool;
+  model::PoolSpec pool;
   std::int64_t src_height = 0, src_width = 0;
   std::int64_t dst_height = 0, dst_width = 0;
   std::int64_t block = 1;  ///< channels that lie together: 1, 8 or 16
@@ -24,9 +24,10 @@ struct AveragePass {
 constexpr std::int64_t kSmallWindow = 64;
 
 /// Without addresses and planes; `src` and `dst` lie alike.
-AveragePass average_pass(const PoolSpec& pool, const TensorDesc& src, const TensorDesc& dst);
+AveragePass average_pass(const model::PoolSpec& pool, const tensor::TensorDesc& src,
+                         const tensor::TensorDesc& dst);
 /// dst = the sum under the window / the window's size, padding counted as zeros. No sum is divided
 /// between threads: equal bits for any number of them.
 void average_windows(const AveragePass& pass, const float* src, float* dst, int threads);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

@@ -10,7 +10,7 @@
 #include "layers/simd/batch_norm.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::simd::HWY_NAMESPACE {
+namespace plait::layers::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 8>;
@@ -171,11 +171,11 @@ void diff_apply_any(const BatchNormPass& pass) {
   }
 }
 
-}  // namespace plait::simd::HWY_NAMESPACE
+}  // namespace plait::layers::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::simd {
+namespace plait::layers::simd {
 
 HWY_EXPORT(sums);
 HWY_EXPORT(apply_any);
@@ -189,5 +189,5 @@ void batch_norm_diff_apply(const BatchNormPass& pass) {
   HWY_DYNAMIC_DISPATCH(diff_apply_any)(pass);
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd
 #endif

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 /// A blocked activation: `block` channels innermost (8 or 16), `channel_blocks` of them per sample.
 struct BlockedShape {
@@ -45,4 +45,4 @@ void batch_norm_diff_sums(const BatchNormPass& pass);
 /// diff_x = scale g + slope x + level (+ addend). diff_x may be diff_y or addend.
 void batch_norm_diff_apply(const BatchNormPass& pass);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

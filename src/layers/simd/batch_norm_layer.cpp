@@ -11,28 +11,28 @@
 #include "layers/simd/batch_norm.hpp"
 #include "layers/simd/batch_norm_plain.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 namespace {
 
 class BatchNorm final : public Layer {
  public:
   explicit BatchNorm(const LayerRequest& request)
-      : spec_(std::get<BatchNormSpec>(request.spec)),
+      : spec_(std::get<model::BatchNormSpec>(request.spec)),
         desc_(request.srcs[0]),
         relu_(request.relu),
         threads_(request.threads),
         channels_(desc_.shape[1]) {
-    const std::int64_t block = channel_block(desc_.layout);
+    const std::int64_t block = tensor::channel_block(desc_.layout);
     const std::int64_t pixels =
         desc_.shape.rank() == 4 ? desc_.shape[2] * desc_.shape[3] : std::int64_t{1};
     shape_ = {desc_.shape[0], divide_up(channels_, block), pixels, block};
     padded_ = shape_.channel_blocks * block;
-    place_parameters(layer_parameters(request.spec, desc_.shape.without_front()));
+    place_parameters(model::layer_parameters(request.spec, desc_.shape.without_front()));
     running_var_ = slots_.back().offset;
   }
 
-  const TensorDesc& dst_desc() const override { return desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override {
     return {.data_reads_src = true, .adds_addend = true, .diff_in_place = true};
   }
@@ -213,8 +213,8 @@ class BatchNorm final : public Layer {
     std::fill(saved + channels_, saved + padded_, 0.0F);
   }
 
-  BatchNormSpec spec_;
-  TensorDesc desc_;
+  model::BatchNormSpec spec_;
+  tensor::TensorDesc desc_;
   bool relu_;
   int threads_;
   std::int64_t channels_;
@@ -225,7 +225,7 @@ class BatchNorm final : public Layer {
   PassFunction apply_ = blocked() ? batch_norm_apply : batch_norm_apply_plain;
   PassFunction diff_sums_ = blocked() ? batch_norm_diff_sums : batch_norm_diff_sums_plain;
   PassFunction diff_apply_ = blocked() ? batch_norm_diff_apply : batch_norm_diff_apply_plain;
-  bool blocked() const { return channel_block(desc_.layout) > 1; }
+  bool blocked() const { return tensor::channel_block(desc_.layout) > 1; }
 };
 
 }  // namespace
@@ -234,4 +234,4 @@ std::unique_ptr<Layer> make_batch_norm(const LayerRequest& request) {
   return std::make_unique<BatchNorm>(request);
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

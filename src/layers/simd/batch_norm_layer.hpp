@@ -4,8 +4,8 @@
 
 #include "layers/layer.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 std::unique_ptr<Layer> make_batch_norm(const LayerRequest& request);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

@@ -1,7 +1,7 @@
 // The four passes of BatchNorm as plain loops with double sums.
 #include "layers/simd/batch_norm_plain.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 namespace {
 
@@ -52,4 +52,4 @@ void batch_norm_diff_apply_plain(const BatchNormPass& pass) {
   });
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

@@ -4,11 +4,11 @@
 
 #include "layers/simd/batch_norm.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 void batch_norm_sums_plain(const BatchNormPass& pass);
 void batch_norm_apply_plain(const BatchNormPass& pass);
 void batch_norm_diff_sums_plain(const BatchNormPass& pass);
 void batch_norm_diff_apply_plain(const BatchNormPass& pass);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

@@ -1,7 +1,7 @@
 // The clip layer: its backward pass reads dst only.
 #include "layers/simd/clip.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 namespace {
 
@@ -9,10 +9,10 @@ class Clip final : public Layer {
  public:
   explicit Clip(const LayerRequest& request)
       : desc_(request.srcs[0]),
-        ceiling_(static_cast<float>(std::get<ActivationSpec>(request.spec).ceiling)),
+        ceiling_(static_cast<float>(std::get<model::ActivationSpec>(request.spec).ceiling)),
         threads_(request.threads) {}
 
-  const TensorDesc& dst_desc() const override { return desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override {
     return {.data_reads_dst = true, .diff_in_place = true, .forward_in_place = true};
   }
@@ -37,7 +37,7 @@ class Clip final : public Layer {
   }
 
  private:
-  TensorDesc desc_;
+  tensor::TensorDesc desc_;
   float ceiling_;
   int threads_;
 };
@@ -48,4 +48,4 @@ std::unique_ptr<Layer> make_clip(const LayerRequest& request) {
   return std::make_unique<Clip>(request);
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

@@ -3,8 +3,8 @@
 
 #include "layers/layer.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 std::unique_ptr<Layer> make_clip(const LayerRequest& request);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

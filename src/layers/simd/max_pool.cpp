@@ -8,20 +8,20 @@
 #include "layers/simd/max_pool_kernel.hpp"
 #include "model/shapes.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 namespace {
 
 class MaxPool final : public Layer {
  public:
   explicit MaxPool(const LayerRequest& request) : threads_(request.threads) {
-    const Shape& src = request.srcs[0].shape;
-    const Shape sample = src.without_front();
-    const Shape dst = layer_shape(request.spec, {&sample, 1}, request.name);
+    const tensor::Shape& src = request.srcs[0].shape;
+    const tensor::Shape sample = src.without_front();
+    const tensor::Shape dst = model::layer_shape(request.spec, {&sample, 1}, request.name);
     dst_desc_ = batch_desc(dst, src[0], request.srcs[0].layout);
-    const std::int64_t block = channel_block(dst_desc_.layout);
+    const std::int64_t block = tensor::channel_block(dst_desc_.layout);
     planes_ = src[0] * divide_up(src[1], block);
-    pass_.pool = std::get<PoolSpec>(request.spec);
+    pass_.pool = std::get<model::PoolSpec>(request.spec);
     pass_.src_height = src[2];
     pass_.src_width = src[3];
     pass_.dst_height = dst[1];
@@ -29,7 +29,7 @@ class MaxPool final : public Layer {
     pass_.block = block;
   }
 
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {}; }
   std::size_t saved_bytes() const override {
     return static_cast<std::size_t>(dst_desc_.physical_elements());
@@ -62,7 +62,7 @@ class MaxPool final : public Layer {
   }
 
   int threads_;
-  TensorDesc dst_desc_;
+  tensor::TensorDesc dst_desc_;
   std::int64_t planes_ = 0;
   MaxPoolPass pass_;
 };
@@ -70,13 +70,13 @@ class MaxPool final : public Layer {
 }  // namespace
 
 std::unique_ptr<Layer> make_max_pool(const LayerRequest& request) {
-  const auto* pool = std::get_if<PoolSpec>(&request.spec);
-  const Layout layout = request.srcs[0].layout;
-  if (pool == nullptr || pool->kind != PoolKind::max || channel_block(layout) == 1 ||
+  const auto* pool = std::get_if<model::PoolSpec>(&request.spec);
+  const tensor::Layout layout = request.srcs[0].layout;
+  if (pool == nullptr || pool->kind != model::PoolKind::max || tensor::channel_block(layout) == 1 ||
       pool->kernel.height * pool->kernel.width > 256) {
     return nullptr;
   }
   return std::make_unique<MaxPool>(request);
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

@@ -3,9 +3,9 @@
 
 #include "layers/layer.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 /// Blocked layouts and windows of at most 256 places; nullptr for the rest.
 std::unique_ptr<Layer> make_max_pool(const LayerRequest& request);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

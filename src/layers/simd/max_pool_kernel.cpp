@@ -11,7 +11,7 @@
 #include "layers/simd/max_pool_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::simd::HWY_NAMESPACE {
+namespace plait::layers::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 8>;
@@ -92,7 +92,7 @@ void pool_diff(const MaxPoolPass& pass) {
   const std::int64_t src_plane = pass.src_height * pass.src_width * pass.block;
   const std::int64_t dst_plane = pass.dst_height * pass.dst_width * pass.block;
   const bool covered = apart && pass.pool.kernel == pass.pool.stride &&
-                       pass.pool.padding == Extent2{0, 0} &&
+                       pass.pool.padding == model::Extent2{0, 0} &&
                        pass.dst_height * pass.pool.stride.height == pass.src_height &&
                        pass.dst_width * pass.pool.stride.width == pass.src_width;
   if (!covered) {
@@ -119,11 +119,11 @@ void pool_diff_any(const MaxPoolPass& pass) {
   apart ? pool_diff<true>(pass) : pool_diff<false>(pass);
 }
 
-}  // namespace plait::simd::HWY_NAMESPACE
+}  // namespace plait::layers::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::simd {
+namespace plait::layers::simd {
 
 HWY_EXPORT(pool);
 HWY_EXPORT(pool_diff_any);
@@ -131,5 +131,5 @@ HWY_EXPORT(pool_diff_any);
 void max_pool(const MaxPoolPass& pass) { HWY_DYNAMIC_DISPATCH(pool)(pass); }
 void max_pool_diff(const MaxPoolPass& pass) { HWY_DYNAMIC_DISPATCH(pool_diff_any)(pass); }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd
 #endif

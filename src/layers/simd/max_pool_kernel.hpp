@@ -5,10 +5,10 @@
 
 #include "model/spec.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 struct MaxPoolPass {
-  PoolSpec pool;
+  model::PoolSpec pool;
   std::int64_t src_height = 0, src_width = 0;
   std::int64_t dst_height = 0, dst_width = 0;
   std::int64_t block = 8;
@@ -26,4 +26,4 @@ void max_pool(const MaxPoolPass& pass);
 /// diff_src = sum of diff_dst over the windows that chose the element.
 void max_pool_diff(const MaxPoolPass& pass);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

@@ -13,7 +13,7 @@
 #include "layers/simd/narrow_convolution.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::simd::HWY_NAMESPACE {
+namespace plait::layers::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 8>;
@@ -34,7 +34,7 @@ template <int kernel_width>
 HWY_INLINE void kernel_row(const NarrowShape& shape, const float* src, const float* diff_dst,
                            std::int64_t kh, float* sums) {
   const Tag d;
-  const ConvolutionSpec& c = shape.convolution;
+  const model::ConvolutionSpec& c = shape.convolution;
   const std::int64_t stride = c.stride.width;
   // Columns [first, last) have the whole kernel row inside the image.
   const std::int64_t reach = (kernel_width - 1) * c.dilation.width;
@@ -146,21 +146,21 @@ void all_parts(const NarrowShape& shape, const NarrowArgs& args, int threads, fl
   }
 }
 
-}  // namespace plait::simd::HWY_NAMESPACE
+}  // namespace plait::layers::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::simd {
+namespace plait::layers::simd {
 
 HWY_EXPORT(all_parts);
 
 bool narrow_takes(const NarrowShape& shape) {
-  const ConvolutionSpec& c = shape.convolution;
+  const model::ConvolutionSpec& c = shape.convolution;
   return shape.in_channels <= 4 && c.groups == 1 && c.kernel.width <= 8;
 }
 
 std::size_t narrow_weights_size(const NarrowShape& shape) {
-  const ConvolutionSpec& c = shape.convolution;
+  const model::ConvolutionSpec& c = shape.convolution;
   return static_cast<std::size_t>((c.out_channels + 7) / 8 * 8 * shape.in_channels *
                                   c.kernel.height * c.kernel.width);
 }
@@ -187,5 +187,5 @@ void narrow_backward_weights(const NarrowShape& shape, const NarrowArgs& args, i
   }
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd
 #endif

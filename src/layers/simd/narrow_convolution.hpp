@@ -6,14 +6,14 @@
 
 #include "model/spec.hpp"
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 struct NarrowShape {
   std::int64_t batch = 0;
   std::int64_t in_channels = 0;
   std::int64_t src_height = 0, src_width = 0;
   std::int64_t dst_height = 0, dst_width = 0;
-  ConvolutionSpec convolution;  ///< groups 1, kernel width at most 8
+  model::ConvolutionSpec convolution;  ///< groups 1, kernel width at most 8
 };
 
 /// src NCHW; diff_dst in blocks of 8 channels; diff_weights [oc / 8][ic][kh][kw][8], overwritten.
@@ -31,4 +31,4 @@ std::size_t narrow_weights_size(const NarrowShape& shape);
 void narrow_backward_weights(const NarrowShape& shape, const NarrowArgs& args, int threads,
                              std::byte* scratch);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

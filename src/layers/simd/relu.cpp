@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 void relu(const float* src, float* dst, std::size_t size, int threads) {
   const auto count = static_cast<std::int64_t>(size);
@@ -11,4 +11,4 @@ void relu(const float* src, float* dst, std::size_t size, int threads) {
   for (std::int64_t i = 0; i < count; ++i) dst[i] = src[i] < 0 ? 0.0F : src[i];
 }
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

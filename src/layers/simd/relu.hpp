@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-namespace plait::simd {
+namespace plait::layers::simd {
 
 /// dst <- src where src >= 0 or NaN, else 0; dst may be src.
 void relu(const float* src, float* dst, std::size_t size, int threads);
 
-}  // namespace plait::simd
+}  // namespace plait::layers::simd

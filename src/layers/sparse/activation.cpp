@@ -10,7 +10,7 @@
 #include "layers/sparse/activation.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::sparse::HWY_NAMESPACE {
+namespace plait::layers::sparse::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
@@ -51,11 +51,11 @@ void gradient_part(const Activation& activation, const float* dst, const float* 
   }
 }
 
-}  // namespace plait::sparse::HWY_NAMESPACE
+}  // namespace plait::layers::sparse::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 HWY_EXPORT(gradient_part);
 
@@ -69,5 +69,5 @@ void activation_gradient(const Activation& activation, const float* dst, const f
   }
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse
 #endif

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 enum class ActivationKind { none, relu, tanh, clip };
 
@@ -17,4 +17,4 @@ struct Activation {
 void activation_gradient(const Activation& activation, const float* dst, const float* diff_dst,
                          float* delta, std::int64_t size, int threads);
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -10,7 +10,7 @@
 #include "layers/sparse/kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::sparse::HWY_NAMESPACE {
+namespace plait::layers::sparse::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
@@ -168,11 +168,11 @@ void gradient_range(const WeightLayout& layout, const GradientArgs& args, std::i
   }
 }
 
-}  // namespace plait::sparse::HWY_NAMESPACE
+}  // namespace plait::layers::sparse::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 HWY_EXPORT(gradient_range);
 
@@ -181,5 +181,5 @@ void sum_gradient(const WeightLayout& layout, const GradientArgs& args, std::int
   HWY_DYNAMIC_DISPATCH(gradient_range)(layout, args, begin_tile, end_tile);
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse
 #endif

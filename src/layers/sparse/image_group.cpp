@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 namespace {
 
@@ -39,7 +39,7 @@ Panels ImageGroup::panels() const {
   return {.samples = count * width_, .count = count, .width = width_};
 }
 
-void ImageGroup::load(const SparsePattern& images, std::int64_t first, std::int64_t last,
+void ImageGroup::load(const tensor::SparsePattern& images, std::int64_t first, std::int64_t last,
                       const std::vector<std::int32_t>& place) {
   std::ranges::fill(image_, kNone);
   images_ = last - first;
@@ -120,4 +120,4 @@ void ImageGroup::give_up(std::vector<std::int64_t>& list) {
   images_ = 0;
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -9,7 +9,7 @@
 #include "tensor/sparse_pattern.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 /// So many panels of so many images, of at most so many features each.
 struct GroupSize {
@@ -18,7 +18,7 @@ struct GroupSize {
   std::int64_t features = 0;
 
   std::int64_t samples() const { return panels * width; }
-  Shape shape() const { return {panels, features, width}; }
+  tensor::Shape shape() const { return {panels, features, width}; }
 };
 
 /// A sample holds an image, or nothing that counts. `features` below is of the values now.
@@ -32,10 +32,10 @@ class ImageGroup {
   Panels panels() const;
   /// Aligned to 64 bytes.
   float* values() { return values_.floats().data(); }
-  void swap_values(Tensor& other) { std::swap(values_, other); }
+  void swap_values(tensor::Tensor& other) { std::swap(values_, other); }
 
   /// Holds images first, first + 1, ... before last, 1 at their pixels; pixel j lies at place[j].
-  void load(const SparsePattern& images, std::int64_t first, std::int64_t last,
+  void load(const tensor::SparsePattern& images, std::int64_t first, std::int64_t last,
             const std::vector<std::int32_t>& place);
   /// Lets go of the images without a non-zero value.
   void drop_dead(std::int64_t features);
@@ -56,9 +56,9 @@ class ImageGroup {
   bool is_free(std::int64_t sample) { return image(sample) < 0; }
 
   std::int64_t width_;
-  Tensor values_;
+  tensor::Tensor values_;
   std::vector<std::int64_t> image_;  ///< of every sample; -1: nothing that counts
   std::int64_t images_ = 0;
 };
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

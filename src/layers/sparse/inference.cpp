@@ -15,7 +15,7 @@
 #include "layers/sparse/image_group.hpp"
 #include "layers/sparse/neuron_order.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 namespace {
 
@@ -28,7 +28,7 @@ constexpr std::size_t kMaxWaiting = 16;
 bool lost_many(std::int64_t began, std::int64_t images) { return 4 * images <= 3 * began; }
 
 GroupSize group_size(std::int64_t images, std::int64_t features, int threads) {
-  const std::int64_t width = panel_width(std::clamp<std::int64_t>(images, 1, 64));
+  const std::int64_t width = tensor::panel_width(std::clamp<std::int64_t>(images, 1, 64));
   const std::int64_t share = images / (width * threads);
   const std::int64_t most =
       std::clamp<std::int64_t>(kGroupFloats / (features * width), 1, kMaxPanels);
@@ -40,7 +40,7 @@ GroupSize group_size(std::int64_t images, std::int64_t features, int threads) {
 /// What one thread does: takes groups of images until there are no more.
 class InferenceThread {
  public:
-  InferenceThread(const SparseInference& chain, const SparsePattern& images, bool drop,
+  InferenceThread(const SparseInference& chain, const tensor::SparsePattern& images, bool drop,
                   const GroupSize& size)
       : chain_(chain),
         images_(images),
@@ -114,26 +114,27 @@ class InferenceThread {
   }
 
   const SparseInference& chain_;
-  const SparsePattern& images_;
+  const tensor::SparsePattern& images_;
   const bool drop_;
   const GroupSize size_;
   ImageGroup group_;
-  Tensor other_;
+  tensor::Tensor other_;
   std::map<std::size_t, ImageGroup> waiting_;  ///< before which layer
   std::vector<std::int64_t> alive_;
   std::int64_t computed_ = 0;
 };
 
-SparseInference::SparseInference(const std::vector<SparseMatrix>& layers, float bias, float ceiling)
+SparseInference::SparseInference(const std::vector<tensor::SparseMatrix>& layers, float bias,
+                                 float ceiling)
     : ceiling_(ceiling) {
   if (bias > 0) throw std::invalid_argument("sparse inference: a bias above 0");
   OrderedChain chain = ordered(layers);
   place_ = std::move(chain.place);
-  for (const SparseMatrix& matrix : chain.layers) {
-    const SparsePattern& pattern = *matrix.pattern;
+  for (const tensor::SparseMatrix& matrix : chain.layers) {
+    const tensor::SparsePattern& pattern = *matrix.pattern;
     Layer layer{.kernels = SparseKernels(pattern),
-                .weights = Tensor(Shape{pattern.size()}),
-                .bias = Tensor(Shape{pattern.rows})};
+                .weights = tensor::Tensor(tensor::Shape{pattern.size()}),
+                .bias = tensor::Tensor(tensor::Shape{pattern.rows})};
     layer.kernels.pack(matrix.values->data(), layer.weights.floats().data());
     std::ranges::fill(layer.bias.floats(), bias);
     layers_.push_back(std::move(layer));
@@ -142,7 +143,7 @@ SparseInference::SparseInference(const std::vector<SparseMatrix>& layers, float 
   }
 }
 
-InferenceResult SparseInference::run(const SparsePattern& images,
+InferenceResult SparseInference::run(const tensor::SparsePattern& images,
                                      const InferenceOptions& options) const {
   const Stopwatch watch;
   const GroupSize size = group_size(images.rows, features_, options.threads);
@@ -166,4 +167,4 @@ InferenceResult SparseInference::run(const SparsePattern& images,
   return result;
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -11,7 +11,7 @@
 #include "layers/sparse/sparse_kernels.hpp"
 #include "tensor/tensor.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 struct InferenceOptions {
   bool drop = true;  ///< dead images
@@ -28,21 +28,21 @@ class SparseInference {
  public:
   /// One bias for all neurons, at most 0. The GraphChallenge adds it only where z = W y is not 0;
   /// where z is 0, clip(z + bias) is 0 too, so no case is needed.
-  SparseInference(const std::vector<SparseMatrix>& layers, float bias, float ceiling);
+  SparseInference(const std::vector<tensor::SparseMatrix>& layers, float bias, float ceiling);
 
   std::int64_t inputs() const { return layers_.front().kernels.columns(); }
   std::int64_t edges() const { return edges_; }  ///< non-zeros of all layers
 
   /// Rows are images, their elements the pixels that are 1. Equal images with any options.
-  InferenceResult run(const SparsePattern& images, const InferenceOptions& options) const;
+  InferenceResult run(const tensor::SparsePattern& images, const InferenceOptions& options) const;
 
  private:
   friend class InferenceThread;
 
   struct Layer {
     SparseKernels kernels;
-    Tensor weights;
-    Tensor bias;
+    tensor::Tensor weights;
+    tensor::Tensor bias;
   };
 
   std::vector<Layer> layers_;
@@ -52,4 +52,4 @@ class SparseInference {
   float ceiling_ = 0;
 };
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -8,11 +8,12 @@
 
 #include "layers/sparse/sparse_kernels.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 class KernelCache {
  public:
-  std::shared_ptr<const SparseKernels> get(const std::shared_ptr<const SparsePattern>& pattern) {
+  std::shared_ptr<const SparseKernels> get(
+      const std::shared_ptr<const tensor::SparsePattern>& pattern) {
     const std::lock_guard lock(mutex_);
     Entry& entry = kernels_[pattern.get()];
     if (entry.kernels == nullptr) {
@@ -23,11 +24,11 @@ class KernelCache {
 
  private:
   struct Entry {
-    std::shared_ptr<const SparsePattern> pattern;  ///< keeps the address taken
+    std::shared_ptr<const tensor::SparsePattern> pattern;  ///< keeps the address taken
     std::shared_ptr<const SparseKernels> kernels;
   };
   std::mutex mutex_;
-  std::map<const SparsePattern*, Entry> kernels_;
+  std::map<const tensor::SparsePattern*, Entry> kernels_;
 };
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

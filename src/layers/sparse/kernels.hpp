@@ -6,7 +6,7 @@
 #include "layers/sparse/layout.hpp"
 #include "layers/sparse/panels.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 /// dst (+)= b + W src, or W^T src.
 struct ProductArgs {
@@ -37,4 +37,4 @@ struct GradientArgs {
 void sum_gradient(const WeightLayout& layout, const GradientArgs& args, std::int64_t begin_tile,
                   std::int64_t end_tile);
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

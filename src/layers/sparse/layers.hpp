@@ -3,11 +3,11 @@
 
 #include "layers/layer.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 /// Sparse linear on panels, with request.activation in the same pass.
 std::unique_ptr<Layer> make_linear(const LayerRequest& request);
 /// plain <-> panels, to request.convert_to.
 std::unique_ptr<Layer> make_conversion(const LayerRequest& request);
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

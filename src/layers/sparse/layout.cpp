@@ -12,7 +12,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 namespace {
 
@@ -77,7 +77,8 @@ std::vector<std::int32_t> ranks(std::span<const std::int32_t> list, const Classe
 }
 
 /// Where the inputs of every column class begin.
-std::vector<std::int64_t> column_inputs(const SparsePattern& turned, const Classes& columns) {
+std::vector<std::int64_t> column_inputs(const tensor::SparsePattern& turned,
+                                        const Classes& columns) {
   std::vector<std::int64_t> begin{0};
   for (std::int64_t c = 0; c < columns.count(); ++c) {
     const std::int32_t first = columns.member[index(columns.begin[index(c)])];
@@ -88,7 +89,7 @@ std::vector<std::int64_t> column_inputs(const SparsePattern& turned, const Class
 
 }  // namespace
 
-Classes row_classes(const SparsePattern& pattern) {
+Classes row_classes(const tensor::SparsePattern& pattern) {
   Classes classes;
   classes.of.reserve(index(pattern.rows));
   classes.begin.push_back(0);
@@ -114,11 +115,11 @@ TileRange share_of(const Tiles& tiles, std::int64_t panels, int member, int team
   return {position(tiles, panels, member, team), position(tiles, panels, member + 1, team)};
 }
 
-WeightLayout::WeightLayout(const SparsePattern& pattern) : rows(row_classes(pattern)) {
+WeightLayout::WeightLayout(const tensor::SparsePattern& pattern) : rows(row_classes(pattern)) {
   if (pattern.size() > std::numeric_limits<std::int32_t>::max()) {
     throw std::invalid_argument("sparse layout: more than 2^31 weights");
   }
-  const SparsePattern turned = transposed(pattern).pattern;
+  const tensor::SparsePattern turned = tensor::transposed(pattern).pattern;
   columns = row_classes(turned);
   const std::vector<std::int64_t> column_begin = column_inputs(turned, columns);
   std::vector<std::int64_t> row_begin{0};
@@ -154,4 +155,4 @@ WeightLayout::WeightLayout(const SparsePattern& pattern) : rows(row_classes(patt
   backward_data = cut(columns, column_begin, kProductTile);
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -11,7 +11,7 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 /// Groups of equal lists. Classes are in the order of their first members; members ascend.
 struct Classes {
@@ -26,7 +26,7 @@ struct Classes {
   }
 };
 /// Of the rows of a pattern.
-Classes row_classes(const SparsePattern& pattern);
+Classes row_classes(const tensor::SparsePattern& pattern);
 
 /// A few outputs of one class, and the inputs that they all read.
 struct Tile {
@@ -58,7 +58,7 @@ struct TileRange {
 TileRange share_of(const Tiles& tiles, std::int64_t panels, int member, int team);
 
 struct WeightLayout {
-  explicit WeightLayout(const SparsePattern& pattern);
+  explicit WeightLayout(const tensor::SparsePattern& pattern);
 
   Classes rows;
   Classes columns;
@@ -78,4 +78,4 @@ struct WeightLayout {
 constexpr std::int32_t kProductTile = 6;
 constexpr std::int32_t kGradientTile = 4;
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

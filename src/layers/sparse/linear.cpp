@@ -3,17 +3,17 @@
 #include "layers/sparse/kernel_cache.hpp"
 #include "layers/sparse/layers.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 namespace {
 
-Activation fused(const std::optional<ActivationSpec>& spec) {
+Activation fused(const std::optional<model::ActivationSpec>& spec) {
   if (!spec) return {};
   const auto ceiling = static_cast<float>(spec->ceiling);
   switch (spec->kind) {
-    case plait::ActivationKind::relu: return {ActivationKind::relu};
-    case plait::ActivationKind::tanh: return {ActivationKind::tanh};
-    case plait::ActivationKind::clip: return {ActivationKind::clip, ceiling};
+    case plait::model::ActivationKind::relu: return {ActivationKind::relu};
+    case plait::model::ActivationKind::tanh: return {ActivationKind::tanh};
+    case plait::model::ActivationKind::clip: return {ActivationKind::clip, ceiling};
     default: return {};
   }
 }
@@ -21,17 +21,17 @@ Activation fused(const std::optional<ActivationSpec>& spec) {
 class Linear final : public Layer {
  public:
   explicit Linear(const LayerRequest& request)
-      : spec_(std::get<SparseLinearSpec>(request.spec)),
+      : spec_(std::get<model::SparseLinearSpec>(request.spec)),
         cache_(request.kernels != nullptr ? request.kernels : std::make_shared<KernelCache>()),
         panels_(panels_for(request.srcs[0].shape[0])),
         activation_(fused(request.activation ? request.activation : spec_.ends_in)),
         threads_(request.threads),
         dst_desc_{.shape = {request.srcs[0].shape[0], spec_.pattern->rows},
-                  .layout = Layout::panels} {
-    place_parameters(layer_parameters(request.spec, request.srcs[0].shape.without_front()));
+                  .layout = tensor::Layout::panels} {
+    place_parameters(model::layer_parameters(request.spec, request.srcs[0].shape.without_front()));
   }
 
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
 
   void forward(const LayerArgs& args) override {
@@ -72,13 +72,13 @@ class Linear final : public Layer {
     return spec_.bias ? parameters + slots_[1].offset : nullptr;
   }
 
-  SparseLinearSpec spec_;
+  model::SparseLinearSpec spec_;
   std::shared_ptr<KernelCache> cache_;
   mutable std::shared_ptr<const SparseKernels> kernels_;
   Panels panels_;
   Activation activation_;
   int threads_;
-  TensorDesc dst_desc_;
+  tensor::TensorDesc dst_desc_;
 };
 
 class Conversion final : public Layer {
@@ -89,17 +89,18 @@ class Conversion final : public Layer {
         threads_(request.threads),
         dst_desc_{.shape = request.srcs[0].shape, .layout = *request.convert_to} {}
 
-  const TensorDesc& dst_desc() const override { return dst_desc_; }
+  const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {}; }
   void forward(const LayerArgs& args) override { convert(dst_desc_.layout, args.src[0], args.dst); }
   void backward_data(const LayerArgs& args) override {
-    convert(dst_desc_.layout == Layout::panels ? Layout::plain : Layout::panels, args.diff_dst,
-            args.diff_src);
+    convert(
+        dst_desc_.layout == tensor::Layout::panels ? tensor::Layout::plain : tensor::Layout::panels,
+        args.diff_dst, args.diff_src);
   }
 
  private:
-  void convert(Layout to, const float* src, float* dst) const {
-    if (to == Layout::panels) {
+  void convert(tensor::Layout to, const float* src, float* dst) const {
+    if (to == tensor::Layout::panels) {
       to_panels(panels_, features_, src, dst, threads_);
     } else {
       from_panels(panels_, features_, src, dst, threads_);
@@ -109,7 +110,7 @@ class Conversion final : public Layer {
   Panels panels_;
   std::int64_t features_;
   int threads_;
-  TensorDesc dst_desc_;
+  tensor::TensorDesc dst_desc_;
 };
 
 }  // namespace
@@ -122,4 +123,4 @@ std::unique_ptr<Layer> make_conversion(const LayerRequest& request) {
   return std::make_unique<Conversion>(request);
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -6,16 +6,18 @@
 
 #include "layers/sparse/layout.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 namespace {
 
 using Neurons = std::vector<std::int32_t>;
 
 /// Of rows and columns: order[new] = old.
-SparseMatrix renumbered(const SparseMatrix& matrix, const Neurons& rows, const Neurons& place) {
-  const SparsePattern& old = *matrix.pattern;
-  SparsePattern pattern{.rows = old.rows, .columns = old.columns, .row_begin = {0}, .column = {}};
+tensor::SparseMatrix renumbered(const tensor::SparseMatrix& matrix, const Neurons& rows,
+                                const Neurons& place) {
+  const tensor::SparsePattern& old = *matrix.pattern;
+  tensor::SparsePattern pattern{
+      .rows = old.rows, .columns = old.columns, .row_begin = {0}, .column = {}};
   std::vector<float> values;
   std::vector<std::pair<std::int32_t, float>> row;
   for (const std::int32_t i : rows) {
@@ -31,7 +33,7 @@ SparseMatrix renumbered(const SparseMatrix& matrix, const Neurons& rows, const N
     }
     pattern.row_begin.push_back(pattern.size());
   }
-  return {std::make_shared<const SparsePattern>(std::move(pattern)),
+  return {std::make_shared<const tensor::SparsePattern>(std::move(pattern)),
           std::make_shared<const std::vector<float>>(std::move(values))};
 }
 
@@ -43,13 +45,13 @@ Neurons inverse(const Neurons& order) {
   return place;
 }
 
-Neurons column_order(const SparsePattern& pattern) {
-  return row_classes(transposed(pattern).pattern).member;
+Neurons column_order(const tensor::SparsePattern& pattern) {
+  return row_classes(tensor::transposed(pattern).pattern).member;
 }
 
 }  // namespace
 
-OrderedChain ordered(const std::vector<SparseMatrix>& layers) {
+OrderedChain ordered(const std::vector<tensor::SparseMatrix>& layers) {
   OrderedChain chain;
   Neurons columns = column_order(*layers.front().pattern);
   chain.place = inverse(columns);
@@ -63,4 +65,4 @@ OrderedChain ordered(const std::vector<SparseMatrix>& layers) {
   return chain;
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

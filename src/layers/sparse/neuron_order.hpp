@@ -6,15 +6,15 @@
 
 #include "tensor/sparse_pattern.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 struct OrderedChain {
-  std::vector<SparseMatrix> layers;
+  std::vector<tensor::SparseMatrix> layers;
   std::vector<std::int32_t> place;  ///< of every input in the first layer's columns
 };
 
 /// The same chain with its inputs and hidden neurons in the order of the next layer's column
 /// classes; the last layer's rows stay. Every sum keeps its order, so values keep their bits.
-OrderedChain ordered(const std::vector<SparseMatrix>& layers);
+OrderedChain ordered(const std::vector<tensor::SparseMatrix>& layers);
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -12,7 +12,7 @@
 #include "tensor/tensor.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::sparse::HWY_NAMESPACE {
+namespace plait::layers::sparse::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// to[j * to_stride + i] = from[i * from_stride + j] for i < height, j < width.
@@ -67,11 +67,11 @@ void transpose(const float* from, std::int64_t from_stride, float* to, std::int6
                  height - whole_height, width);
 }
 
-}  // namespace plait::sparse::HWY_NAMESPACE
+}  // namespace plait::layers::sparse::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 HWY_EXPORT(transpose);
 
@@ -108,7 +108,9 @@ void each_piece(const Panels& panels, std::int64_t features, int threads, const 
 
 Panels panels_for(std::int64_t samples) {
   if (samples == 0) return {};
-  return {.samples = samples, .count = panel_count(samples), .width = panel_width(samples)};
+  return {.samples = samples,
+          .count = tensor::panel_count(samples),
+          .width = tensor::panel_width(samples)};
 }
 
 void to_panels(const Panels& panels, std::int64_t features, const float* plain, float* dst,
@@ -131,5 +133,5 @@ void from_panels(const Panels& panels, std::int64_t features, const float* src, 
   });
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse
 #endif

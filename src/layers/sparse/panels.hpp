@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 /// How `samples` samples lie. The last panels may end in padding: samples that nobody asked for,
 /// any finite values in activations, zeros in gradients.
@@ -30,4 +30,4 @@ void to_panels(const Panels& panels, std::int64_t features, const float* plain, 
 void from_panels(const Panels& panels, std::int64_t features, const float* src, float* plain,
                  int threads);
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -14,7 +14,7 @@
 #include "layers/sparse/kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::sparse::HWY_NAMESPACE {
+namespace plait::layers::sparse::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
@@ -268,11 +268,11 @@ void transposed_range(const WeightLayout& layout, const ProductArgs& args, const
   all_tiles<Columns>(layout, layout.backward_data, args, range);
 }
 
-}  // namespace plait::sparse::HWY_NAMESPACE
+}  // namespace plait::layers::sparse::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 HWY_EXPORT(multiply_range);
 HWY_EXPORT(transposed_range);
@@ -286,5 +286,5 @@ void multiply_transposed(const WeightLayout& layout, const ProductArgs& args,
   HWY_DYNAMIC_DISPATCH(transposed_range)(layout, args, range);
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse
 #endif

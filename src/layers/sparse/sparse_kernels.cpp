@@ -6,7 +6,7 @@
 
 #include "layers/sparse/kernels.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 namespace {
 
@@ -20,7 +20,7 @@ void shared(const Tiles& tiles, std::int64_t panels, int threads, const Run& run
 
 }  // namespace
 
-SparseKernels::SparseKernels(const SparsePattern& pattern)
+SparseKernels::SparseKernels(const tensor::SparsePattern& pattern)
     : rows_(pattern.rows), columns_(pattern.columns), layout_(pattern) {}
 
 void SparseKernels::pack(const float* plain, float* physical) const {
@@ -93,4 +93,4 @@ void SparseKernels::backward_weights(const Panels& panels, const float* src, con
   });
 }
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

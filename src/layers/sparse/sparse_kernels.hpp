@@ -10,13 +10,13 @@
 #include "layers/sparse/layout.hpp"
 #include "layers/sparse/panels.hpp"
 
-namespace plait::sparse {
+namespace plait::layers::sparse {
 
 struct ProductArgs;
 
 class SparseKernels {
  public:
-  explicit SparseKernels(const SparsePattern& pattern);
+  explicit SparseKernels(const tensor::SparsePattern& pattern);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
@@ -50,4 +50,4 @@ class SparseKernels {
   WeightLayout layout_;
 };
 
-}  // namespace plait::sparse
+}  // namespace plait::layers::sparse

@@ -7,7 +7,7 @@
 
 #include "layers/winograd/run.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 const ConvolutionShape& checked(const ConvolutionShape& shape, int threads) {
@@ -106,4 +106,4 @@ void Convolution::backward_weights(const float* src, const float* diff_dst, floa
   clear_unused_taps(shape_, diff_weights);
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

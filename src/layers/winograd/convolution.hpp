@@ -9,7 +9,7 @@
 
 #include "layers/winograd/plan.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 // Tensors and their layouts, all fp32, all 64-byte aligned:
 //   src, diff_src   (batch, in_channels / 8, height, width, 8)    oneDNN's nChw8c
@@ -76,4 +76,4 @@ std::size_t weights_size(const ConvolutionShape& shape);
 void pack_weights(const ConvolutionShape& shape, const float* oihw, float* weights);
 void unpack_weights(const ConvolutionShape& shape, const float* weights, float* oihw);
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

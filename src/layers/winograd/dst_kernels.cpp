@@ -14,7 +14,7 @@
 #include "layers/winograd/transforms-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace HWY_NAMESPACE {
 
 // Tiles whose gradients are added up before they join the sum of all: one long sum in fp32 would
@@ -101,11 +101,11 @@ void dst_for(Tiling tiling, const Grid& grid, const float* planes, std::ptrdiff_
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 HWY_EXPORT(diff_dst_for);
 HWY_EXPORT(dst_for);
@@ -121,5 +121,5 @@ void transform_dst(Tiling tiling, const Grid& grid, const float* planes, std::pt
   HWY_DYNAMIC_DISPATCH(dst_for)(tiling, grid, planes, plane, span, bias, dst);
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 #endif  // HWY_ONCE

@@ -11,7 +11,7 @@
 
 #include "layers/winograd/tiling.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 // A range of tiles of one block of 8 channels of a tensor in nChw8c.
 struct TileSpan {
@@ -61,4 +61,4 @@ void multiply_transposed(const float* a, std::ptrdiff_t a_block, int row_blocks,
                          std::ptrdiff_t b_block, int col_blocks, int tiles, float* c,
                          std::ptrdiff_t c_block, bool accumulate);
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

@@ -15,7 +15,7 @@
 #include "layers/winograd/lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace HWY_NAMESPACE {
 
 // Rows that are taken at once with so many columns.
@@ -175,11 +175,11 @@ void multiply_transposed_all(const float* a, std::ptrdiff_t a_block, int row_blo
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 HWY_EXPORT(multiply_all);
 HWY_EXPORT(multiply_transposed_all);
@@ -196,5 +196,5 @@ void multiply_transposed(const float* a, std::ptrdiff_t a_block, int row_blocks,
   (a, a_block, row_blocks, b, b_block, col_blocks, tiles, c, c_block, accumulate);
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 #endif  // HWY_ONCE

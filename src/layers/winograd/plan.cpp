@@ -7,7 +7,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 constexpr std::ptrdiff_t kMiB = 1 << 20;
@@ -201,4 +201,4 @@ WeightsPlan plan_backward_weights(const ConvolutionShape& shape, Tiling tiling, 
   return p;
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

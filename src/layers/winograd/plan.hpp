@@ -8,7 +8,7 @@
 #include "layers/pass.hpp"
 #include "layers/winograd/tiling.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 struct ConvolutionShape {
   int batch;
@@ -115,4 +115,4 @@ DataPlan plan_forward(const ConvolutionShape& shape, Tiling tiling, int threads)
 DataPlan plan_backward_data(const ConvolutionShape& shape, Tiling tiling, int threads);
 WeightsPlan plan_backward_weights(const ConvolutionShape& shape, Tiling tiling, int threads);
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

@@ -3,7 +3,7 @@
 
 #include "layers/winograd/plan.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 // forward (plan.method): out = in * weights (+ bias, unless null). backward_data: in is diff_dst,
 // out is diff_src and bias is null.
@@ -14,4 +14,4 @@ void run_data(const DataPlan& plan, const float* in, const float* weights, const
 void run_weights(const WeightsPlan& plan, const float* src, const float* diff_dst,
                  float* diff_weights, float* diff_bias, void* scratch);
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

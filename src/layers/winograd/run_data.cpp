@@ -9,7 +9,7 @@
 #include "layers/winograd/kernels.hpp"
 #include "layers/winograd/run.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 class DataRun {
@@ -150,4 +150,4 @@ void run_data(const DataPlan& plan, const float* in, const float* weights, const
   }
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

@@ -9,7 +9,7 @@
 #include "layers/winograd/kernels.hpp"
 #include "layers/winograd/run.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 class WeightsRun {
@@ -204,4 +204,4 @@ void run_weights(const WeightsPlan& plan, const float* src, const float* diff_ds
   }
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

@@ -14,7 +14,7 @@
 #include "layers/winograd/transforms-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace HWY_NAMESPACE {
 
 template <class T>
@@ -99,11 +99,11 @@ void diff_src_for(Tiling tiling, const Grid& grid, const float* planes, std::ptr
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 HWY_EXPORT(src_for);
 HWY_EXPORT(diff_src_for);
@@ -118,5 +118,5 @@ void add_diff_src(Tiling tiling, const Grid& grid, const float* planes, std::ptr
   HWY_DYNAMIC_DISPATCH(diff_src_for)(tiling, grid, planes, plane, span, diff_src);
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 #endif  // HWY_ONCE

@@ -14,7 +14,7 @@
 #include "layers/winograd/lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace HWY_NAMESPACE {
 
 // Walks the tiles of a span; y and x are those of the tile's first output in dst.
@@ -80,7 +80,7 @@ HWY_INLINE void finish_columns(const Lanes (&rows)[kRows][kPoints], Transform tr
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

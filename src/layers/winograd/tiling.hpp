@@ -6,7 +6,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 enum class Tiling {
   f2,        // F(2x2, 3x3): 16 products for 4 outputs
@@ -93,4 +93,4 @@ constexpr PlaneStrides plane_strides(int blocks, int tiles) {
   return {block, odd_lines(blocks * block)};
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

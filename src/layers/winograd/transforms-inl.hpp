@@ -19,7 +19,7 @@
 #include "layers/winograd/transforms_f4_5x5-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace HWY_NAMESPACE {
 
 // Every tiling has: kTaps weights per row of a kernel, kSrc inputs per row of a tile, kPoints
@@ -219,7 +219,7 @@ HWY_INLINE void with_transforms(Tiling tiling, F f) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

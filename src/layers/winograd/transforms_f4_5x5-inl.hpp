@@ -10,7 +10,7 @@
 #include "layers/winograd/lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace HWY_NAMESPACE {
 
 // A pair of points p, -p out of three pairs, the others being +-q and +-r.
@@ -132,7 +132,7 @@ struct F4By5 {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -11,7 +11,7 @@
 #include "layers/winograd/transforms-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace HWY_NAMESPACE {
 
 constexpr int kTap = 64;  // floats per tap of a block
@@ -88,11 +88,11 @@ void diff_weights_for(Tiling tiling, const float* panels, std::ptrdiff_t plane, 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace plait::winograd {
+namespace plait::layers::winograd {
 
 HWY_EXPORT(weights_for);
 HWY_EXPORT(diff_weights_for);
@@ -107,5 +107,5 @@ void transform_diff_weights(Tiling tiling, const float* panels, std::ptrdiff_t p
   HWY_DYNAMIC_DISPATCH(diff_weights_for)(tiling, panels, plane, count, stride, diff_weights);
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd
 #endif  // HWY_ONCE

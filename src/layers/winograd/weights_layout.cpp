@@ -1,7 +1,7 @@
 // Weights between plain oihw and the blocked layout of convolution.hpp.
 #include "layers/winograd/convolution.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 // Calls f(index in oihw, index in the blocked layout) for every weight.
@@ -37,4 +37,4 @@ void unpack_weights(const ConvolutionShape& shape, const float* weights, float* 
                   [&](std::size_t plain, std::size_t blocked) { oihw[plain] = weights[blocked]; });
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

@@ -6,7 +6,7 @@
 
 #include "layers/winograd/convolution.hpp"
 
-namespace plait::winograd {
+namespace plait::layers::winograd {
 namespace {
 
 // Pairs of an output and a tap, along one axis, that are not products with padding.
@@ -46,4 +46,4 @@ bool worthwhile(const ConvolutionShape& shape, Pass pass) {
   return false;
 }
 
-}  // namespace plait::winograd
+}  // namespace plait::layers::winograd

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 
-namespace plait::onnx_graph {
+namespace plait::onnx::onnx_graph {
 
 namespace {
 
@@ -26,4 +26,4 @@ std::string print_onnx(const Graph&) { refuse("an ONNX graph"); }
 
 void write_onnx(const std::filesystem::path& path, const Graph&) { refuse(path.string()); }
 
-}  // namespace plait::onnx_graph
+}  // namespace plait::onnx::onnx_graph

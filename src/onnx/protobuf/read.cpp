@@ -13,7 +13,7 @@
 #include "checkpoint/shown.hpp"
 #include "onnx/file.hpp"
 
-namespace plait::onnx_graph {
+namespace plait::onnx::onnx_graph {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
@@ -25,27 +25,28 @@ class Reader {
  public:
   explicit Reader(const std::string& source) : source_(source) {}
 
-  Tensor tensor(const onnx::TensorProto& from, const std::string& what) const {
-    if (from.data_location() == onnx::TensorProto::EXTERNAL || from.external_data_size() > 0) {
+  tensor::Tensor tensor(const ::onnx::TensorProto& from, const std::string& what) const {
+    if (from.data_location() == ::onnx::TensorProto::EXTERNAL || from.external_data_size() > 0) {
       user_error("{}: {} lies in another file; save the model in one piece", source_, what);
     }
     if (from.has_segment())
       user_error("{}: {} is stored in segments, which is not supported", source_, what);
-    const bool floats = from.data_type() == onnx::TensorProto::FLOAT;
-    if (!floats && from.data_type() != onnx::TensorProto::INT64) {
+    const bool floats = from.data_type() == ::onnx::TensorProto::FLOAT;
+    if (!floats && from.data_type() != ::onnx::TensorProto::INT64) {
       user_error("{}: {} has data type {}, but only float (1) and int64 (7) are supported", source_,
                  what, from.data_type());
     }
-    const DType dtype = floats ? DType::f32 : DType::i64;
+    const tensor::DType dtype = floats ? tensor::DType::f32 : tensor::DType::i64;
     const std::size_t there =
         from.has_raw_data() ? from.raw_data().size()
         : floats            ? sizeof(float) * static_cast<std::size_t>(from.float_data_size())
                  : sizeof(std::int64_t) * static_cast<std::size_t>(from.int64_data_size());
-    const Shape shape = shape_of(from, there / size_of(dtype), what);
-    if (there != static_cast<std::size_t>(shape.elements()) * size_of(dtype)) {
-      user_error("{}: {} is {} {} but has {} bytes", source_, what, name_of(dtype), shape, there);
+    const tensor::Shape shape = shape_of(from, there / tensor::size_of(dtype), what);
+    if (there != static_cast<std::size_t>(shape.elements()) * tensor::size_of(dtype)) {
+      user_error("{}: {} is {} {} but has {} bytes", source_, what, tensor::name_of(dtype), shape,
+                 there);
     }
-    Tensor tensor(shape, dtype);
+    tensor::Tensor tensor(shape, dtype);
     const void* bytes = from.has_raw_data() ? static_cast<const void*>(from.raw_data().data())
                         : floats            ? static_cast<const void*>(from.float_data().data())
                                             : static_cast<const void*>(from.int64_data().data());
@@ -53,7 +54,7 @@ class Reader {
     return tensor;
   }
 
-  GraphNode node(const onnx::NodeProto& from, std::size_t number) const {
+  GraphNode node(const ::onnx::NodeProto& from, std::size_t number) const {
     GraphNode node{.name = from.name().empty() ? fmt::format("#{}", number) : from.name(),
                    .op = from.op_type(),
                    .inputs = {from.input().begin(), from.input().end()},
@@ -61,13 +62,13 @@ class Reader {
     if (!from.domain().empty() && from.domain() != "ai.onnx") {
       node.op = from.domain() + "::" + node.op;
     }
-    for (const onnx::AttributeProto& attribute : from.attribute()) {
+    for (const ::onnx::AttributeProto& attribute : from.attribute()) {
       node.attributes.push_back({attribute.name(), value(attribute, node)});
     }
     return node;
   }
 
-  GraphValue graph_value(const onnx::ValueInfoProto& from) const {
+  GraphValue graph_value(const ::onnx::ValueInfoProto& from) const {
     GraphValue value{.name = from.name()};
     for (const auto& dimension : from.type().tensor_type().shape().dim()) {
       value.dims.push_back(dimension.has_dim_value() && dimension.dim_value() > 0
@@ -79,36 +80,38 @@ class Reader {
 
  private:
   /// Its product is at most `elements`.
-  Shape shape_of(const onnx::TensorProto& from, std::size_t elements,
-                 const std::string& what) const {
+  tensor::Shape shape_of(const ::onnx::TensorProto& from, std::size_t elements,
+                         const std::string& what) const {
     std::vector<std::int64_t> dims(from.dims().begin(), from.dims().end());
     std::int64_t product = 1;
     const auto limit = static_cast<std::int64_t>(elements);
     for (const std::int64_t extent : dims) {
       if (extent < 1 || extent > limit / product) {
-        user_error("{}: {} says {}, which does not fit its {} values", source_, what, Shape(dims),
-                   elements);
+        user_error("{}: {} says {}, which does not fit its {} values", source_, what,
+                   tensor::Shape(dims), elements);
       }
       product *= extent;
     }
-    return Shape(std::move(dims));
+    return tensor::Shape(std::move(dims));
   }
 
-  AttributeValue value(const onnx::AttributeProto& from, const GraphNode& node) const {
+  AttributeValue value(const ::onnx::AttributeProto& from, const GraphNode& node) const {
     switch (from.type()) {
-      case onnx::AttributeProto::INT: return from.i();
-      case onnx::AttributeProto::FLOAT: return from.f();
-      case onnx::AttributeProto::STRING: return from.s();
-      case onnx::AttributeProto::INTS:
+      case ::onnx::AttributeProto::INT: return from.i();
+      case ::onnx::AttributeProto::FLOAT: return from.f();
+      case ::onnx::AttributeProto::STRING: return from.s();
+      case ::onnx::AttributeProto::INTS:
         return std::vector<std::int64_t>(from.ints().begin(), from.ints().end());
-      case onnx::AttributeProto::FLOATS:
+      case ::onnx::AttributeProto::FLOATS:
         return std::vector<float>(from.floats().begin(), from.floats().end());
-      case onnx::AttributeProto::TENSOR:
+      case ::onnx::AttributeProto::TENSOR:
         return tensor(from.t(),
-                      fmt::format("attribute {} of node {}", shown(from.name()), shown(node.name)));
+                      fmt::format("attribute {} of node {}", checkpoint::shown(from.name()),
+                                  checkpoint::shown(node.name)));
       default:
         user_error("{}: attribute {} of node {} ({}) is of a kind that plait does not support",
-                   source_, shown(from.name()), shown(node.name), shown(node.op));
+                   source_, checkpoint::shown(from.name()), checkpoint::shown(node.name),
+                   checkpoint::shown(node.op));
     }
   }
 
@@ -121,34 +124,35 @@ Graph parse_onnx(std::span<const std::byte> bytes, const std::string& source) {
   if (bytes.size() > kMostBytes) {
     user_error("{}: {} bytes are more than an ONNX file can have (2 GiB)", source, bytes.size());
   }
-  onnx::ModelProto model;
+  ::onnx::ModelProto model;
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   if (!model.ParsePartialFromZeroCopyStream(&stream) || !model.has_graph()) {
     user_error("{}: is not an ONNX model, or is damaged", source);
   }
   Graph graph{.name = model.graph().name()};
-  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
+  for (const ::onnx::OperatorSetIdProto& opset : model.opset_import()) {
     if (opset.domain().empty() || opset.domain() == "ai.onnx") graph.opset = opset.version();
   }
-  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+  for (const ::onnx::StringStringEntryProto& entry : model.metadata_props()) {
     graph.metadata[entry.key()] = entry.value();
   }
   const Reader reader(source);
   std::set<std::string_view> constants;
-  for (const onnx::TensorProto& one : model.graph().initializer()) {
-    graph.initializers.push_back({one.name(), reader.tensor(one, "tensor " + shown(one.name()))});
+  for (const ::onnx::TensorProto& one : model.graph().initializer()) {
+    graph.initializers.push_back(
+        {one.name(), reader.tensor(one, "tensor " + checkpoint::shown(one.name()))});
     constants.insert(one.name());
   }
   if (model.graph().sparse_initializer_size() > 0) {
     user_error("{}: has sparse tensors, which plait does not support; save them dense", source);
   }
-  for (const onnx::NodeProto& one : model.graph().node()) {
+  for (const ::onnx::NodeProto& one : model.graph().node()) {
     graph.nodes.push_back(reader.node(one, graph.nodes.size()));
   }
-  for (const onnx::ValueInfoProto& one : model.graph().input()) {
+  for (const ::onnx::ValueInfoProto& one : model.graph().input()) {
     if (!constants.contains(one.name())) graph.inputs.push_back(reader.graph_value(one));
   }
-  for (const onnx::ValueInfoProto& one : model.graph().output()) {
+  for (const ::onnx::ValueInfoProto& one : model.graph().output()) {
     graph.outputs.push_back(reader.graph_value(one));
   }
   return graph;
@@ -174,4 +178,4 @@ Graph read_onnx(const std::filesystem::path& path) {
   return parse_onnx(std::as_bytes(std::span(bytes)), path.string());
 }
 
-}  // namespace plait::onnx_graph
+}  // namespace plait::onnx::onnx_graph

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::partition {
 
 bool has_zoltan() { return false; }
 
@@ -14,4 +14,4 @@ Parts zoltan_parts(const Hypergraph& /*graph*/, int /*parts*/, double /*toleranc
       "libtrilinos-zoltan-dev and an MPI (libopenmpi-dev) and build again with -DPLAIT_ZOLTAN=ON");
 }
 
-}  // namespace plait
+}  // namespace plait::partition

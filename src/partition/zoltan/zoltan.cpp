@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::partition {
 namespace {
 
 void finalise_mpi() {
@@ -167,4 +167,4 @@ Parts zoltan_parts(const Hypergraph& graph, int parts, double tolerance, std::ui
   return ask(zoltan.get(), graph.weight.size());
 }
 
-}  // namespace plait
+}  // namespace plait::partition

@@ -8,7 +8,7 @@
 #include "strategy/reductions.hpp"
 #include "strategy/steps.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -26,29 +26,30 @@ void check_samples(const PlanRequest& request) {
 
 /// In the order they are started: running statistics, then gradients from the last block to the
 /// first.
-std::vector<Bucket> make_buckets(const Network& network, const PlanRequest& request) {
+std::vector<plan::Bucket> make_buckets(const plan::Network& network, const PlanRequest& request) {
   std::vector<int> blocks(network.blocks.size());
   std::iota(blocks.begin(), blocks.end(), 0);
-  std::vector<Bucket> buckets;
-  if (Bucket state = state_bucket(network, blocks); !state.blocks.empty()) {
+  std::vector<plan::Bucket> buckets;
+  if (plan::Bucket state = state_bucket(network, blocks); !state.blocks.empty()) {
     buckets.push_back(std::move(state));
   }
   std::ranges::reverse(blocks);
-  for (Bucket& bucket :
+  for (plan::Bucket& bucket :
        gradient_buckets(network, blocks, request.bucket_bytes, request.wire_bytes)) {
     buckets.push_back(std::move(bucket));
   }
   return buckets;
 }
 
-void append_program(const Plan& plan, int worker, bool clip, std::vector<Task>& tasks) {
+void append_program(const plan::Plan& plan, int worker, bool clip, std::vector<plan::Task>& tasks) {
   const int parts = plan.microbatches;
   const bool alone = plan.workers() == 1;
   OverlappedReductions reductions(
       plan, {.group = 0, .first = 0, .last = static_cast<int>(plan.buckets.size())}, !clip, tasks);
   for (int part = 0; part < parts; ++part) {
-    const Microbatch microbatch{.samples = part_of(worker * parts + part, plan.workers() * parts),
-                                .first = part == 0};
+    const Microbatch microbatch{
+        .samples = plan::part_of(worker * parts + part, plan.workers() * parts),
+        .first = part == 0};
     const bool reduce = !alone && part + 1 == parts;
     append_forward(plan.network, microbatch, tasks);
     if (reduce) reductions.state_ready();
@@ -63,9 +64,9 @@ void append_program(const Plan& plan, int worker, bool clip, std::vector<Task>& 
 
 }  // namespace
 
-Plan make_data_parallel_plan(const PlanRequest& request) {
+plan::Plan make_data_parallel_plan(const PlanRequest& request) {
   check_samples(request);
-  Plan plan = empty_plan("data_parallel", request);
+  plan::Plan plan = empty_plan("data_parallel", request);
   if (plan.workers() > 1) {
     plan.buckets = make_buckets(plan.network, request);
     std::vector<int>& all = plan.groups.emplace_back();
@@ -78,4 +79,4 @@ Plan make_data_parallel_plan(const PlanRequest& request) {
   return plan;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -5,11 +5,11 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// After reduce_start of a bucket come reduce_sum of the one before and reduce_finish of the one
 /// before that, then, without clipping, the updates of the finished bucket's blocks.
 /// UserError with more workers x microbatches than samples.
-Plan make_data_parallel_plan(const PlanRequest& request);
+plan::Plan make_data_parallel_plan(const PlanRequest& request);
 
-}  // namespace plait
+}  // namespace plait::strategy

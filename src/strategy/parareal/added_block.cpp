@@ -4,28 +4,28 @@
 #include "model/macs.hpp"
 #include "model/parameters.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
-NetworkBlock added_block(const BlockSpec& spec, const Shape& src) {
-  const BlockCost cost = block_cost(spec, src);
-  NetworkBlock block{.name = spec.name,
-                     .macs = cost.macs,
-                     .inner_elements = cost.activation_elements - cost.dst_elements,
-                     .spec = spec,
-                     .added = true};
-  for (const ParameterSpec& parameter : block_parameters(spec, src)) {
+plan::NetworkBlock added_block(const model::BlockSpec& spec, const tensor::Shape& src) {
+  const model::BlockCost cost = model::block_cost(spec, src);
+  plan::NetworkBlock block{.name = spec.name,
+                           .macs = cost.macs,
+                           .inner_elements = cost.activation_elements - cost.dst_elements,
+                           .spec = spec,
+                           .added = true};
+  for (const model::ParameterSpec& parameter : model::block_parameters(spec, src)) {
     (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
   }
   return block;
 }
 
-Network network_of_one(const BlockSpec& spec, const Shape& src) {
-  Network network;
+plan::Network network_of_one(const model::BlockSpec& spec, const tensor::Shape& src) {
+  plan::Network network;
   network.input = src;
-  network.tensors = {src.elements(), block_cost(spec, src).dst_elements};
+  network.tensors = {src.elements(), model::block_cost(spec, src).dst_elements};
   network.blocks.push_back(added_block(spec, src));
   network.blocks.back().dst = 1;
   return network;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

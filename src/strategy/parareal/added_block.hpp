@@ -3,13 +3,13 @@
 
 #include "plan/network.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// What `spec` costs on a tensor of shape `src`; the tensors it reads and writes are still to be
 /// set.
-NetworkBlock added_block(const BlockSpec& spec, const Shape& src);
+plan::NetworkBlock added_block(const model::BlockSpec& spec, const tensor::Shape& src);
 
 /// Nothing but this block, from tensor 0 to tensor 1: for asking what it takes.
-Network network_of_one(const BlockSpec& spec, const Shape& src);
+plan::Network network_of_one(const model::BlockSpec& spec, const tensor::Shape& src);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::string tear_advice(const TearNumbers& asked, int most,
   return fmt::format("use {}", fmt::join(found, " or "));
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

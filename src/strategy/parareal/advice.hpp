@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-namespace plait {
+namespace plait::strategy {
 
 /// Numbers that a parareal plan is asked for.
 struct TearNumbers {
@@ -21,4 +21,4 @@ struct TearNumbers {
 std::string tear_advice(const TearNumbers& asked, int most,
                         const std::function<bool(const TearNumbers&)>& works);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -57,15 +57,17 @@ struct Resizing {
   Side height;
   Side width;
 
-  Extent2 stride() const { return {height.stride, width.stride}; }
-  Extent2 growth() const { return {height.growth, width.growth}; }
+  model::Extent2 stride() const { return {height.stride, width.stride}; }
+  model::Extent2 growth() const { return {height.growth, width.growth}; }
   bool averages() const { return height.kernel > 1 || width.kernel > 1; }
-  bool keeps() const { return stride() == Extent2{1, 1} && growth() == Extent2{0, 0}; }
+  bool keeps() const {
+    return stride() == model::Extent2{1, 1} && growth() == model::Extent2{0, 0};
+  }
 };
 
 /// Nothing where an image would have to come out of a flat tensor, or to grow too much: the
 /// networks of this program grow by padding only.
-std::optional<Resizing> resize(const Shape& src, const Shape& dst) {
+std::optional<Resizing> resize(const tensor::Shape& src, const tensor::Shape& dst) {
   constexpr std::int64_t kMostGrowth = 16;
   if (src.rank() != 3 || dst.rank() != 3) return std::nullopt;
   const Resizing by{resize(src[1], dst[1]), resize(src[2], dst[2])};
@@ -74,15 +76,15 @@ std::optional<Resizing> resize(const Shape& src, const Shape& dst) {
 }
 
 /// Index of the node that feeds what follows.
-int append_average(BlockSpec& block, const Resizing& by) {
-  if (!by.averages()) return kBlockInput;
-  return block.then("pool", PoolSpec{.kind = PoolKind::average,
-                                     .kernel = {by.height.kernel, by.width.kernel},
-                                     .stride = {by.height.step, by.width.step}});
+int append_average(model::BlockSpec& block, const Resizing& by) {
+  if (!by.averages()) return model::kBlockInput;
+  return block.then("pool", model::PoolSpec{.kind = model::PoolKind::average,
+                                            .kernel = {by.height.kernel, by.width.kernel},
+                                            .stride = {by.height.step, by.width.step}});
 }
 
 /// Keeps the size.
-ConvolutionSpec window(std::int64_t channels, std::int64_t kernel) {
+model::ConvolutionSpec window(std::int64_t channels, std::int64_t kernel) {
   return {.out_channels = channels,
           .kernel = {kernel, kernel},
           .padding = {kernel / 2, kernel / 2},
@@ -91,9 +93,9 @@ ConvolutionSpec window(std::int64_t channels, std::int64_t kernel) {
 
 /// The same, resized: with g pixels more of a kernel and of padding on all sides, the image has g
 /// more.
-ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, const Resizing& by) {
-  ConvolutionSpec conv = window(channels, kernel);
-  const Extent2 growth = by.growth();
+model::ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, const Resizing& by) {
+  model::ConvolutionSpec conv = window(channels, kernel);
+  const model::Extent2 growth = by.growth();
   conv.stride = by.stride();
   conv.kernel = {kernel + growth.height, kernel + growth.width};
   conv.padding = {kernel / 2 + growth.height, kernel / 2 + growth.width};
@@ -103,18 +105,18 @@ ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, const Resizin
 /// A convolution and a BatchNorm behind it that maps 0 to 0, however large the residuals are.
 struct Normalised {
   std::string name;
-  ConvolutionSpec conv;
+  model::ConvolutionSpec conv;
 };
-int append(BlockSpec& block, const Normalised& one, int from) {
+int append(model::BlockSpec& block, const Normalised& one, int from) {
   block.join(one.name, one.conv, {from});
-  return block.then(one.name + ".bn", BatchNormSpec{.centered = false});
+  return block.then(one.name + ".bn", model::BatchNormSpec{.centered = false});
 }
 
-LayerSpec relu() { return ActivationSpec{ActivationKind::relu}; }
+model::LayerSpec relu() { return model::ActivationSpec{model::ActivationKind::relu}; }
 
-BlockSpec image_block(const std::string& name, CoarseKind kind, const Shape& src,
-                      const Shape& dst) {
-  BlockSpec block{.name = name, .nodes = {}};
+model::BlockSpec image_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+                             const tensor::Shape& dst) {
+  model::BlockSpec block{.name = name, .nodes = {}};
   const auto by = resize(src, dst);
   if (!by) return block;
   const int from = append_average(block, *by);
@@ -132,17 +134,19 @@ BlockSpec image_block(const std::string& name, CoarseKind kind, const Shape& src
   if (src[0] != dst[0] || !by->keeps()) {
     skip = append(block, {"shortcut", window(dst[0], 1, *by)}, from);
   }
-  block.join("add", AddSpec{}, {branch, skip});
+  block.join("add", model::AddSpec{}, {branch, skip});
   return block;
 }
 
-LinearSpec linear(std::int64_t features, double scale) {
+model::LinearSpec linear(std::int64_t features, double scale) {
   return {.out_features = features, .bias = false, .initial_scale = scale};
 }
 
-BlockSpec flat_block(const std::string& name, CoarseKind kind, const Shape& src, const Shape& dst) {
-  BlockSpec block{.name = name, .nodes = {}};
-  const int from = src.rank() == 1 ? kBlockInput : block.then("flatten", FlattenSpec{});
+model::BlockSpec flat_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+                            const tensor::Shape& dst) {
+  model::BlockSpec block{.name = name, .nodes = {}};
+  const int from =
+      src.rank() == 1 ? model::kBlockInput : block.then("flatten", model::FlattenSpec{});
   if (kind == CoarseKind::conv) {
     block.join("linear", linear(dst[0], kShortcutScale), {from});
     return block;
@@ -152,7 +156,7 @@ BlockSpec flat_block(const std::string& name, CoarseKind kind, const Shape& src,
   const int branch = block.then("linear2", linear(dst[0], 0));
   int skip = from;
   if (src != dst) skip = block.join("shortcut", linear(dst[0], kShortcutScale), {from});
-  block.join("add", AddSpec{}, {branch, skip});
+  block.join("add", model::AddSpec{}, {branch, skip});
   return block;
 }
 
@@ -174,30 +178,30 @@ CoarseKind coarse_kind(const std::string& text) {
   throw std::logic_error("unchecked setting: coarse " + text);
 }
 
-BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst,
-                      bool rectified) {
-  BlockSpec block{.name = name, .nodes = {}};
+model::BlockSpec enter_block(const std::string& name, const tensor::Shape& image,
+                             const tensor::Shape& dst, bool rectified) {
+  model::BlockSpec block{.name = name, .nodes = {}};
   if (dst.rank() == 1) {
-    if (image.rank() != 1) block.then("flatten", FlattenSpec{});
-    block.then("linear", LinearSpec{.out_features = dst[0]});
+    if (image.rank() != 1) block.then("flatten", model::FlattenSpec{});
+    block.then("linear", model::LinearSpec{.out_features = dst[0]});
   } else if (const auto by = resize(image, dst)) {
     append_average(block, *by);
     block.then("conv", window(dst[0], 3, *by));
-    block.then("bn", BatchNormSpec{});
+    block.then("bn", model::BatchNormSpec{});
   }
   if (rectified && !block.nodes.empty()) block.then("relu", relu());
   return block;
 }
 
-BlockSpec coarse_block(const std::string& name, CoarseKind kind, const Shape& src,
-                       const Shape& dst) {
+model::BlockSpec coarse_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+                              const tensor::Shape& dst) {
   if (kind == CoarseKind::identity) return {.name = name, .nodes = {}};
   return dst.rank() == 1 ? flat_block(name, kind, src, dst) : image_block(name, kind, src, dst);
 }
 
-bool coarse_fits(CoarseKind kind, const Shape& src, const Shape& dst) {
+bool coarse_fits(CoarseKind kind, const tensor::Shape& src, const tensor::Shape& dst) {
   if (kind == CoarseKind::identity) return src == dst;
   return !coarse_block("", kind, src, dst).nodes.empty();
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

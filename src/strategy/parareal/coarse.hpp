@@ -7,7 +7,7 @@
 
 #include "model/spec.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// All map 0 to 0: no bias, and of BatchNorm only the kind that is not centered.
 enum class CoarseKind {
@@ -24,12 +24,12 @@ CoarseKind coarse_kind(const std::string& text);
 /// the image is more than twice as large or no stride leads to the size; a larger kernel with more
 /// padding where the tensor is larger than the image; a linear layer for flat ones; then ReLU if
 /// the tensor is `rectified`. Without nodes: there is no such way.
-BlockSpec enter_block(const std::string& name, const Shape& image, const Shape& dst,
-                      bool rectified = false);
+model::BlockSpec enter_block(const std::string& name, const tensor::Shape& image,
+                             const tensor::Shape& dst, bool rectified = false);
 
 /// Without nodes: identity, or there is no such way (`coarse_fits`).
-BlockSpec coarse_block(const std::string& name, CoarseKind kind, const Shape& src,
-                       const Shape& dst);
-bool coarse_fits(CoarseKind kind, const Shape& src, const Shape& dst);
+model::BlockSpec coarse_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+                              const tensor::Shape& dst);
+bool coarse_fits(CoarseKind kind, const tensor::Shape& src, const tensor::Shape& dst);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -1,7 +1,7 @@
 // The table of the settings of strategies that split the depth of the network.
 #include "strategy/parareal/options.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 std::span<const Setting<PararealOptions>> parareal_settings() {
   using O = PararealOptions;
@@ -54,4 +54,4 @@ std::span<const Setting<PararealOptions>> parareal_settings() {
   return rows;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -7,7 +7,7 @@
 
 #include "base/setting.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 struct PararealOptions {
   std::string pieces = "0";            ///< the depth is split into; 0: one per worker; auto
@@ -21,4 +21,4 @@ struct PararealOptions {
 
 std::span<const Setting<PararealOptions>> parareal_settings();
 
-}  // namespace plait
+}  // namespace plait::strategy

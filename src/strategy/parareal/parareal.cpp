@@ -11,7 +11,7 @@
 #include "strategy/parareal/programs.hpp"
 #include "strategy/steps.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -93,7 +93,7 @@ class Planner {
  public:
   explicit Planner(const PlanRequest& request) : request_(request), chain_(request.network) {
     check(request);
-    if (request.cost == nullptr) counted_ = make_analytic_cost(request.network);
+    if (request.cost == nullptr) counted_ = cost::make_analytic_cost(request.network);
   }
 
   TearNumbers asked(int pieces, int replicas) const {
@@ -104,14 +104,14 @@ class Planner {
   }
 
   /// Throws Refusal, or UserError for what other numbers would not mend.
-  Plan plan(const TearNumbers& asked) const {
+  plan::Plan plan(const TearNumbers& asked) const {
     const Shares shares = shares_of(asked);
     check_samples(request_, shares);
     check_sweeps(asked);
     const Tearing tearing =
         !request_.tear.cuts.empty() ? given_tearing() : torn(asked, request_.tear.coarse);
     TornNetwork torn = tear_network(chain_, tearing, request_.tear.sweeps);
-    Plan plan = empty_plan("parareal", request_);
+    plan::Plan plan = empty_plan("parareal", request_);
     plan.network = torn.network;
     write_programs(torn,
                    {.replicas = shares.replicas,
@@ -123,20 +123,21 @@ class Planner {
   }
 
   /// The fastest one for the machine: a piece for every worker, in as many replicas as pay.
-  Plan best() const {
+  plan::Plan best() const {
     const int workers = request_.machine.workers();
-    std::optional<Plan> best;
+    std::optional<plan::Plan> best;
     double fewest = 0;
     std::string reason;
     for (int replicas = 1; replicas <= workers; ++replicas) {
       if (request_.tear.replicas > 0 && replicas != request_.tear.replicas) continue;
       if (workers % replicas != 0 || (workers / replicas < 2 && replicas > 1)) continue;
       try {
-        Plan candidate =
+        plan::Plan candidate =
             plan(asked(std::max({2, workers / replicas, request_.tear.sweeps}), replicas));
         const double seconds =
-            simulate(candidate, cost(),
-                     {.minibatches = steady_minibatches(candidate), .keep_events = false})
+            simulate::simulate(
+                candidate, cost(),
+                {.minibatches = simulate::steady_minibatches(candidate), .keep_events = false})
                 .step_seconds;
         if (best && seconds >= fewest) continue;
         best = std::move(candidate);
@@ -202,16 +203,18 @@ class Planner {
     tearing.first.insert(tearing.first.end(), request_.tear.cuts.begin(), request_.tear.cuts.end());
     return tearing;
   }
-  const CostModel& cost() const { return request_.cost != nullptr ? *request_.cost : *counted_; }
+  const cost::CostModel& cost() const {
+    return request_.cost != nullptr ? *request_.cost : *counted_;
+  }
 
   const PlanRequest& request_;
   TornChain chain_;
-  std::unique_ptr<CostModel> counted_;
+  std::unique_ptr<cost::CostModel> counted_;
 };
 
 }  // namespace
 
-Plan make_parareal_plan(const PlanRequest& request) {
+plan::Plan make_parareal_plan(const PlanRequest& request) {
   const Planner planner(request);
   if (request.tear.pieces == kBestPieces) return planner.best();
   const int replicas = std::max(1, request.tear.replicas);
@@ -228,4 +231,4 @@ Plan make_parareal_plan(const PlanRequest& request) {
   }
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

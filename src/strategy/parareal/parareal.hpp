@@ -4,12 +4,12 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Pieces in order on workers / replicas workers, next to each other; replica r has the samples
 /// r / replicas. Per sweep: every piece's own blocks, then the chain of coarse parts with one
 /// message u_j per interface; backward the chain first, with one message per interface.
 /// UserError where pieces, sweeps, replicas and workers do not fit.
-Plan make_parareal_plan(const PlanRequest& request);
+plan::Plan make_parareal_plan(const PlanRequest& request);
 
-}  // namespace plait
+}  // namespace plait::strategy

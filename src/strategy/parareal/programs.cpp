@@ -6,7 +6,7 @@
 
 #include "strategy/reductions.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -14,26 +14,26 @@ namespace {
 class PieceTasks {
  public:
   PieceTasks(const TornNetwork& torn, const TornPlacement& placement, int replica, int worker,
-             std::vector<Task>& tasks)
+             std::vector<plan::Task>& tasks)
       : torn_(torn), placement_(placement), replica_(replica), tasks_(tasks) {
     for (int piece = 0; piece < torn.pieces(); ++piece) {
       if (placement.of[static_cast<std::size_t>(piece)] == worker) pieces_.push_back(piece);
     }
   }
 
-  void forward(const Samples& samples, bool first) {
+  void forward(const plan::Samples& samples, bool first) {
     begin(samples, first);
-    add(Load{samples_});
+    add(plan::Load{samples_});
     for (int sweep = 0; sweep < torn_.sweeps(); ++sweep) {
       for (const int piece : pieces_) bodies_forward(sweep, piece);
       for (const int piece : pieces_) chain_forward(sweep, piece);
     }
     if (pieces_.back() + 1 != torn_.pieces()) return;
     for (const int block : torn_.head) forward(block);
-    add(Loss{samples_});
+    add(plan::Loss{samples_});
   }
 
-  void backward(const Samples& samples, bool first) {
+  void backward(const plan::Samples& samples, bool first) {
     begin(samples, first);
     if (pieces_.back() + 1 == torn_.pieces()) {
       for (auto block = torn_.head.rbegin(); block != torn_.head.rend(); ++block) {
@@ -51,11 +51,11 @@ class PieceTasks {
   }
 
  private:
-  void begin(const Samples& samples, bool first) {
+  void begin(const plan::Samples& samples, bool first) {
     samples_ = samples;
     first_ = first;
   }
-  const NetworkBlock& block(int index) const {
+  const plan::NetworkBlock& block(int index) const {
     return torn_.network.blocks[static_cast<std::size_t>(index)];
   }
   bool here(int piece) const { return std::ranges::find(pieces_, piece) != pieces_.end(); }
@@ -65,21 +65,23 @@ class PieceTasks {
     return !first_ || (torn_.has(sweep + 1, piece) && torn_.cell(sweep + 1, piece).sum >= 0);
   }
 
-  void add(const What& what) { tasks_.push_back({.what = what}); }
-  void forward(int of) { add(Forward{.block = of, .samples = samples_, .moves_state = first_}); }
+  void add(const plan::What& what) { tasks_.push_back({.what = what}); }
+  void forward(int of) {
+    add(plan::Forward{.block = of, .samples = samples_, .moves_state = first_});
+  }
   void data(int of, int tensor = -1) {
-    add(BackwardData{.block = of, .tensor = tensor, .samples = samples_});
+    add(plan::BackwardData{.block = of, .tensor = tensor, .samples = samples_});
   }
   void weights(int of, bool adds) {
     if (block(of).parameters == 0) return;
-    add(BackwardWeights{.block = of, .samples = samples_, .adds = adds});
+    add(plan::BackwardWeights{.block = of, .samples = samples_, .adds = adds});
   }
   void both(int of, bool adds) {
     if (block(of).src == 0 && block(of).parameters == 0) return;
     data(of);
     weights(of, adds);
   }
-  Message message(Role role, int tensor, int other_piece) const {
+  plan::Message message(plan::Role role, int tensor, int other_piece) const {
     return {.value = {.role = role, .index = tensor, .samples = samples_},
             .peer = placement_.worker(replica_, other_piece),
             .half = placement_.half_wire};
@@ -103,7 +105,7 @@ class PieceTasks {
 
   void chain_forward(int sweep, int piece) {
     if (reads_before(sweep, piece) && !here(piece - 1)) {
-      add(Receive{message(Role::tensor, torn_.cell(sweep, piece - 1).u, piece - 1)});
+      add(plan::Receive{message(plan::Role::tensor, torn_.cell(sweep, piece - 1).u, piece - 1)});
     }
     if (!torn_.has(sweep, piece)) return;
     const TornCell& cell = torn_.cell(sweep, piece);
@@ -113,13 +115,13 @@ class PieceTasks {
       forward(cell.sum);
     }
     if (piece + 1 < torn_.pieces() && reads_before(sweep, piece + 1) && !here(piece + 1)) {
-      add(Send{message(Role::tensor, cell.u, piece + 1)});
+      add(plan::Send{message(plan::Role::tensor, cell.u, piece + 1)});
     }
   }
 
   void send_back(int sweep, int piece) {
     if (piece > 0 && !here(piece - 1)) {
-      add(Send{message(Role::diff, torn_.cell(sweep, piece - 1).u, piece - 1)});
+      add(plan::Send{message(plan::Role::diff, torn_.cell(sweep, piece - 1).u, piece - 1)});
     }
   }
 
@@ -129,7 +131,7 @@ class PieceTasks {
     if (!torn_.has(sweep, piece)) return;
     const TornCell& cell = torn_.cell(sweep, piece);
     if (piece + 1 < torn_.pieces() && reads_before(sweep, piece + 1) && !here(piece + 1)) {
-      add(Receive{message(Role::diff, cell.u, piece + 1)});
+      add(plan::Receive{message(plan::Role::diff, cell.u, piece + 1)});
     }
     if (cell.sum < 0) return;
     if (cell.coarse >= 0) data(cell.coarse);
@@ -161,18 +163,19 @@ class PieceTasks {
   const TornNetwork& torn_;
   const TornPlacement& placement_;
   int replica_;
-  std::vector<Task>& tasks_;
+  std::vector<plan::Task>& tasks_;
   std::vector<int> pieces_;
-  Samples samples_{};
+  plan::Samples samples_{};
   bool first_ = true;
 };
 
 /// The blocks whose gradients a program makes, in the order in which they become complete.
-std::vector<int> trained_blocks(const Network& network, const std::vector<Task>& tasks) {
+std::vector<int> trained_blocks(const plan::Network& network,
+                                const std::vector<plan::Task>& tasks) {
   std::vector<int> trained;
   for (auto task = tasks.rbegin(); task != tasks.rend(); ++task) {
-    if (!is<BackwardWeights>(*task)) continue;
-    const int home = network.home_of(block_of(*task));
+    if (!plan::is<plan::BackwardWeights>(*task)) continue;
+    const int home = network.home_of(plan::block_of(*task));
     if (std::ranges::find(trained, home) == trained.end()) trained.push_back(home);
   }
   std::ranges::reverse(trained);
@@ -181,22 +184,23 @@ std::vector<int> trained_blocks(const Network& network, const std::vector<Task>&
 
 /// The program with the sums over the replicas between its tasks, each as soon as it can begin, and
 /// the updates.
-std::vector<Task> with_reductions(const Plan& plan, const OverlappedReductions::Range& range,
-                                  const std::vector<Task>& tasks) {
-  std::vector<Task> result;
+std::vector<plan::Task> with_reductions(const plan::Plan& plan,
+                                        const OverlappedReductions::Range& range,
+                                        const std::vector<plan::Task>& tasks) {
+  std::vector<plan::Task> result;
   OverlappedReductions reductions(plan, range, true, result);
   std::vector<std::size_t> last(plan.network.blocks.size(), 0);
   std::size_t last_forward = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (is<Forward>(tasks[i])) last_forward = i;
-    if (!is<BackwardWeights>(tasks[i])) continue;
-    last[static_cast<std::size_t>(plan.network.home_of(block_of(tasks[i])))] = i;
+    if (plan::is<plan::Forward>(tasks[i])) last_forward = i;
+    if (!plan::is<plan::BackwardWeights>(tasks[i])) continue;
+    last[static_cast<std::size_t>(plan.network.home_of(plan::block_of(tasks[i])))] = i;
   }
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     result.push_back(tasks[i]);
     if (i == last_forward) reductions.state_ready();
-    if (!is<BackwardWeights>(tasks[i])) continue;
-    const int home = plan.network.home_of(block_of(tasks[i]));
+    if (!plan::is<plan::BackwardWeights>(tasks[i])) continue;
+    const int home = plan.network.home_of(plan::block_of(tasks[i]));
     if (last[static_cast<std::size_t>(home)] == i) reductions.block_ready(home);
   }
   reductions.drain();
@@ -206,35 +210,35 @@ std::vector<Task> with_reductions(const Plan& plan, const OverlappedReductions::
 }  // namespace
 
 void write_programs(const TornNetwork& torn, const TornPlacement& placement,
-                    const PlanRequest& request, Plan& plan) {
+                    const PlanRequest& request, plan::Plan& plan) {
   const int parts = request.microbatches;
   for (int worker = 0; worker < placement.workers; ++worker) {
     OverlappedReductions::Range range{.group = worker,
                                       .first = static_cast<int>(plan.buckets.size())};
     std::vector<int>& group = plan.groups.emplace_back();
     for (int replica = 0; replica < placement.replicas; ++replica) {
-      std::vector<Task> tasks;
+      std::vector<plan::Task> tasks;
       PieceTasks pieces(torn, placement, replica, worker, tasks);
       const auto part = [&](int k) {
-        return part_of(replica * parts + k, placement.replicas * parts);
+        return plan::part_of(replica * parts + k, placement.replicas * parts);
       };
       for (int k = 0; k < parts; ++k) pieces.forward(part(k), k == 0);
       for (int k = 0; k < parts; ++k) pieces.backward(part(k), k == 0);
       const std::vector<int> trained = trained_blocks(plan.network, tasks);
       const int self = replica * placement.workers + worker;
       group.push_back(self);
-      std::vector<Task>& program = plan.programs[static_cast<std::size_t>(self)].tasks;
+      std::vector<plan::Task>& program = plan.programs[static_cast<std::size_t>(self)].tasks;
       if (placement.replicas == 1) {
         program = std::move(tasks);
-        if (request.clip) program.push_back({.what = Clip{}});
-        for (const int block : trained) program.push_back({.what = Update{block}});
+        if (request.clip) program.push_back({.what = plan::Clip{}});
+        for (const int block : trained) program.push_back({.what = plan::Update{block}});
         continue;
       }
       if (replica == 0) {
-        if (Bucket state = state_bucket(plan.network, trained); !state.blocks.empty()) {
+        if (plan::Bucket state = state_bucket(plan.network, trained); !state.blocks.empty()) {
           plan.buckets.push_back(std::move(state));
         }
-        for (Bucket& bucket :
+        for (plan::Bucket& bucket :
              gradient_buckets(plan.network, trained, request.bucket_bytes, request.wire_bytes)) {
           plan.buckets.push_back(std::move(bucket));
         }
@@ -246,4 +250,4 @@ void write_programs(const TornNetwork& torn, const TornPlacement& placement,
   if (placement.replicas == 1) plan.groups.clear();
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

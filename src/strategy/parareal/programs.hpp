@@ -4,7 +4,7 @@
 #include "strategy/parareal/torn_network.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 struct TornPlacement {
   int replicas = 1;
@@ -19,6 +19,6 @@ struct TornPlacement {
 
 /// Groups, buckets and programs of `plan`, whose network is the torn one.
 void write_programs(const TornNetwork& torn, const TornPlacement& placement,
-                    const PlanRequest& request, Plan& plan);
+                    const PlanRequest& request, plan::Plan& plan);
 
-}  // namespace plait
+}  // namespace plait::strategy

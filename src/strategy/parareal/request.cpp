@@ -1,7 +1,7 @@
 // Words of the settings as values. The table has refused unknown ones: here they are a bug.
 #include "strategy/parareal/request.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 TearRequest tear_request(const PararealOptions& options, std::int64_t replicas) {
   return {.pieces = static_cast<int>(whole_number(options.pieces).value_or(kBestPieces)),
@@ -11,4 +11,4 @@ TearRequest tear_request(const PararealOptions& options, std::int64_t replicas) 
           .half_wire = options.residual_wire == "bf16"};
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -6,7 +6,7 @@
 #include "strategy/parareal/coarse.hpp"
 #include "strategy/parareal/options.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 constexpr int kBestPieces = -1;  ///< TearRequest::pieces: as many as are fastest
 
@@ -23,4 +23,4 @@ struct TearRequest {
 /// Of settings that pass their table.
 TearRequest tear_request(const PararealOptions& options, std::int64_t replicas);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -10,14 +10,14 @@
 #include "model/shapes.hpp"
 #include "strategy/parareal/added_block.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
 constexpr std::string_view kEnter = ".enter";
 constexpr std::string_view kCoarse = ".coarse";
 
-double total(const BlockSeconds& seconds) {
+double total(const cost::BlockSeconds& seconds) {
   return seconds.forward + seconds.backward_data + seconds.backward_weights + seconds.update;
 }
 
@@ -25,15 +25,15 @@ double total(const BlockSeconds& seconds) {
 /// rest).
 class Balance {
  public:
-  Balance(const TornChain& chain, const CostModel& cost, const TearOptions& options)
+  Balance(const TornChain& chain, const cost::CostModel& cost, const TearOptions& options)
       : chain_(chain), options_(options), before_(1, 0.0) {
     for (int b = 0; b < chain.network().size(); ++b) {
       before_.push_back(before_.back() + total(cost.block(b, options.samples)));
     }
     enter_.resize(static_cast<std::size_t>(chain.head()), 0.0);
     for (const int place : chain.places()) {
-      const Shape& image = chain.network().input;
-      const Network alone =
+      const tensor::Shape& image = chain.network().input;
+      const plan::Network alone =
           network_of_one(enter_block(enter_name(name(place)), image, chain.shape(place),
                                      chain.is_rectified(place)),
                          image);
@@ -97,7 +97,7 @@ class Balance {
 };
 
 bool has_set(const std::vector<std::string>& names, int set) {
-  const std::string mark = state_name("", set) + ".";
+  const std::string mark = plan::state_name("", set) + ".";
   return std::ranges::any_of(
       names, [&](const std::string& name) { return name.find(mark) != std::string::npos; });
 }
@@ -131,7 +131,7 @@ std::string wanted(const TearOptions& options) {
 }
 
 std::string too_few_places(const TornChain& chain, const TearOptions& options) {
-  const Network& network = chain.network();
+  const plan::Network& network = chain.network();
   const std::vector<int> places = chain.places();
   const std::string& head = network.blocks[static_cast<std::size_t>(chain.head())].name;
   if (chain.head() < 2) {
@@ -158,10 +158,10 @@ std::string too_few_places(const TornChain& chain, const TearOptions& options) {
 
 }  // namespace
 
-TornChain::TornChain(const Network& network) : network_(network) {
-  ModelSpec model{.name = network.name, .input = network.input, .blocks = {}};
+TornChain::TornChain(const plan::Network& network) : network_(network) {
+  model::ModelSpec model{.name = network.name, .input = network.input, .blocks = {}};
   for (int b = 0; b < network.size(); ++b) {
-    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     if (block.src != b || block.dst != b + 1) {
       user_error("parareal tears a chain, but block '{}' reads tensor {}", block.name, block.src);
     }
@@ -172,7 +172,7 @@ TornChain::TornChain(const Network& network) : network_(network) {
     }
     model.blocks.push_back(block.spec);
   }
-  shapes_ = border_shapes(model);
+  shapes_ = model::border_shapes(model);
   head_ = network.size() - 1;
   const auto empty = [&](int block) {
     return network.blocks[static_cast<std::size_t>(block)].parameters == 0;
@@ -183,17 +183,18 @@ TornChain::TornChain(const Network& network) : network_(network) {
 
 bool TornChain::is_rectified(int block) const {
   for (int before = block - 1; before >= 0; --before) {
-    const std::vector<Node>& nodes = network_.blocks[static_cast<std::size_t>(before)].spec.nodes;
+    const std::vector<model::Node>& nodes =
+        network_.blocks[static_cast<std::size_t>(before)].spec.nodes;
     int at = static_cast<int>(nodes.size()) - 1;
-    while (at != kBlockInput) {
-      const Node& node = nodes[static_cast<std::size_t>(at)];
-      if (const auto* activation = std::get_if<ActivationSpec>(&node.layer)) {
-        return activation->kind == ActivationKind::relu;
+    while (at != model::kBlockInput) {
+      const model::Node& node = nodes[static_cast<std::size_t>(at)];
+      if (const auto* activation = std::get_if<model::ActivationSpec>(&node.layer)) {
+        return activation->kind == model::ActivationKind::relu;
       }
-      const bool keeps = std::holds_alternative<PoolSpec>(node.layer) ||
-                         std::holds_alternative<GlobalAveragePoolSpec>(node.layer) ||
-                         std::holds_alternative<DropoutSpec>(node.layer) ||
-                         std::holds_alternative<FlattenSpec>(node.layer);
+      const bool keeps = std::holds_alternative<model::PoolSpec>(node.layer) ||
+                         std::holds_alternative<model::GlobalAveragePoolSpec>(node.layer) ||
+                         std::holds_alternative<model::DropoutSpec>(node.layer) ||
+                         std::holds_alternative<model::FlattenSpec>(node.layer);
       if (!keeps) return false;
       at = node.inputs.front();
     }
@@ -230,7 +231,7 @@ int most_pieces(const TornChain& chain, CoarseKind kind) {
   return std::max(1, most.front());
 }
 
-std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel& cost,
+std::optional<std::string> why_not_torn(const TornChain& chain, const cost::CostModel& cost,
                                         const TearOptions& options) {
   if (options.pieces > static_cast<int>(chain.places().size()) + 1) {
     return too_few_places(chain, options);
@@ -244,7 +245,7 @@ std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel&
           : "a tensor would have to grow too much");
 }
 
-Tearing tear(const TornChain& chain, const CostModel& cost, const TearOptions& options) {
+Tearing tear(const TornChain& chain, const cost::CostModel& cost, const TearOptions& options) {
   if (options.pieces < 1) setting_error("pieces", options.pieces, "must be at least 1");
   if (options.pieces <= static_cast<int>(chain.places().size()) + 1) {
     Tearing tearing = Balance(chain, cost, options).best();
@@ -280,4 +281,4 @@ std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std:
   return tearing;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -6,7 +6,7 @@
 #include "cost/cost_model.hpp"
 #include "strategy/parareal/coarse.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Piece j (from 1) of N has the blocks first[j - 1] .. first[j] - 1; piece 1 begins with block 0.
 struct Tearing {
@@ -28,20 +28,20 @@ class TornChain {
  public:
   /// UserError where it is no chain of blocks with layers. The head is the last block with
   /// parameters, what follows it, and what has none right before it.
-  explicit TornChain(const Network& network);
+  explicit TornChain(const plan::Network& network);
 
-  const Network& network() const { return network_; }
+  const plan::Network& network() const { return network_; }
   int head() const { return head_; }
   /// At the border before block `block`.
-  const Shape& shape(int block) const { return shapes_[static_cast<std::size_t>(block)]; }
+  const tensor::Shape& shape(int block) const { return shapes_[static_cast<std::size_t>(block)]; }
   /// Whether what crosses that border comes out of a ReLU, pooled, flattened or dropped at most.
   bool is_rectified(int block) const;
   /// Blocks that a piece but the first may begin with.
   std::vector<int> places() const;
 
  private:
-  const Network& network_;
-  std::vector<Shape> shapes_;
+  const plan::Network& network_;
+  std::vector<tensor::Shape> shapes_;
   int head_ = 0;
 };
 
@@ -61,7 +61,7 @@ struct TearOptions {
 
 /// Why there is no tearing into so many pieces, where tensors cross, without advice; nothing where
 /// there is one.
-std::optional<std::string> why_not_torn(const TornChain& chain, const CostModel& cost,
+std::optional<std::string> why_not_torn(const TornChain& chain, const cost::CostModel& cost,
                                         const TearOptions& options);
 
 /// The most pieces that are possible; 1: it cannot be torn.
@@ -69,10 +69,10 @@ int most_pieces(const TornChain& chain, CoarseKind kind);
 
 /// The tearing whose slowest piece is the fastest. UserError where there are not enough places, or
 /// the coarse kind fits nowhere.
-Tearing tear(const TornChain& chain, const CostModel& cost, const TearOptions& options);
+Tearing tear(const TornChain& chain, const cost::CostModel& cost, const TearOptions& options);
 
 /// The tearing of a network whose parameters have these names; nothing where it is not torn.
 /// UserError where the names do not fit the network.
 std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std::string>& names);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -8,7 +8,7 @@
 
 #include "strategy/parareal/added_block.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -16,7 +16,7 @@ class Builder {
  public:
   Builder(const TornChain& chain, const Tearing& tearing, int sweeps, Sweeping sweeping)
       : chain_(chain), tearing_(tearing), sweeping_(sweeping) {
-    const Network& model = chain.network();
+    const plan::Network& model = chain.network();
     torn_.network.name = model.name;
     torn_.network.input = model.input;
     torn_.network.tensors.push_back(model.tensors.front());
@@ -61,10 +61,10 @@ class Builder {
   /// Of the block at `index`. A home with several has as many as there are sweeps, used or not: the
   /// names of saved weights tell how many those were.
   void keep_state(int index, int set) {
-    Network& network = torn_.network;
-    NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+    plan::Network& network = torn_.network;
+    plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
     block.state_set = block.state > 0 ? set : 0;
-    NetworkBlock& home = network.blocks[static_cast<std::size_t>(network.home_of(index))];
+    plan::NetworkBlock& home = network.blocks[static_cast<std::size_t>(network.home_of(index))];
     const std::int64_t one = home.state / home.state_sets;
     if (block.state_set > 0) home.state_sets = torn_.sweeps();
     home.state = one * home.state_sets;
@@ -72,7 +72,7 @@ class Builder {
   bool exact(int sweep, int piece) const {
     return piece == 0 || (sweeping_ == Sweeping::needed && piece == sweep);
   }
-  const Shape& shape_before(int piece) const {
+  const tensor::Shape& shape_before(int piece) const {
     return chain_.shape(piece < pieces() ? tearing_.first[static_cast<std::size_t>(piece)]
                                          : tearing_.head);
   }
@@ -88,7 +88,7 @@ class Builder {
     torn_.network.tensors.push_back(elements);
     return static_cast<int>(torn_.network.tensors.size()) - 1;
   }
-  int add(NetworkBlock block, int src, int dst, int piece) {
+  int add(plan::NetworkBlock block, int src, int dst, int piece) {
     block.src = src;
     block.dst = dst;
     block.piece = piece;
@@ -97,8 +97,8 @@ class Builder {
   }
   /// Block `block` of the model, computed from `src`; its result is a new tensor.
   int add_of_model(int block, int src, int sweep, int piece) {
-    const Network& model = chain_.network();
-    NetworkBlock added = model.blocks[static_cast<std::size_t>(block)];
+    const plan::Network& model = chain_.network();
+    plan::NetworkBlock added = model.blocks[static_cast<std::size_t>(block)];
     const std::int64_t elements = model.tensors[static_cast<std::size_t>(added.dst)];
     added.whole = block;
     added.whole_name = added.name;
@@ -114,9 +114,9 @@ class Builder {
 
   void enter() {
     torn_.enter.push_back(-1);
-    const Shape& image = chain_.network().input;
+    const tensor::Shape& image = chain_.network().input;
     for (int piece = 1; piece < pieces(); ++piece) {
-      const BlockSpec spec =
+      const model::BlockSpec spec =
           enter_block(enter_name(name_of(piece)), image, shape_before(piece),
                       chain_.is_rectified(tearing_.first[static_cast<std::size_t>(piece)]));
       const int dst = add_tensor(shape_before(piece).elements());
@@ -142,7 +142,7 @@ class Builder {
     here.y = src;
   }
 
-  NetworkBlock join_block(const std::string& name, int other, bool subtracts) {
+  plan::NetworkBlock join_block(const std::string& name, int other, bool subtracts) {
     return {.name = name, .added = true, .other = other, .subtracts = subtracts};
   }
 
@@ -166,8 +166,8 @@ class Builder {
   }
 
   int add_coarse(int sweep, int piece, int src) {
-    const Shape& shape = shape_before(piece);
-    NetworkBlock block = added_block(
+    const tensor::Shape& shape = shape_before(piece);
+    plan::NetworkBlock block = added_block(
         coarse_block(coarse_name(name_of(piece)), tearing_.coarse, shape, shape_before(piece + 1)),
         shape);
     int& home = coarse_[static_cast<std::size_t>(piece)];
@@ -239,4 +239,4 @@ TornNetwork tear_network(const TornChain& chain, const Tearing& tearing, int swe
   return Builder(chain, tearing, sweeps, sweeping).run();
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -12,7 +12,7 @@
 
 #include "strategy/parareal/tear.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 enum class Sweeping {
   /// Only what the result depends on: after s sweeps u_1 .. u_s do not change any more, so that
@@ -38,7 +38,7 @@ struct TornCell {
 };
 
 struct TornNetwork {
-  Network network;
+  plan::Network network;
   std::vector<std::vector<TornCell>> cells;  ///< by sweep and piece, both from 0
   std::vector<int> enter;                    ///< C_j by piece; -1 for the first
   std::vector<int> head;                     ///< blocks behind the last piece
@@ -59,4 +59,4 @@ struct TornNetwork {
 TornNetwork tear_network(const TornChain& chain, const Tearing& tearing, int sweeps,
                          Sweeping sweeping = Sweeping::needed);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -3,10 +3,10 @@
 
 #include "base/error.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
-Network network_of_weights(const Network& model, const std::vector<std::string>& names,
-                           std::int64_t sweeps) {
+plan::Network network_of_weights(const plan::Network& model, const std::vector<std::string>& names,
+                                 std::int64_t sweeps) {
   const TornChain chain(model);
   const std::optional<Tearing> tearing = tearing_of(chain, names);
   if (!tearing) {
@@ -24,4 +24,4 @@ Network network_of_weights(const Network& model, const std::vector<std::string>&
   return tear_network(chain, *tearing, static_cast<int>(sweeps), Sweeping::all).network;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

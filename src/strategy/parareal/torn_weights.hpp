@@ -3,11 +3,11 @@
 
 #include "strategy/parareal/torn_network.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// The network that weights with these names belong to: the model, or the model torn as they say
 /// and swept `sweeps` times, every piece each time. UserError where sweeps do not fit.
-Network network_of_weights(const Network& model, const std::vector<std::string>& names,
-                           std::int64_t sweeps);
+plan::Network network_of_weights(const plan::Network& model, const std::vector<std::string>& names,
+                                 std::int64_t sweeps);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -12,7 +12,7 @@
 #include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/tighten.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
@@ -24,7 +24,7 @@ int minibatches_to_play(const PlanRequest& request) {
 }
 
 void note_staleness(Made& made) {
-  const std::vector<int> delays = staleness(made.plan);
+  const std::vector<int> delays = plan::staleness(made.plan);
   made.delay = std::ranges::max(delays);
   made.delays = std::accumulate(delays.begin(), delays.end(), std::int64_t{0});
 }
@@ -52,12 +52,14 @@ Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Cand
           {.strategy = recipe.name, .asynchronous = recipe.asynchronous, .fused = recipe.fused}),
       .seconds = 0};
   made.plan.old_weights = request.pipeline.weights;
-  if (recipe.asynchronous) set_least_delays(made.plan);
+  if (recipe.asynchronous) plan::set_least_delays(made.plan);
   // As if for one kind of machine: processes that plan together must choose alike.
-  made.memory = std::ranges::max(estimate_memories(made.plan, {.images = Layout::blocked16}));
+  made.memory =
+      std::ranges::max(plan::estimate_memories(made.plan, {.images = tensor::Layout::blocked16}));
   note_staleness(made);
-  made.seconds = simulate(made.plan, *request.cost,
-                          {.minibatches = steady_minibatches(made.plan), .keep_events = false})
+  made.seconds = simulate::simulate(
+                     made.plan, *request.cost,
+                     {.minibatches = simulate::steady_minibatches(made.plan), .keep_events = false})
                      .step_seconds;
   return made;
 }
@@ -76,7 +78,7 @@ void Choice::keep_near() {
   std::erase_if(near_, [&](const Made& one) { return one.seconds > rule_.nearly * fastest_; });
 }
 
-Made Choice::take(const CostModel& cost) {
+Made Choice::take(const cost::CostModel& cost) {
   constexpr std::size_t kTightened = 12;
   const auto age = [](const Made& made) { return std::pair(made.delay, made.delays); };
   // Of equal age the fastest first: what is not tightened cannot be chosen.
@@ -98,4 +100,4 @@ Made Choice::take(const CostModel& cost) {
   return std::move(*std::ranges::min_element(near_, {}, &Made::memory));
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

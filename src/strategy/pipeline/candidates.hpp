@@ -7,7 +7,7 @@
 #include "strategy/pipeline/self_timed.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 /// What tells one pipeline from another.
 struct Recipe {
@@ -31,7 +31,7 @@ struct Candidate {
 };
 
 struct Made {
-  Plan plan;
+  plan::Plan plan;
   double seconds = 0;  ///< of a minibatch, simulated
   std::int64_t memory = 0;
   int delay = 0;            ///< the largest
@@ -62,7 +62,7 @@ class Choice {
 
   /// After tightening, of those that are nearly as fast the one whose weights are least old (the
   /// oldest block first, then the sum over all blocks); of equals that are as fast the thriftiest.
-  Made take(const CostModel& cost);
+  Made take(const cost::CostModel& cost);
 
  private:
   void keep_near();
@@ -73,4 +73,4 @@ class Choice {
   std::vector<Made> near_;
 };
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

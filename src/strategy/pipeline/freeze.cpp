@@ -9,7 +9,7 @@
 
 #include "strategy/steps.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
@@ -33,7 +33,7 @@ class Freezer {
         before_(graph.jobs.size()),
         behind_(graph.jobs.size()) {}
 
-  Plan run() {
+  plan::Plan run() {
     keep_gradients_apart();
     find_places();
     add_loads();
@@ -101,21 +101,23 @@ class Freezer {
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i] = std::get<2>(phases[i]);
   }
 
-  static bool is_loaded(const Value& value) {
-    return value.role == Role::targets || (value.role == Role::tensor && value.index == 0);
+  static bool is_loaded(const plan::Value& value) {
+    return value.role == plan::Role::targets ||
+           (value.role == plan::Role::tensor && value.index == 0);
   }
 
   /// Before the first job of a worker that needs input or targets of a microbatch.
   void add_loads() {
-    Plan plan;
+    plan::Plan plan;
     plan.network = request_.network;
     plan.batch = request_.batch;
     std::map<std::pair<int, int>, int> first;  // worker, microbatch -> job
     for (std::size_t j = 0; j < graph_.jobs.size(); ++j) {
       const Job& one = graph_.jobs[j];
-      if (!takes_samples(one.task) || is<Receive>(one.task)) continue;
-      const auto list = accesses(plan, one.task);
-      if (!std::ranges::any_of(list, [](const Access& a) { return is_loaded(a.value); })) continue;
+      if (!plan::takes_samples(one.task) || plan::is<plan::Receive>(one.task)) continue;
+      const auto list = plan::accesses(plan, one.task);
+      if (!std::ranges::any_of(list, [](const plan::Access& a) { return is_loaded(a.value); }))
+        continue;
       const auto [found, is_new] =
           first.try_emplace({one.worker, one.microbatch}, static_cast<int>(j));
       if (!is_new && place(static_cast<int>(j)) < place(found->second)) {
@@ -124,13 +126,13 @@ class Freezer {
     }
     for (const auto& [where, j] : first) {
       before_[static_cast<std::size_t>(j)].push_back(
-          {{.offset = place(j).offset}, Load{samples_of(job(j).task)}});
+          {{.offset = place(j).offset}, plan::Load{plan::samples_of(job(j).task)}});
     }
   }
 
   /// Sent right after it was made, received right before it is first read.
   void add_messages() {
-    using Key = std::tuple<Role, int, int, int, int>;  // value, from, to
+    using Key = std::tuple<plan::Role, int, int, int, int>;  // value, from, to
     std::map<Key, const Delivery*> wanted;
     for (const Delivery& delivery : graph_.deliveries) {
       const Key key{delivery.value.role, delivery.value.index, delivery.value.samples.begin,
@@ -140,42 +142,43 @@ class Freezer {
     }
     for (const auto& [key, delivery] : wanted) {
       const int sender = sender_of(*delivery);
-      const auto message = [&](int peer) { return Message{delivery->value, peer}; };
+      const auto message = [&](int peer) { return plan::Message{delivery->value, peer}; };
       behind_[static_cast<std::size_t>(sender)].push_back(
-          {{.offset = place(sender).offset}, Send{message(job(delivery->user).worker)}});
+          {{.offset = place(sender).offset}, plan::Send{message(job(delivery->user).worker)}});
       before_[static_cast<std::size_t>(delivery->user)].push_back(
           {{.offset = place(delivery->user).offset},
-           Receive{message(job(delivery->maker).worker)}});
+           plan::Receive{message(job(delivery->maker).worker)}});
     }
   }
 
   /// The maker itself; with a fused backward its backward_weights, which stands behind it.
   int sender_of(const Delivery& delivery) const {
-    if (!options_.fused || delivery.value.role != Role::diff) return delivery.maker;
-    const Task& made = job(delivery.maker).task;
+    if (!options_.fused || delivery.value.role != plan::Role::diff) return delivery.maker;
+    const plan::Task& made = job(delivery.maker).task;
     const auto next = static_cast<std::size_t>(delivery.maker) + 1;
-    if (!is<BackwardData>(made) || next >= graph_.jobs.size()) return delivery.maker;
-    const Task& task = graph_.jobs[next].task;
-    const bool belongs = is<BackwardWeights>(task) && block_of(task) == block_of(made);
+    if (!plan::is<plan::BackwardData>(made) || next >= graph_.jobs.size()) return delivery.maker;
+    const plan::Task& task = graph_.jobs[next].task;
+    const bool belongs =
+        plan::is<plan::BackwardWeights>(task) && plan::block_of(task) == plan::block_of(made);
     return belongs ? delivery.maker + 1 : delivery.maker;
   }
 
   void add_weight_sends() {
     for (const Job& receiver : graph_.jobs) {
-      const auto* receive = std::get_if<Receive>(&receiver.task.what);
+      const auto* receive = std::get_if<plan::Receive>(&receiver.task.what);
       if (receive == nullptr) continue;
       const int update = receiver.after.front().job;
-      const Send send{{.value = receive->message.value, .peer = receiver.worker}};
+      const plan::Send send{{.value = receive->message.value, .peer = receiver.worker}};
       behind_[static_cast<std::size_t>(update)].push_back({{.offset = place(update).offset}, send});
     }
   }
 
-  Plan assemble() {
-    Plan plan = empty_plan(options_.strategy, request_);
+  plan::Plan assemble() {
+    plan::Plan plan = empty_plan(options_.strategy, request_);
     plan.groups = graph_.groups;
     plan.buckets = graph_.buckets;
     for (std::size_t w = 0; w < order_.size(); ++w) {
-      std::vector<Task>& tasks = plan.programs[w].tasks;
+      std::vector<plan::Task>& tasks = plan.programs[w].tasks;
       for (const int j : order_[w]) {
         const auto& before = before_[static_cast<std::size_t>(j)];
         const auto& behind = behind_[static_cast<std::size_t>(j)];
@@ -195,15 +198,15 @@ class Freezer {
   std::vector<double> start_;
   std::vector<Place> places_;  ///< by job
   std::vector<std::vector<int>> order_;
-  std::vector<std::vector<Task>> before_;  ///< loads and receives, by job
-  std::vector<std::vector<Task>> behind_;  ///< sends, by job
+  std::vector<std::vector<plan::Task>> before_;  ///< loads and receives, by job
+  std::vector<std::vector<plan::Task>> behind_;  ///< sends, by job
 };
 
 }  // namespace
 
-Plan freeze(const PlanRequest& request, const JobGraph& graph, const SelfTimed& played,
-            const FreezeOptions& options) {
+plan::Plan freeze(const PlanRequest& request, const JobGraph& graph, const SelfTimed& played,
+                  const FreezeOptions& options) {
   return Freezer(request, graph, played, options).run();
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -4,7 +4,7 @@
 
 #include "strategy/pipeline/self_timed.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 struct FreezeOptions {
   std::string strategy{};
@@ -13,7 +13,7 @@ struct FreezeOptions {
 };
 
 /// The plan without delays, not yet checked.
-Plan freeze(const PlanRequest& request, const JobGraph& graph, const SelfTimed& played,
-            const FreezeOptions& options);
+plan::Plan freeze(const PlanRequest& request, const JobGraph& graph, const SelfTimed& played,
+                  const FreezeOptions& options);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

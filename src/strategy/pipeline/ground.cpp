@@ -4,14 +4,14 @@
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
 void check_chain(const PlanRequest& request) {
-  const Network& network = request.network;
+  const plan::Network& network = request.network;
   for (int b = 0; b < network.size(); ++b) {
-    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     if (block.src == b && block.dst == b + 1) continue;
     user_error(
         "block {} reads tensor {} instead of the result of the block before it: a pipeline is "
@@ -40,7 +40,7 @@ void check_microbatches(const PlanRequest& request) {
 
 Ground::Ground(const PlanRequest& given) : request_(given) {
   if (request_.cost == nullptr) {
-    counted_ = make_analytic_cost(given.network);
+    counted_ = cost::make_analytic_cost(given.network);
     request_.cost = counted_.get();
   }
   check_chain(request_);
@@ -55,4 +55,4 @@ void too_many_workers(const PlanRequest& request, int most, const char* of_what)
                 request.network.name, request.network.size(), of_what, most);
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -6,7 +6,7 @@
 #include "cost/cost_model.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 /// The request with costs (counted where none were given). UserError where the network is no chain,
 /// where gradients are clipped over several workers, or where there are more microbatches than
@@ -18,10 +18,10 @@ class Ground {
 
  private:
   PlanRequest request_;
-  std::unique_ptr<CostModel> counted_;
+  std::unique_ptr<cost::CostModel> counted_;
 };
 
 /// UserError that names the most workers this network can use.
 [[noreturn]] void too_many_workers(const PlanRequest& request, int most, const char* of_what);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -6,13 +6,13 @@
 #include <set>
 #include <tuple>
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
 /// What the tasks of a block may read when they run far from each other; what they do not need the
 /// layers do not fill.
-constexpr BackwardReads kAllReads{.src = true, .dst = true};
+constexpr plan::BackwardReads kAllReads{.src = true, .dst = true};
 
 class Builder {
  public:
@@ -38,20 +38,20 @@ class Builder {
   }
 
  private:
-  using Key = std::tuple<Role, int, int>;  ///< role, index, microbatch
+  using Key = std::tuple<plan::Role, int, int>;  ///< role, index, microbatch
 
-  const NetworkBlock& block(int index) const {
+  const plan::NetworkBlock& block(int index) const {
     return network_.blocks[static_cast<std::size_t>(index)];
   }
   Job& job(int index) { return graph_.jobs[static_cast<std::size_t>(index)]; }
 
-  double seconds_of(const Task& task) const {
+  double seconds_of(const plan::Task& task) const {
     const int busy = std::min(graph_.workers, request_.machine.workers_per_node);
-    return task_seconds(*request_.cost, plan_, task, busy);
+    return cost::task_seconds(*request_.cost, plan_, task, busy);
   }
 
-  int add(const What& what, int worker, int microbatch) {
-    const Task task{.what = what};
+  int add(const plan::What& what, int worker, int microbatch) {
+    const plan::Task task{.what = what};
     const double seconds = seconds_of(task);
     graph_.jobs.push_back(
         {.task = task, .worker = worker, .microbatch = microbatch, .seconds = seconds});
@@ -59,57 +59,58 @@ class Builder {
   }
 
   void add_microbatch(int k) {
-    const Samples samples = part_of(k, graph_.microbatches);
-    const auto add_pass = [&](const What& what, Pass3 pass, int b) {
+    const plan::Samples samples = plan::part_of(k, graph_.microbatches);
+    const auto add_pass = [&](const plan::What& what, Pass3 pass, int b) {
       note_writes(add(what, placement_.worker(pass, b, k), k));
     };
     for (int b = 0; b < network_.size(); ++b) {
-      add_pass(Forward{.block = b, .samples = samples, .moves_state = k == 0}, Pass3::forward, b);
+      add_pass(plan::Forward{.block = b, .samples = samples, .moves_state = k == 0}, Pass3::forward,
+               b);
     }
-    add_pass(Loss{samples}, Pass3::forward, network_.size() - 1);
+    add_pass(plan::Loss{samples}, Pass3::forward, network_.size() - 1);
     for (int b = network_.size(); b-- > 0;) {
       if (block(b).src == 0 && block(b).parameters == 0) continue;
-      add_pass(BackwardData{.block = b, .samples = samples}, Pass3::backward_data, b);
+      add_pass(plan::BackwardData{.block = b, .samples = samples}, Pass3::backward_data, b);
       if (block(b).parameters == 0) continue;
-      add_pass(BackwardWeights{.block = b, .samples = samples}, Pass3::backward_weights, b);
+      add_pass(plan::BackwardWeights{.block = b, .samples = samples}, Pass3::backward_weights, b);
     }
   }
 
   void note_writes(int index) {
-    accesses_into(plan_, job(index).task, reads_, list_);
-    for (const Access& access : list_) {
-      if (!access.writes || is_permanent(access.value.role)) continue;
+    plan::accesses_into(plan_, job(index).task, reads_, list_);
+    for (const plan::Access& access : list_) {
+      if (!access.writes || plan::is_permanent(access.value.role)) continue;
       maker_[key(access.value, job(index).microbatch)] = index;
     }
   }
 
-  static Key key(const Value& value, int microbatch) {
+  static Key key(const plan::Value& value, int microbatch) {
     return {value.role, value.index, microbatch};
   }
 
   double message_seconds(int from, int to, double bytes) const {
     if (from == to) return 0;
-    const Link& link = request_.machine.link(from, to);
+    const plan::Link& link = request_.machine.link(from, to);
     return link.latency_seconds + (link.bytes_per_second > 0 ? bytes / link.bytes_per_second : 0.0);
   }
 
-  double bytes_of(const Value& value) const {
-    return static_cast<double>(wire_bytes(plan_, 0, {.what = Send{{.value = value}}}));
+  double bytes_of(const plan::Value& value) const {
+    return static_cast<double>(plan::wire_bytes(plan_, 0, {.what = plan::Send{{.value = value}}}));
   }
 
   /// Waits for the makers of everything it reads.
   void connect(int index) {
     Job& user = job(index);
-    accesses_into(plan_, user.task, reads_, list_);
-    for (const Access& access : list_) {
-      const Value& value = access.value;
-      if (access.writes || is_permanent(value.role)) continue;
+    plan::accesses_into(plan_, user.task, reads_, list_);
+    for (const plan::Access& access : list_) {
+      const plan::Value& value = access.value;
+      if (access.writes || plan::is_permanent(value.role)) continue;
       const auto found = maker_.find(key(value, user.microbatch));
       if (found == maker_.end()) continue;  // loaded where it is needed
       int maker = found->second;
       const bool far = job(maker).worker != user.worker;
       if (far) graph_.deliveries.push_back({value, maker, index});
-      if (far && options_.fused && value.role == Role::diff) maker = after_weights(maker);
+      if (far && options_.fused && value.role == plan::Role::diff) maker = after_weights(maker);
       user.after.push_back(
           {.job = maker,
            .seconds = message_seconds(job(maker).worker, user.worker, far ? bytes_of(value) : 0)});
@@ -120,10 +121,11 @@ class Builder {
   int after_weights(int maker) const {
     const auto next = static_cast<std::size_t>(maker) + 1;
     if (next >= graph_.jobs.size()) return maker;
-    const Task& made = graph_.jobs[static_cast<std::size_t>(maker)].task;
-    const Task& task = graph_.jobs[next].task;
-    const bool belongs =
-        is<BackwardData>(made) && is<BackwardWeights>(task) && block_of(task) == block_of(made);
+    const plan::Task& made = graph_.jobs[static_cast<std::size_t>(maker)].task;
+    const plan::Task& task = graph_.jobs[next].task;
+    const bool belongs = plan::is<plan::BackwardData>(made) &&
+                         plan::is<plan::BackwardWeights>(task) &&
+                         plan::block_of(task) == plan::block_of(made);
     return belongs ? maker + 1 : maker;
   }
 
@@ -132,7 +134,7 @@ class Builder {
     std::map<std::pair<int, int>, int> latest;  // block, worker -> job
     for (std::size_t i = 0; i < graph_.jobs.size(); ++i) {
       Job& one = graph_.jobs[i];
-      auto* backward = std::get_if<BackwardWeights>(&one.task.what);
+      auto* backward = std::get_if<plan::BackwardWeights>(&one.task.what);
       if (backward == nullptr) continue;
       const auto [place, is_first] =
           latest.try_emplace({backward->block, one.worker}, static_cast<int>(i));
@@ -171,7 +173,7 @@ class Builder {
   }
 
   void add_update(int b, int worker, int after) {
-    const int update = add(Update{b}, worker, graph_.microbatches - 1);
+    const int update = add(plan::Update{b}, worker, graph_.microbatches - 1);
     job(update).after.push_back({.job = after});
     job(first_gradient_.at({b, worker})).after.push_back({.job = update, .earlier = 1});
     update_[{b, worker}] = update;
@@ -182,8 +184,9 @@ class Builder {
     for (const int reader : workers_of(b, {Pass3::forward, Pass3::backward_data})) {
       if (std::ranges::binary_search(owners, reader)) continue;
       const int update = update_.at({b, owners.front()});
-      const Message weights{.value = {.role = Role::weights, .index = b}, .peer = owners.front()};
-      const int receive = add(Receive{weights}, reader, graph_.microbatches - 1);
+      const plan::Message weights{.value = {.role = plan::Role::weights, .index = b},
+                                  .peer = owners.front()};
+      const int receive = add(plan::Receive{weights}, reader, graph_.microbatches - 1);
       job(receive).after.push_back(
           {.job = update,
            .seconds = message_seconds(owners.front(), reader,
@@ -196,7 +199,7 @@ class Builder {
     const int group = static_cast<int>(graph_.groups.size());
     graph_.groups.push_back(owners);
     std::int64_t bytes = 0;
-    Bucket bucket{};
+    plan::Bucket bucket{};
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       bucket.blocks.push_back(blocks[i]);
       bytes += block(blocks[i]).parameters * request_.wire_bytes;
@@ -207,7 +210,7 @@ class Builder {
     }
   }
 
-  void add_reduction(int group, const Bucket& bucket) {
+  void add_reduction(int group, const plan::Bucket& bucket) {
     const std::vector<int>& owners = graph_.groups[static_cast<std::size_t>(group)];
     const int number = static_cast<int>(graph_.buckets.size());
     graph_.buckets.push_back(bucket);
@@ -216,17 +219,17 @@ class Builder {
       bytes += static_cast<double>(block(b).parameters) * request_.wire_bytes;
     }
     const double shards = bytes / static_cast<double>(owners.size());
-    const auto add_move = [&](Move move, int worker) {
-      return add(Reduce{move, group, number}, worker, graph_.microbatches - 1);
+    const auto add_move = [&](plan::Move move, int worker) {
+      return add(plan::Reduce{move, group, number}, worker, graph_.microbatches - 1);
     };
     std::vector<int> moves;
     for (const int worker : owners) {
-      moves.push_back(add_move(Move::start, worker));
+      moves.push_back(add_move(plan::Move::start, worker));
       for (const int b : bucket.blocks) {
         job(moves.back()).after.push_back({.job = last_gradient_.at({b, worker})});
       }
     }
-    for (const Move then : {Move::sum, Move::finish}) {
+    for (const plan::Move then : {plan::Move::sum, plan::Move::finish}) {
       std::vector<int> next;
       for (const int worker : owners) {
         next.push_back(add_move(then, worker));
@@ -245,17 +248,17 @@ class Builder {
   }
 
   const PlanRequest& request_;
-  const Network& network_;
+  const plan::Network& network_;
   const Placement& placement_;
   JobOptions options_;
-  std::vector<BackwardReads> reads_;
-  Plan plan_;  ///< for accesses, bytes and seconds
+  std::vector<plan::BackwardReads> reads_;
+  plan::Plan plan_;  ///< for accesses, bytes and seconds
   JobGraph graph_;
   std::map<Key, int> maker_;
   std::map<std::pair<int, int>, int> first_gradient_;  ///< by block and worker
   std::map<std::pair<int, int>, int> last_gradient_;
   std::map<std::pair<int, int>, int> update_;
-  std::vector<Access> list_;
+  std::vector<plan::Access> list_;
 };
 
 }  // namespace
@@ -265,4 +268,4 @@ JobGraph make_jobs(const PlanRequest& request, const Placement& placement,
   return Builder(request, placement, options).run();
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -5,10 +5,10 @@
 #include "plan/accesses.hpp"
 #include "strategy/pipeline/placement.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 struct Job {
-  Task task{};  ///< without messages and loads; offset 0
+  plan::Task task{};  ///< without messages and loads; offset 0
   int worker = 0;
   int microbatch = 0;
   double seconds = 0;
@@ -23,7 +23,7 @@ struct Job {
 
 /// A value that one worker makes and another one needs.
 struct Delivery {
-  Value value;
+  plan::Value value;
   int maker = 0;  ///< job
   int user = 0;   ///< one of the jobs, on another worker, that read it
 };
@@ -32,7 +32,7 @@ struct JobGraph {
   std::vector<Job> jobs{};
   std::vector<Delivery> deliveries{};
   std::vector<std::vector<int>> groups{};
-  std::vector<Bucket> buckets{};
+  std::vector<plan::Bucket> buckets{};
   int workers = 0;
   int microbatches = 1;
 };
@@ -46,4 +46,4 @@ struct JobOptions {
 JobGraph make_jobs(const PlanRequest& request, const Placement& placement,
                    const JobOptions& options);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

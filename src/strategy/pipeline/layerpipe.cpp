@@ -11,7 +11,7 @@
 #include "strategy/pipeline/straight.hpp"
 #include "strategy/pipeline/task_line.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -64,7 +64,7 @@ std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request) {
   }
   if (tried.empty()) {
     int most = 0;
-    for (const NetworkBlock& block : request.network.blocks) {
+    for (const plan::NetworkBlock& block : request.network.blocks) {
       most += block.parameters > 0 ? 2 + request.microbatches : 1;
     }
     pipeline::too_many_workers(request, most, "whole or in three tasks");
@@ -159,7 +159,7 @@ void offer_fused(const PlanRequest& request, Recipe recipe, Choice& choice) {
 
 }  // namespace
 
-Plan make_layerpipe_plan(const PlanRequest& given) {
+plan::Plan make_layerpipe_plan(const PlanRequest& given) {
   const Ground ground(given);
   const PlanRequest& request = ground.request();
   const Recipe recipe{.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
@@ -177,4 +177,4 @@ Plan make_layerpipe_plan(const PlanRequest& given) {
   return choice.take(*request.cost).plan;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -1,7 +1,7 @@
 // The table of the settings of pipelines.
 #include "strategy/pipeline/options.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 std::span<const Setting<PipelineOptions>> pipeline_settings() {
   using O = PipelineOptions;
@@ -56,4 +56,4 @@ std::span<const Setting<PipelineOptions>> pipeline_settings() {
   return rows;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -7,7 +7,7 @@
 
 #include "base/setting.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 struct PipelineOptions {
   std::string pipeline = "sync";       ///< or async: weights some updates old
@@ -21,4 +21,4 @@ struct PipelineOptions {
 
 std::span<const Setting<PipelineOptions>> pipeline_settings();
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -8,7 +8,7 @@
 #include "strategy/pipeline/ground.hpp"
 #include "strategy/pipeline/straight.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -17,43 +17,44 @@ using pipeline::Recipe;
 using pipeline::StageLimit;
 using pipeline::Urgency;
 
-Plan straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
-              const StageLimit& open = {}) {
+plan::Plan straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
+                    const StageLimit& open = {}) {
   const pipeline::Ground ground(request);
   return make_straight(ground.request(), recipe, in_flight, open).plan;
 }
 
 }  // namespace
 
-Plan make_gpipe_plan(const PlanRequest& request) {
+plan::Plan make_gpipe_plan(const PlanRequest& request) {
   return straight(
       request,
       {.name = "gpipe", .urgency = Urgency::all_forwards, .fused = true, .first_cut = true},
       [&](int, int) { return request.microbatches; });
 }
 
-Plan make_1f1b_plan(const PlanRequest& request) {
+plan::Plan make_1f1b_plan(const PlanRequest& request) {
   return straight(request,
                   {.name = "1f1b", .urgency = Urgency::fused, .fused = true, .first_cut = true},
                   one_forward_one_backward);
 }
 
-Plan make_pipedream_plan(const PlanRequest& request) {
+plan::Plan make_pipedream_plan(const PlanRequest& request) {
   return straight(request, {.name = "pipedream", .asynchronous = true, .fused = true},
                   one_forward_one_backward);
 }
 
-Plan make_pipedream_replicated_plan(const PlanRequest& request) {
+plan::Plan make_pipedream_replicated_plan(const PlanRequest& request) {
   return straight(
       request,
       {.name = "pipedream-replicated", .asynchronous = true, .replicate = true, .fused = true},
       one_forward_one_backward);
 }
 
-Plan make_pipedream_2bw_plan(const PlanRequest& request) {
-  Plan plan = straight(request, {.name = "pipedream-2bw", .asynchronous = true, .fused = true},
-                       one_forward_one_backward);
-  if (const int delay = std::ranges::max(staleness(plan)); delay > 1) {
+plan::Plan make_pipedream_2bw_plan(const PlanRequest& request) {
+  plan::Plan plan =
+      straight(request, {.name = "pipedream-2bw", .asynchronous = true, .fused = true},
+               one_forward_one_backward);
+  if (const int delay = std::ranges::max(plan::staleness(plan)); delay > 1) {
     const std::int64_t enough = request.machine.workers();
     user_error(
         "`strategy` pipedream-2bw keeps two versions of the weights, but with `microbatches` {} on "
@@ -62,28 +63,28 @@ Plan make_pipedream_2bw_plan(const PlanRequest& request) {
         enough <= request.batch ? fmt::format("`microbatches` {}", enough)
                                 : fmt::format("at most {} workers", request.batch));
   }
-  for (Program& program : plan.programs) {
-    for (Task& task : program.tasks) {
-      if (!delay_of(task)) continue;
-      const auto block = static_cast<std::size_t>(block_of(task));
-      if (plan.network.blocks[block].parameters > 0) set_delay(task, 1);
+  for (plan::Program& program : plan.programs) {
+    for (plan::Task& task : program.tasks) {
+      if (!plan::delay_of(task)) continue;
+      const auto block = static_cast<std::size_t>(plan::block_of(task));
+      if (plan.network.blocks[block].parameters > 0) plan::set_delay(task, 1);
     }
   }
   return plan;
 }
 
-Plan make_zb_h1_plan(const PlanRequest& request) {
+plan::Plan make_zb_h1_plan(const PlanRequest& request) {
   const int all = request.machine.workers();
   return straight(
       request, {.name = "zb-h1", .urgency = Urgency::backward_first}, [=](int, int) { return all; },
       one_forward_one_backward);
 }
 
-Plan make_zb_h2_plan(const PlanRequest& request) {
+plan::Plan make_zb_h2_plan(const PlanRequest& request) {
   const int all = request.machine.workers();
   return straight(
       request, {.name = "zb-h2", .urgency = Urgency::backward_first},
       [=](int, int) { return 2 * all; }, [](int workers, int) { return 2 * workers - 1; });
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -4,28 +4,28 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Cuts anywhere in the line F1 D1 G1 F2 ..., backward_data by microbatches; pieces from border to
 /// border may have several workers. Of some cuts and limits of microbatches in flight the fastest
 /// that fits into the machine's memory is taken. Synchronous or not as the request says.
 /// UserError where there are more workers than pieces, where there are more microbatches than
 /// samples, or where nothing fits into memory; each names the nearest value that works.
-Plan make_layerpipe_plan(const PlanRequest& given);
+plan::Plan make_layerpipe_plan(const PlanRequest& given);
 
 /// All forwards, then all backwards; one update.
-Plan make_gpipe_plan(const PlanRequest& request);
+plan::Plan make_gpipe_plan(const PlanRequest& request);
 /// One forward, one backward in turn, workers - w microbatches in flight on worker w; one update.
-Plan make_1f1b_plan(const PlanRequest& request);
+plan::Plan make_1f1b_plan(const PlanRequest& request);
 /// One forward, one backward, workers - w microbatches in flight on worker w, old weights stashed.
-Plan make_pipedream_plan(const PlanRequest& request);
+plan::Plan make_pipedream_plan(const PlanRequest& request);
 /// The same with several workers where a stage is long.
-Plan make_pipedream_replicated_plan(const PlanRequest& request);
+plan::Plan make_pipedream_replicated_plan(const PlanRequest& request);
 /// The same as pipedream with two versions of the weights: every minibatch reads those of the one
 /// before the last.
-Plan make_pipedream_2bw_plan(const PlanRequest& request);
+plan::Plan make_pipedream_2bw_plan(const PlanRequest& request);
 /// Backward in two tasks, one update; in flight as in pipedream, or twice as many.
-Plan make_zb_h1_plan(const PlanRequest& request);
-Plan make_zb_h2_plan(const PlanRequest& request);
+plan::Plan make_zb_h1_plan(const PlanRequest& request);
+plan::Plan make_zb_h2_plan(const PlanRequest& request);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -1,7 +1,7 @@
 // Compares cuts with tasks to find the worker of each.
 #include "strategy/pipeline/placement.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
@@ -38,4 +38,4 @@ Placement place(const std::vector<Stage>& stages, int blocks, int microbatches) 
   return placement;
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -5,7 +5,7 @@
 
 #include "strategy/pipeline/task_line.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 enum class Pass3 : std::uint8_t { forward, backward_data, backward_weights };
 
@@ -39,4 +39,4 @@ class Placement {
 /// Workers are numbered along the stages; replicas take the microbatches in turn.
 Placement place(const std::vector<Stage>& stages, int blocks, int microbatches);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

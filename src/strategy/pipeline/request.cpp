@@ -3,13 +3,13 @@
 
 #include <stdexcept>
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
-OldWeights old_weights(const std::string& word) {
-  for (const OldWeights how :
-       {OldWeights::stash, OldWeights::rebuilt, OldWeights::predicted}) {
+plan::OldWeights old_weights(const std::string& word) {
+  for (const plan::OldWeights how :
+       {plan::OldWeights::stash, plan::OldWeights::rebuilt, plan::OldWeights::predicted}) {
     if (word == name_of(how)) return how;
   }
   throw std::logic_error("unchecked setting: weights " + word);
@@ -26,4 +26,4 @@ PipelineRequest pipeline_request(const PipelineOptions& options) {
               static_cast<int>(whole_number(options.max_staleness).value_or(kPipeDreamStaleness))};
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -4,13 +4,13 @@
 #include "plan/plan.hpp"
 #include "strategy/pipeline/options.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 constexpr int kPipeDreamStaleness = -1;  ///< PipelineRequest::max_staleness: as PipeDream has
 
 struct PipelineRequest {
   bool asynchronous = false;
-  OldWeights weights = OldWeights::stash;
+  plan::OldWeights weights = plan::OldWeights::stash;
   /// Most microbatches begun and not ended on a worker; 0: the planner's choice.
   int in_flight = 0;
   bool replicate = true;  ///< stages may have several workers
@@ -21,4 +21,4 @@ struct PipelineRequest {
 /// Of settings that pass their table.
 PipelineRequest pipeline_request(const PipelineOptions& options);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -8,16 +8,16 @@
 
 #include "base/error.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
-int rank_of(TaskKind kind, Urgency urgency) {
+int rank_of(plan::TaskKind kind, Urgency urgency) {
   const bool forwards = urgency == Urgency::forward_first || urgency == Urgency::all_forwards;
   switch (kind) {
-    case TaskKind::forward: return forwards ? 1 : 2;
-    case TaskKind::backward_data: return forwards ? 2 : 1;
-    case TaskKind::backward_weights: return urgency == Urgency::backward_first ? 3 : 0;
+    case plan::TaskKind::forward: return forwards ? 1 : 2;
+    case plan::TaskKind::backward_data: return forwards ? 2 : 1;
+    case plan::TaskKind::backward_weights: return urgency == Urgency::backward_first ? 3 : 0;
     default: return 0;
   }
 }
@@ -39,14 +39,14 @@ class Player {
       if (counts(job)) {
         Left& left = left_of(job.worker, job.microbatch);
         ++left.all;
-        if (!is<BackwardWeights>(job.task)) ++left.open;
-        if (is<Forward>(job.task)) ++left.forwards;
+        if (!plan::is<plan::BackwardWeights>(job.task)) ++left.open;
+        if (plan::is<plan::Forward>(job.task)) ++left.forwards;
       }
-      if (is<Forward>(job.task)) {
+      if (plan::is<plan::Forward>(job.task)) {
         workers_[static_cast<std::size_t>(job.worker)].forwards += options.minibatches;
       }
       std::vector<int>& own = workers_[static_cast<std::size_t>(job.worker)].own;
-      if (is<Forward>(job.task) && (own.empty() || own.back() != job.microbatch)) {
+      if (plan::is<plan::Forward>(job.task) && (own.empty() || own.back() != job.microbatch)) {
         own.push_back(job.microbatch);  // jobs come by microbatch
       }
       for (const Job::After& after : graph.jobs[j].after) {
@@ -111,7 +111,9 @@ class Player {
   };
 
   /// Jobs of samples hold memory of their microbatch.
-  static bool counts(const Job& job) { return takes_samples(job.task) && !is<Receive>(job.task); }
+  static bool counts(const Job& job) {
+    return plan::takes_samples(job.task) && !plan::is<plan::Receive>(job.task);
+  }
   std::size_t minibatches() const { return static_cast<std::size_t>(options_.minibatches); }
   std::size_t microbatches() const { return static_cast<std::size_t>(graph_.microbatches); }
   Worker& worker_of(std::size_t instance) {
@@ -142,7 +144,7 @@ class Player {
            worker.own[worker.admitted % each];
   }
   Entry entry(std::size_t instance) const {
-    return {rank_of(kind_of(graph_.jobs[instance % count_].task), options_.urgency),
+    return {rank_of(plan::kind_of(graph_.jobs[instance % count_].task), options_.urgency),
             microbatch_of(instance), instance};
   }
 
@@ -157,7 +159,7 @@ class Player {
     if (counts(job)) {
       const std::int64_t microbatch = microbatch_of(instance);
       Left& left = left_of(job.worker, microbatch);
-      if (!is<BackwardWeights>(job.task) && --left.open == 0) {
+      if (!plan::is<plan::BackwardWeights>(job.task) && --left.open == 0) {
         worker.open.erase(microbatch);
       }
       if (--left.all == 0) {
@@ -165,7 +167,7 @@ class Player {
         if (worker.back.erase(microbatch) == 0) ++worker.backwards;  // it had none here
       }
     }
-    if (is<Forward>(job.task)) {
+    if (plan::is<plan::Forward>(job.task)) {
       --worker.forwards;
       const std::int64_t microbatch = microbatch_of(instance);
       if (--left_of(job.worker, microbatch).forwards == 0) worker.half.erase(microbatch);
@@ -221,7 +223,7 @@ class Player {
     const Worker& worker = workers_[at];
     const auto limit = static_cast<std::size_t>(options_.in_flight[at]);
     const std::size_t ahead = worker.admitted - worker.backwards;
-    if (is<Forward>(job.task) && worker.admitted < to_admit(worker)) {
+    if (plan::is<plan::Forward>(job.task) && worker.admitted < to_admit(worker)) {
       if (microbatch > next_of(worker)) return false;
       if (microbatch < next_of(worker) || worker.begun.contains(microbatch)) return true;
       if (options_.urgency == Urgency::in_turn) return ahead < limit;
@@ -229,7 +231,7 @@ class Player {
           options_.open.empty() || worker.open.size() < static_cast<std::size_t>(options_.open[at]);
       return open && worker.begun.size() < limit;
     }
-    if (is<BackwardData>(job.task) && !worker.back.contains(microbatch)) {
+    if (plan::is<plan::BackwardData>(job.task) && !worker.back.contains(microbatch)) {
       if (options_.whole_forwards && !any_turn_ && !worker.half.empty()) return false;
       if (options_.urgency == Urgency::all_forwards) return worker.forwards == 0;
       if (options_.urgency == Urgency::in_turn) {
@@ -240,14 +242,14 @@ class Player {
   }
 
   void note_begin(Worker& worker, const Job& job, std::int64_t microbatch) {
-    if (is<Forward>(job.task) && worker.admitted < to_admit(worker) &&
+    if (plan::is<plan::Forward>(job.task) && worker.admitted < to_admit(worker) &&
         microbatch == next_of(worker)) {
       ++worker.admitted;
     }
     if (!counts(job)) return;
     if (worker.begun.insert(microbatch).second) worker.open.insert(microbatch);
-    if (is<Forward>(job.task)) worker.half.insert(microbatch);
-    if (is<BackwardData>(job.task) && worker.back.insert(microbatch).second) {
+    if (plan::is<plan::Forward>(job.task)) worker.half.insert(microbatch);
+    if (plan::is<plan::BackwardData>(job.task) && worker.back.insert(microbatch).second) {
       ++worker.backwards;
     }
   }
@@ -297,4 +299,4 @@ SelfTimed play(const JobGraph& graph, const SelfTimedOptions& options) {
   return Player(graph, options).run();
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

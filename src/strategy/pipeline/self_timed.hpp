@@ -4,7 +4,7 @@
 
 #include "strategy/pipeline/jobs.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 enum class Urgency {
   backward_first,  ///< backward_data > forward > backward_weights
@@ -36,4 +36,4 @@ struct SelfTimed {
 
 SelfTimed play(const JobGraph& graph, const SelfTimedOptions& options);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
@@ -13,7 +13,9 @@ namespace {
 int in_minibatches(int microbatches, int each) { return (microbatches + each - 1) / each; }
 
 /// Receives among the jobs are of weights.
-bool makes_weights(const Task& task) { return is<Update>(task) || is<Receive>(task); }
+bool makes_weights(const plan::Task& task) {
+  return plan::is<plan::Update>(task) || plan::is<plan::Receive>(task);
+}
 
 }  // namespace
 
@@ -36,20 +38,21 @@ std::vector<int> staleness_by_stage(const PlanRequest& request, const std::vecto
   return bound;
 }
 
-void hold_staleness(JobGraph& graph, const Network& network, const std::vector<int>& bound) {
+void hold_staleness(JobGraph& graph, const plan::Network& network, const std::vector<int>& bound) {
   std::map<std::pair<int, int>, int> maker;  // block, worker -> job
   for (std::size_t j = 0; j < graph.jobs.size(); ++j) {
     const Job& job = graph.jobs[j];
-    if (makes_weights(job.task)) maker[{block_of(job.task), job.worker}] = static_cast<int>(j);
+    if (makes_weights(job.task))
+      maker[{plan::block_of(job.task), job.worker}] = static_cast<int>(j);
   }
   for (Job& job : graph.jobs) {
-    if (!delay_of(job.task)) continue;  // reads no weights
-    const auto block = static_cast<std::size_t>(block_of(job.task));
+    if (!plan::delay_of(job.task)) continue;  // reads no weights
+    const auto block = static_cast<std::size_t>(plan::block_of(job.task));
     if (network.blocks[block].parameters == 0) continue;
-    const auto made = maker.find({block_of(job.task), job.worker});
+    const auto made = maker.find({plan::block_of(job.task), job.worker});
     if (made == maker.end()) continue;
     job.after.push_back({.job = made->second, .earlier = 1 + bound[block]});
   }
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -4,7 +4,7 @@
 
 #include "strategy/pipeline/jobs.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 /// The most updates that weights of any block are old: as requested, or as many as PipeDream has
 /// with these workers and microbatches.
@@ -16,6 +16,6 @@ std::vector<int> staleness_by_stage(const PlanRequest& request, const std::vecto
 
 /// Tasks that read the weights of block b wait for the update of 1 + bound[b] minibatches before,
 /// so neither a play nor the loop frozen from it has older ones.
-void hold_staleness(JobGraph& graph, const Network& network, const std::vector<int>& bound);
+void hold_staleness(JobGraph& graph, const plan::Network& network, const std::vector<int>& bound);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -7,7 +7,7 @@
 #include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/task_line.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
@@ -76,4 +76,4 @@ Made make_straight(const PlanRequest& request, const Recipe& recipe, const Stage
   return choice.take(*request.cost);
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -5,7 +5,7 @@
 
 #include "strategy/pipeline/candidates.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 /// From a stage's workers and those behind it, and the number of the stage's own replicas.
 using StageLimit = std::function<int(int workers, int replicas)>;
@@ -17,4 +17,4 @@ int one_forward_one_backward(int workers, int replicas);
 Made make_straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
                    const StageLimit& open = {});
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 namespace {
 
@@ -12,14 +12,14 @@ constexpr double kLeastSecondsPerByte = 1e-15;
 /// Cuts of the whole line; a backward_data is cut more coarsely where there would be more.
 constexpr int kMostCuts = 2500;
 
-double link_seconds_per_byte(const Machine& machine) {
-  const Link& slow = machine.nodes > 1 ? machine.between : machine.inside;
+double link_seconds_per_byte(const plan::Machine& machine) {
+  const plan::Link& slow = machine.nodes > 1 ? machine.between : machine.inside;
   return slow.bytes_per_second > 0 ? 1 / slow.bytes_per_second : kLeastSecondsPerByte;
 }
 
 /// Blocks without parameters before the first one that has some have none.
-bool has_backward(const Network& network, int block) {
-  const NetworkBlock& of = network.blocks[static_cast<std::size_t>(block)];
+bool has_backward(const plan::Network& network, int block) {
+  const plan::NetworkBlock& of = network.blocks[static_cast<std::size_t>(block)];
   return of.src != 0 || of.parameters > 0;
 }
 
@@ -29,7 +29,7 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
     : microbatches_(request.microbatches),
       batch_(static_cast<double>(request.batch)),
       seconds_per_byte_(link_seconds_per_byte(request.machine)) {
-  const Network& network = request.network;
+  const plan::Network& network = request.network;
   const std::int64_t samples = std::max<std::int64_t>(1, request.batch / microbatches_);
   const double slower = request.cost->contention(request.machine.workers_per_node);
   // Where microbatches do not divide the batch, `larger` of them have one sample more.
@@ -37,8 +37,9 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
   const double all = slower * (microbatches_ - larger);
   const double more = slower * larger;
   for (int b = 0; b < network.size(); ++b) {
-    const BlockSeconds one = request.cost->block(b, samples);
-    const BlockSeconds two = larger > 0 ? request.cost->block(b, samples + 1) : BlockSeconds{};
+    const cost::BlockSeconds one = request.cost->block(b, samples);
+    const cost::BlockSeconds two =
+        larger > 0 ? request.cost->block(b, samples + 1) : cost::BlockSeconds{};
     loads_.push_back({.forward = all * one.forward + more * two.forward,
                       .backward_data = all * one.backward_data + more * two.backward_data,
                       .backward_weights = all * one.backward_weights + more * two.backward_weights +
@@ -52,7 +53,7 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
   double seconds = 0;
   double weights = 0;
   for (int b = 0; b < network.size(); ++b) {
-    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     const auto tensor = static_cast<double>(network.tensors[static_cast<std::size_t>(block.src)]);
     const bool returns = b > 0 && has_backward(network, b - 1);
     add({b, 0}, seconds, b == 0 ? 0 : (returns ? 2 : 1) * 4 * batch_ * tensor, weights);
@@ -77,8 +78,8 @@ void TaskLine::add(const Cut& cut, double seconds, double bytes, double weights)
 
 /// To the right: src, dst, what forward saves, and what backward_data of the `left` share leaves.
 /// To the left: gradients, and the weights once per minibatch.
-double TaskLine::inner_bytes(const Network& network, int index, double left) const {
-  const NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+double TaskLine::inner_bytes(const plan::Network& network, int index, double left) const {
+  const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
   const auto elements = [&](int tensor) {
     return tensor == 0 ? 0.0
                        : static_cast<double>(network.tensors[static_cast<std::size_t>(tensor)]);
@@ -223,4 +224,4 @@ double busiest(const TaskLine& line, const std::vector<Stage>& stages) {
   return most;
 }
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

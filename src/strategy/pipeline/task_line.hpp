@@ -7,7 +7,7 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 /// A place between two tasks. `part` 0: before forward of `block`. Above 0: behind it, with
 /// backward_data of part - 1 of the microbatches on the left, the rest of them and
@@ -48,7 +48,7 @@ class TaskLine {
 
  private:
   void add(const Cut& cut, double seconds, double bytes, double weights);
-  double inner_bytes(const Network& network, int index, double left) const;
+  double inner_bytes(const plan::Network& network, int index, double left) const;
 
   int microbatches_ = 1;
   double batch_ = 1;
@@ -84,4 +84,4 @@ std::vector<Stage> balance(const TaskLine& line, int workers, Cutting cutting, b
 /// Seconds per minibatch of the busiest worker: no schedule of these pieces is faster.
 double busiest(const TaskLine& line, const std::vector<Stage>& stages);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

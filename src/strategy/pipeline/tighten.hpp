@@ -4,10 +4,10 @@
 
 #include "cost/cost_model.hpp"
 
-namespace plait::pipeline {
+namespace plait::strategy::pipeline {
 
 /// Lowers offsets, worker by worker, as long as the plan stays sound and its simulated step does
 /// not become longer. Sets the delays anew. Returns the step's seconds.
-double tighten(Plan& plan, const CostModel& cost);
+double tighten(plan::Plan& plan, const cost::CostModel& cost);
 
-}  // namespace plait::pipeline
+}  // namespace plait::strategy::pipeline

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -36,18 +36,19 @@ std::string ExchangeMode::name() const {
 }
 
 ExchangeRequest exchange_request(const ReplicaOptions& options) {
-  return {.every = static_cast<int>(options.exchange_every),
-          .wait = static_cast<int>(options.exchange_wait),
-          .most = static_cast<int>(options.exchange_most),
-          .patience = static_cast<int>(options.exchange_patience),
-          .warmup = options.warmup_epochs,
-          .cooldown = options.cooldown_epochs,
-          .merge = options.merge == "paper" ? MergeKind::weighted : MergeKind::corrected,
-          .local_steps = static_cast<int>(options.local_steps),
-          .outer_rate = options.outer_lr,
-          .outer_momentum = options.outer_momentum,
-          .half = options.exchange_wire == "bf16",
-          .inner = options.inner};
+  return {
+      .every = static_cast<int>(options.exchange_every),
+      .wait = static_cast<int>(options.exchange_wait),
+      .most = static_cast<int>(options.exchange_most),
+      .patience = static_cast<int>(options.exchange_patience),
+      .warmup = options.warmup_epochs,
+      .cooldown = options.cooldown_epochs,
+      .merge = options.merge == "paper" ? plan::MergeKind::weighted : plan::MergeKind::corrected,
+      .local_steps = static_cast<int>(options.local_steps),
+      .outer_rate = options.outer_lr,
+      .outer_momentum = options.outer_momentum,
+      .half = options.exchange_wire == "bf16",
+      .inner = options.inner};
 }
 
 OuterSettings outer_settings(const ExchangeRequest& request) {
@@ -81,7 +82,7 @@ std::vector<ExchangeMode> daso_modes(const ExchangeRequest& request) {
     modes.push_back(mode);
     mode = next_mode(request, mode);
   }
-  modes.push_back({.every = 1, .wait = 0, .merge = MergeKind::average});
+  modes.push_back({.every = 1, .wait = 0, .merge = plan::MergeKind::average});
   return modes;
 }
 
@@ -112,4 +113,4 @@ int daso_mode(const ExchangeRequest& request, const EpochLosses& so_far) {
   return static_cast<int>(std::ranges::find(modes, mode) - modes.begin());
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -8,7 +8,7 @@
 #include "plan/plan.hpp"
 #include "strategy/replicas/options.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 constexpr double kChosenRate = 0;       ///< ExchangeRequest::outer_rate: by outer_settings()
 constexpr double kChosenMomentum = -1;  ///< ExchangeRequest::outer_momentum: the same
@@ -20,7 +20,7 @@ struct ExchangeRequest {
   int patience = 3;           ///< daso: epochs without improvement until B and W change
   std::int64_t warmup = 1;    ///< daso: epochs at the beginning that block
   std::int64_t cooldown = 1;  ///< daso: at the end
-  MergeKind merge = MergeKind::corrected;
+  plan::MergeKind merge = plan::MergeKind::corrected;
   int local_steps = 8;              ///< local_sgd, diloco: H
   double outer_rate = kChosenRate;  ///< diloco
   double outer_momentum = kChosenMomentum;
@@ -49,7 +49,7 @@ OuterSettings outer_settings(const ExchangeRequest& request);
 struct ExchangeMode {
   int every = 1;
   int wait = 0;  ///< 0: nobody goes on before it is merged
-  MergeKind merge = MergeKind::average;
+  plan::MergeKind merge = plan::MergeKind::average;
   std::string name() const;
   bool operator==(const ExchangeMode&) const = default;
 };
@@ -70,4 +70,4 @@ struct EpochLosses {
 /// W = B / 4.
 int daso_mode(const ExchangeRequest& request, const EpochLosses& so_far);
 
-}  // namespace plait
+}  // namespace plait::strategy

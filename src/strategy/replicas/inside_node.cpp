@@ -6,13 +6,13 @@
 #include "base/error.hpp"
 #include "strategy/replicas/options.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
 /// The same request for one node, with its share of the samples. Replicas of a piece would keep
 /// running statistics on one of them only: every piece has one worker.
-PlanRequest in_one_node(const PlanRequest& request, const Machine& node) {
+PlanRequest in_one_node(const PlanRequest& request, const plan::Machine& node) {
   PipelineRequest pipeline = request.pipeline;
   pipeline.replicate = false;
   return {.network = request.network,
@@ -39,14 +39,14 @@ std::string of_one_node(std::string message) {
   return message;
 }
 
-bool moves_weights(const Task& task) {
-  const Message* message = message_of(task);
-  return message != nullptr && message->value.role == Role::weights;
+bool moves_weights(const plan::Task& task) {
+  const plan::Message* message = plan::message_of(task);
+  return message != nullptr && message->value.role == plan::Role::weights;
 }
 
 }  // namespace
 
-Plan inner_plan(const std::string& name, const PlanRequest& request) {
+plan::Plan inner_plan(const std::string& name, const PlanRequest& request) {
   const std::string& inner = request.exchange.inner;
   const auto rows = replica_settings();
   const std::vector<std::string> outer =
@@ -56,9 +56,9 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
                   "exchanges weights between nodes and cannot run inside one; use `inner` "
                   "data_parallel");
   }
-  Machine node = request.machine;
+  plan::Machine node = request.machine;
   node.nodes = 1;
-  Plan plan = [&] {
+  plan::Plan plan = [&] {
     check_strategy(inner);
     try {
       return make_plan(inner, in_one_node(request, node));
@@ -66,7 +66,7 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
       setting_error("inner", inner, "inside a node: {}", of_one_node(error.what()));
     }
   }();
-  const std::vector<int> late = staleness(plan);
+  const std::vector<int> late = plan::staleness(plan);
   if (plan.depth() > 0 || std::ranges::any_of(late, [](int steps) { return steps > 0; })) {
     setting_error(
         "strategy", name,
@@ -74,7 +74,7 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
         "nodes would be lost; use `inner` 1f1b or zb-h1, or layerpipe with `pipeline` sync",
         inner);
   }
-  for (const Program& program : plan.programs) {
+  for (const plan::Program& program : plan.programs) {
     const auto moved = std::ranges::find_if(program.tasks, moves_weights);
     if (moved == program.tasks.end()) continue;
     setting_error(
@@ -82,29 +82,33 @@ Plan inner_plan(const std::string& name, const PlanRequest& request) {
         "`inner` {}: workers of a node would send each other the weights of {}, "
         "which "
         "exchanges between nodes change; use `inner` zb-h1, or another `workers_per_node`",
-        inner, plan.network.blocks[static_cast<std::size_t>(block_of(*moved))].name);
+        inner, plan.network.blocks[static_cast<std::size_t>(plan::block_of(*moved))].name);
   }
   return plan;
 }
 
-std::vector<Task> with_early_updates(const Network& network, std::vector<Task> tasks) {
-  const auto comes_first = [](const Task& task) { return is<Reduce>(task) || is<Clip>(task); };
+std::vector<plan::Task> with_early_updates(const plan::Network& network,
+                                           std::vector<plan::Task> tasks) {
+  const auto comes_first = [](const plan::Task& task) {
+    return plan::is<plan::Reduce>(task) || plan::is<plan::Clip>(task);
+  };
   if (std::ranges::any_of(tasks, comes_first)) return tasks;
   std::vector<int> last(network.blocks.size(), -1);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!is<BackwardData>(tasks[i]) && !is<BackwardWeights>(tasks[i])) continue;
-    last[static_cast<std::size_t>(network.home_of(block_of(tasks[i])))] = static_cast<int>(i);
+    if (!plan::is<plan::BackwardData>(tasks[i]) && !plan::is<plan::BackwardWeights>(tasks[i]))
+      continue;
+    last[static_cast<std::size_t>(network.home_of(plan::block_of(tasks[i])))] = static_cast<int>(i);
   }
-  std::vector<std::vector<Task>> behind(tasks.size());
-  for (const Task& task : tasks) {
-    const auto* update = std::get_if<Update>(&task.what);
+  std::vector<std::vector<plan::Task>> behind(tasks.size());
+  for (const plan::Task& task : tasks) {
+    const auto* update = std::get_if<plan::Update>(&task.what);
     if (update == nullptr) continue;
     const int position = last[static_cast<std::size_t>(update->block)];
     behind[static_cast<std::size_t>(position)].push_back(task);
   }
-  std::vector<Task> early;
+  std::vector<plan::Task> early;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!is<Update>(tasks[i])) early.push_back(tasks[i]);
+    if (!plan::is<plan::Update>(tasks[i])) early.push_back(tasks[i]);
     early.insert(early.end(), behind[i].begin(), behind[i].end());
   }
   return early;
@@ -112,27 +116,28 @@ std::vector<Task> with_early_updates(const Network& network, std::vector<Task> t
 
 namespace {
 
-bool updates(const Program& program, int block) {
-  return std::ranges::find(program.tasks, What(Update{block}), &Task::what) != program.tasks.end();
+bool updates(const plan::Program& program, int block) {
+  return std::ranges::find(program.tasks, plan::What(plan::Update{block}), &plan::Task::what) !=
+         program.tasks.end();
 }
 
-bool moves_state(const Program& program, int block) {
-  return std::ranges::any_of(program.tasks, [&](const Task& task) {
-    const auto* forward = std::get_if<Forward>(&task.what);
+bool moves_state(const plan::Program& program, int block) {
+  return std::ranges::any_of(program.tasks, [&](const plan::Task& task) {
+    const auto* forward = std::get_if<plan::Forward>(&task.what);
     return forward != nullptr && forward->block == block && forward->moves_state;
   });
 }
 
 }  // namespace
 
-std::vector<Held> held_together(const Plan& inner, const std::string& name) {
+std::vector<Held> held_together(const plan::Plan& inner, const std::string& name) {
   std::vector<Held> all;
   for (int block = 0; block < inner.network.size(); ++block) {
-    const NetworkBlock& of = inner.network.blocks[static_cast<std::size_t>(block)];
+    const plan::NetworkBlock& of = inner.network.blocks[static_cast<std::size_t>(block)];
     if (of.repeats >= 0 || (of.parameters == 0 && of.state == 0)) continue;
     std::vector<int> places;
     for (int place = 0; place < inner.workers(); ++place) {
-      const Program& program = inner.programs[static_cast<std::size_t>(place)];
+      const plan::Program& program = inner.programs[static_cast<std::size_t>(place)];
       const bool learns = updates(program, block);
       const bool moves = of.state > 0 && moves_state(program, block);
       if (of.parameters > 0 && of.state > 0 && learns != moves) {
@@ -154,4 +159,4 @@ std::vector<Held> held_together(const Plan& inner, const std::string& name) {
   return all;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -1,7 +1,7 @@
 // The table of the settings of strategies whose nodes exchange weights.
 #include "strategy/replicas/options.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 std::span<const Setting<ReplicaOptions>> replica_settings() {
   using O = ReplicaOptions;
@@ -96,4 +96,4 @@ std::span<const Setting<ReplicaOptions>> replica_settings() {
   return rows;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -7,7 +7,7 @@
 
 #include "base/setting.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 struct ReplicaOptions {
   std::int64_t warmup_epochs = 1;       ///< of daso: block at the beginning
@@ -27,4 +27,4 @@ struct ReplicaOptions {
 
 std::span<const Setting<ReplicaOptions>> replica_settings();
 
-}  // namespace plait
+}  // namespace plait::strategy

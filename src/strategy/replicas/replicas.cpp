@@ -7,12 +7,12 @@
 #include "strategy/reductions.hpp"
 #include "strategy/replicas/inside_node.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
 void check(const std::string& name, const PlanRequest& request) {
-  const Machine& machine = request.machine;
+  const plan::Machine& machine = request.machine;
   if (machine.nodes < 2) {
     user_error(
         "{} exchanges weights between nodes, but there is only one; add `nodes` 2 "
@@ -41,7 +41,7 @@ class Writer {
     plan_.strategy = name;
     plan_.machine = request.machine;
     plan_.batch = request.batch;
-    for (const Program& program : inner_.programs) {
+    for (const plan::Program& program : inner_.programs) {
       nodes_programs_.push_back(with_early_updates(inner_.network, program.tasks));
     }
     for (const ExchangeMode& mode : modes_) {
@@ -50,7 +50,7 @@ class Writer {
     }
   }
 
-  Plan run() {
+  plan::Plan run() {
     write_groups();
     for (Held& held : held_together(inner_, plan_.strategy)) write_buckets(std::move(held));
     plan_.programs.clear();
@@ -86,7 +86,7 @@ class Writer {
     for (const int place : places) group.push_back(worker(node, place));
     return static_cast<int>(plan_.groups.size()) - 1;
   }
-  int add(Bucket bucket) {
+  int add(plan::Bucket bucket) {
     plan_.buckets.push_back(std::move(bucket));
     return static_cast<int>(plan_.buckets.size()) - 1;
   }
@@ -130,13 +130,14 @@ class Writer {
     }
     const ExchangeRequest& exchange = request_.exchange;
     for (const ExchangeMode& mode : modes_) {
-      Merge merge{.kind = mode.merge, .steps = mode.wait};
-      if (mode.merge == MergeKind::outer) {
+      plan::Merge merge{.kind = mode.merge, .steps = mode.wait};
+      if (mode.merge == plan::MergeKind::outer) {
         const OuterSettings outer = outer_settings(exchange);
         merge.rate = outer.rate;
         merge.momentum = outer.momentum;
       }
-      const Bucket like{.payload = Payload::weights, .merge = merge, .half = exchange.half};
+      const plan::Bucket like{
+          .payload = plan::Payload::weights, .merge = merge, .half = exchange.half};
       if (mode.wait == 0 && !shared) {
         all.streams.push_back(add_stream(held, like, static_cast<int>(all.modes.size())));
         all.modes.emplace_back();
@@ -144,39 +145,41 @@ class Writer {
         all.modes.push_back(add_parts(held, like));
       }
     }
-    all.averages.push_back(add_parts(held, {.payload = Payload::weights}));
+    all.averages.push_back(add_parts(held, {.payload = plan::Payload::weights}));
     if (request_.optimizer_states > 0) {
-      all.averages.push_back(add_parts(held, {.payload = Payload::optimizer}));
+      all.averages.push_back(add_parts(held, {.payload = plan::Payload::optimizer}));
     }
-    if (shared && has_outer_optimizer(plan_)) {
-      all.outer = add(
-          {.payload = Payload::outer, .blocks = held.blocks, .merge = {.kind = MergeKind::gather}});
+    if (shared && plan::has_outer_optimizer(plan_)) {
+      all.outer = add({.payload = plan::Payload::outer,
+                       .blocks = held.blocks,
+                       .merge = {.kind = plan::MergeKind::gather}});
     }
     all.places = std::move(held.places);
     exchanges_.push_back(std::move(all));
   }
 
-  Parts add_parts(const Held& held, Bucket like) {
+  Parts add_parts(const Held& held, plan::Bucket like) {
     Parts parts;
     like.blocks = held.blocks;
     like.parts = static_cast<int>(held.places.size());
     for (like.part = 0; like.part < like.parts; ++like.part) parts.part.push_back(add(like));
     if (like.parts > 1) {
-      parts.gather = add(
-          {.payload = like.payload, .blocks = held.blocks, .merge = {.kind = MergeKind::gather}});
+      parts.gather = add({.payload = like.payload,
+                          .blocks = held.blocks,
+                          .merge = {.kind = plan::MergeKind::gather}});
     }
     return parts;
   }
 
-  Stream add_stream(const Held& held, const Bucket& like, int mode) {
+  Stream add_stream(const Held& held, const plan::Bucket& like, int mode) {
     std::vector<int> updated;
-    for (const Task& task : nodes_programs_[static_cast<std::size_t>(held.places.front())]) {
-      if (is<Update>(task)) updated.push_back(block_of(task));
+    for (const plan::Task& task : nodes_programs_[static_cast<std::size_t>(held.places.front())]) {
+      if (plan::is<plan::Update>(task)) updated.push_back(plan::block_of(task));
     }
     Stream stream{.mode = mode, .first = static_cast<int>(plan_.buckets.size())};
-    for (const Bucket& bucket :
+    for (const plan::Bucket& bucket :
          gradient_buckets(plan_.network, updated, request_.bucket_bytes, like.half ? 2 : 4)) {
-      Bucket weights = like;
+      plan::Bucket weights = like;
       weights.blocks = bucket.blocks;
       add(std::move(weights));
     }
@@ -189,13 +192,14 @@ class Writer {
     return stream;
   }
 
-  static void triple(int group, int bucket, const When& then, std::vector<Task>& tasks) {
-    for (const Move move : {Move::start, Move::sum, Move::finish}) {
-      tasks.push_back({then, Reduce{move, group, bucket}});
+  static void triple(int group, int bucket, const plan::When& then,
+                     std::vector<plan::Task>& tasks) {
+    for (const plan::Move move : {plan::Move::start, plan::Move::sum, plan::Move::finish}) {
+      tasks.push_back({then, plan::Reduce{move, group, bucket}});
     }
   }
   /// Of minibatches at the end of each `every`, `offset` steps later.
-  static When when(int mode, const ExchangeMode& of, int offset) {
+  static plan::When when(int mode, const ExchangeMode& of, int offset) {
     return {.offset = offset,
             .every = of.every,
             .phase = (of.every - 1 + offset) % of.every,
@@ -203,22 +207,23 @@ class Writer {
   }
 
   /// A task of the node's plan, as one of this node.
-  Task in_node(int node, const Task& like) const {
-    Task task = like;
-    if (Message* message = message_of(task)) message->peer = worker(node, message->peer);
-    if (auto* reduce = std::get_if<Reduce>(&task.what)) {
+  plan::Task in_node(int node, const plan::Task& like) const {
+    plan::Task task = like;
+    if (plan::Message* message = plan::message_of(task))
+      message->peer = worker(node, message->peer);
+    if (auto* reduce = std::get_if<plan::Reduce>(&task.what)) {
       reduce->group = inner_group(node, reduce->group);
     }
-    const Samples of = samples_of(like);
-    set_samples(task, {node * of.of + of.begin, node * of.of + of.end, nodes_ * of.of});
+    const plan::Samples of = plan::samples_of(like);
+    plan::set_samples(task, {node * of.of + of.begin, node * of.of + of.end, nodes_ * of.of});
     return task;
   }
 
-  Program program_of(int node, int place) const {
-    const std::vector<Task>& inner = nodes_programs_[static_cast<std::size_t>(place)];
-    Program program{.averages = part_of(node, nodes_)};
-    std::vector<Task> moves;
-    std::vector<std::pair<OverlappedReductions, When>> streams;
+  plan::Program program_of(int node, int place) const {
+    const std::vector<plan::Task>& inner = nodes_programs_[static_cast<std::size_t>(place)];
+    plan::Program program{.averages = plan::part_of(node, nodes_)};
+    std::vector<plan::Task> moves;
+    std::vector<std::pair<OverlappedReductions, plan::When>> streams;
     for_exchanges(place, [&](const Exchanges& all, std::size_t) {
       for (const Stream& one : all.streams) {
         streams.emplace_back(
@@ -226,20 +231,20 @@ class Writer {
             when(one.mode, modes_[static_cast<std::size_t>(one.mode)], 0));
       }
     });
-    const auto append_moves = [&](const When& then) {
-      for (const Task& task : moves) program.tasks.push_back({then, task.what});
+    const auto append_moves = [&](const plan::When& then) {
+      for (const plan::Task& task : moves) program.tasks.push_back({then, task.what});
       moves.clear();
     };
     std::size_t middle = 0;
     for (std::size_t i = 0; i < inner.size(); ++i) {
-      if (is<Forward>(inner[i]) || is<Loss>(inner[i])) middle = i + 1;
+      if (plan::is<plan::Forward>(inner[i]) || plan::is<plan::Loss>(inner[i])) middle = i + 1;
     }
     for (std::size_t i = 0; i < inner.size(); ++i) {
       if (i == middle) sums_under_way(place, program.tasks);
       program.tasks.push_back(in_node(node, inner[i]));
-      if (!is<Update>(inner[i])) continue;
+      if (!plan::is<plan::Update>(inner[i])) continue;
       for (auto& [reductions, then] : streams) {
-        reductions.block_ready(block_of(inner[i]));
+        reductions.block_ready(plan::block_of(inner[i]));
         append_moves(then);
       }
     }
@@ -262,31 +267,32 @@ class Writer {
   }
 
   /// In the middle of a step, half of the wait later: both halves of the way have time to travel.
-  void sums_under_way(int place, std::vector<Task>& tasks) const {
+  void sums_under_way(int place, std::vector<plan::Task>& tasks) const {
     for (std::size_t m = 0; m < modes_.size(); ++m) {
       if (modes_[m].wait == 0) continue;
-      const When then = when(static_cast<int>(m), modes_[m], (modes_[m].wait + 1) / 2);
+      const plan::When then = when(static_cast<int>(m), modes_[m], (modes_[m].wait + 1) / 2);
       for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
-        tasks.push_back({then, Reduce{Move::sum, across(place), all.modes[m].part[index]}});
+        tasks.push_back(
+            {then, plan::Reduce{plan::Move::sum, across(place), all.modes[m].part[index]}});
       });
     }
   }
 
   /// A new one is sent before the one under way is merged.
-  void exchanges(int node, int place, std::vector<Task>& tasks) const {
+  void exchanges(int node, int place, std::vector<plan::Task>& tasks) const {
     for (std::size_t m = 0; m < modes_.size(); ++m) {
       const ExchangeMode& mode = modes_[m];
       const int group = across(place);
-      const When now = when(static_cast<int>(m), mode, 0);
-      const When then = when(static_cast<int>(m), mode, mode.wait);
+      const plan::When now = when(static_cast<int>(m), mode, 0);
+      const plan::When then = when(static_cast<int>(m), mode, mode.wait);
       for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
         if (all.modes[m].part.empty()) return;  // a stream
         const int bucket = all.modes[m].part[index];
         if (mode.wait == 0) {
           triple(group, bucket, now, tasks);
         } else {
-          tasks.push_back({now, Reduce{Move::start, group, bucket}});
-          tasks.push_back({then, Reduce{Move::finish, group, bucket}});
+          tasks.push_back({now, plan::Reduce{plan::Move::start, group, bucket}});
+          tasks.push_back({then, plan::Reduce{plan::Move::finish, group, bucket}});
         }
         gather(node, all, all.modes[m].gather, then, tasks);
       });
@@ -294,8 +300,8 @@ class Writer {
   }
 
   /// At the end of a range all are equal again, after everything that was under way.
-  void averages(int node, int place, std::vector<Task>& tasks) const {
-    const When then{.offset = longest_, .at_end = true};
+  void averages(int node, int place, std::vector<plan::Task>& tasks) const {
+    const plan::When then{.offset = longest_, .at_end = true};
     for_exchanges(place, [&](const Exchanges& all, std::size_t index) {
       for (const Parts& average : all.averages) {
         triple(across(place), average.part[index], then, tasks);
@@ -306,24 +312,25 @@ class Writer {
     });
   }
 
-  static void gather(int node, const Exchanges& all, int bucket, const When& then,
-                     std::vector<Task>& tasks) {
+  static void gather(int node, const Exchanges& all, int bucket, const plan::When& then,
+                     std::vector<plan::Task>& tasks) {
     if (bucket >= 0) triple(all.groups[static_cast<std::size_t>(node)], bucket, then, tasks);
   }
 
   const PlanRequest& request_;
   std::vector<ExchangeMode> modes_;
-  Plan inner_;
-  Plan plan_;
+  plan::Plan inner_;
+  plan::Plan plan_;
   int nodes_;
   int places_;
-  std::vector<std::vector<Task>> nodes_programs_;  ///< by place
+  std::vector<std::vector<plan::Task>> nodes_programs_;  ///< by place
   int first_across_ = 0;
   int longest_ = 0;  ///< wait
   std::vector<Exchanges> exchanges_;
 };
 
-Plan blocking_plan(const std::string& name, const PlanRequest& request, MergeKind merge) {
+plan::Plan blocking_plan(const std::string& name, const PlanRequest& request,
+                         plan::MergeKind merge) {
   check(name, request);
   if (request.exchange.local_steps < 1) {
     setting_error("local_steps", request.exchange.local_steps, "must be at least 1");
@@ -334,7 +341,7 @@ Plan blocking_plan(const std::string& name, const PlanRequest& request, MergeKin
 
 }  // namespace
 
-Plan make_daso_plan(const PlanRequest& request) {
+plan::Plan make_daso_plan(const PlanRequest& request) {
   check("daso", request);
   const ExchangeRequest& exchange = request.exchange;
   if (exchange.every < 2 || exchange.wait < 1) {
@@ -361,12 +368,12 @@ Plan make_daso_plan(const PlanRequest& request) {
   return Writer("daso", request, daso_modes(exchange)).run();
 }
 
-Plan make_local_sgd_plan(const PlanRequest& request) {
-  return blocking_plan("local_sgd", request, MergeKind::average);
+plan::Plan make_local_sgd_plan(const PlanRequest& request) {
+  return blocking_plan("local_sgd", request, plan::MergeKind::average);
 }
 
-Plan make_diloco_plan(const PlanRequest& request) {
-  return blocking_plan("diloco", request, MergeKind::outer);
+plan::Plan make_diloco_plan(const PlanRequest& request) {
+  return blocking_plan("diloco", request, plan::MergeKind::outer);
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -4,13 +4,13 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// Hierarchical and asynchronous (methods: arXiv 2104.05588); modes as in daso_modes().
-Plan make_daso_plan(const PlanRequest& request);
+plan::Plan make_daso_plan(const PlanRequest& request);
 /// All nodes average their weights every H steps and wait for it.
-Plan make_local_sgd_plan(const PlanRequest& request);
+plan::Plan make_local_sgd_plan(const PlanRequest& request);
 /// The same with an outer optimizer on the averaged changes (DiLoCo).
-Plan make_diloco_plan(const PlanRequest& request);
+plan::Plan make_diloco_plan(const PlanRequest& request);
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -4,9 +4,9 @@
 #include "base/error.hpp"
 #include "strategy/steps.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
-Plan make_serial_plan(const PlanRequest& request) {
+plan::Plan make_serial_plan(const PlanRequest& request) {
   const int parts = request.microbatches;
   if (request.machine.workers() != 1) {
     user_error(
@@ -18,10 +18,10 @@ Plan make_serial_plan(const PlanRequest& request) {
     setting_error("microbatches", parts, "are more than the {} samples of `batch`: use at most {}",
                   request.batch, request.batch);
   }
-  Plan plan = empty_plan("serial", request);
-  std::vector<Task>& tasks = plan.programs.front().tasks;
+  plan::Plan plan = empty_plan("serial", request);
+  std::vector<plan::Task>& tasks = plan.programs.front().tasks;
   for (int part = 0; part < parts; ++part) {
-    const Microbatch microbatch{.samples = part_of(part, parts), .first = part == 0};
+    const Microbatch microbatch{.samples = plan::part_of(part, parts), .first = part == 0};
     append_forward(plan.network, microbatch, tasks);
     for (int block = plan.network.size(); block-- > 0;) {
       append_backward(plan.network, block, microbatch, tasks);
@@ -31,4 +31,4 @@ Plan make_serial_plan(const PlanRequest& request) {
   return plan;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

@@ -3,9 +3,9 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// UserError with more than one worker.
-Plan make_serial_plan(const PlanRequest& request);
+plan::Plan make_serial_plan(const PlanRequest& request);
 
-}  // namespace plait
+}  // namespace plait::strategy

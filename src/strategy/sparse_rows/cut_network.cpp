@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-namespace plait::sparse_rows {
+namespace plait::strategy::sparse_rows {
 
 namespace {
 
@@ -26,16 +26,16 @@ struct Ownership {
 
 /// The elements of some rows whose columns belong to one owner.
 struct Piece {
-  SparsePattern pattern{};
+  tensor::SparsePattern pattern{};
   std::vector<std::int64_t> positions{};  ///< in the whole weight
   std::vector<std::int32_t> columns{};    ///< of the whole, ascending; only of neighbours' pieces
 };
 
 /// The derivative is known from the result, and sparse layers can end in it.
-bool follows_from_result(const Node& node) {
-  const ActivationKind kind = std::get<ActivationSpec>(node.layer).kind;
-  return kind == ActivationKind::relu || kind == ActivationKind::tanh ||
-         kind == ActivationKind::clip;
+bool follows_from_result(const model::Node& node) {
+  const model::ActivationKind kind = std::get<model::ActivationSpec>(node.layer).kind;
+  return kind == model::ActivationKind::relu || kind == model::ActivationKind::tanh ||
+         kind == model::ActivationKind::clip;
 }
 
 /// Whose piece comes last: the own one is first.
@@ -47,7 +47,7 @@ int last_owner(const std::map<int, Piece>& pieces, int worker) {
 
 class Cutter {
  public:
-  Cutter(const Network& network, const std::vector<RowLayer>& layers, const RowOwners& owners,
+  Cutter(const plan::Network& network, const std::vector<RowLayer>& layers, const RowOwners& owners,
          int workers)
       : whole_(network), layers_(layers), owners_(owners), workers_(workers) {
     cut_.network = {.name = network.name,
@@ -60,8 +60,8 @@ class Cutter {
   CutNetwork run() {
     for (std::size_t k = 0; k < layers_.size(); ++k) cut_layer(k);
     const int sums = cut_.parts.back().front().out;
-    BlockSpec spec{.name = "logits", .nodes = {}};
-    spec.then("flatten", FlattenSpec{});  // the loss reads plain rows
+    model::BlockSpec spec{.name = "logits", .nodes = {}};
+    spec.then("flatten", model::FlattenSpec{});  // the loss reads plain rows
     cut_.logits = add_block({.name = "logits",
                              .src = sums,
                              .dst = add_tensor(whole_.tensors.back()),
@@ -80,7 +80,7 @@ class Cutter {
     cut_.network.tensors.push_back(elements);
     return static_cast<int>(cut_.network.tensors.size()) - 1;
   }
-  int add_block(NetworkBlock block) {
+  int add_block(plan::NetworkBlock block) {
     cut_.network.blocks.push_back(std::move(block));
     return cut_.network.size() - 1;
   }
@@ -122,8 +122,8 @@ class Cutter {
     part.out = part.rows;
     if (layer.activation) {
       if (!part.in_place) part.out = add_tensor(elements);
-      BlockSpec spec{.name = fmt::format("{}.{}@{}", name, layer.activation->name, worker),
-                     .nodes = {}};
+      model::BlockSpec spec{.name = fmt::format("{}.{}@{}", name, layer.activation->name, worker),
+                            .nodes = {}};
       spec.then(layer.activation->name, layer.activation->layer);
       part.activation = add_block({.name = spec.name,
                                    .src = part.rows,
@@ -147,7 +147,7 @@ class Cutter {
 
   /// By owner of the columns; the first layer's input belongs to everybody.
   std::map<int, Piece> split(std::size_t k, int worker, const std::vector<std::int32_t>& rows) {
-    const SparsePattern& pattern = *layers_[k].pattern;
+    const tensor::SparsePattern& pattern = *layers_[k].pattern;
     std::map<int, Piece> pieces;
     pieces[worker];  // also where it has no elements: it begins the sums
     const auto owner_of = [&](std::int32_t column) {
@@ -193,31 +193,31 @@ class Cutter {
   /// `bias_rows`: rows whose bias begins the sums; null: the piece adds to them.
   int add_piece(const RowLayer& layer, const std::string& name, Piece piece, const Ends& ends,
                 const std::vector<std::int32_t>* bias_rows) {
-    auto names = std::make_shared<LinearPiece>();
+    auto names = std::make_shared<model::LinearPiece>();
     const bool bias = layer.bias && bias_rows != nullptr;
-    names->weight = std::make_shared<const ParameterPart>(
-        ParameterPart{.name = layer.name + ".weight",
-                      .whole = layer.weight_spec,
-                      .positions = std::move(piece.positions)});
+    names->weight = std::make_shared<const model::ParameterPart>(
+        model::ParameterPart{.name = layer.name + ".weight",
+                             .whole = layer.weight_spec,
+                             .positions = std::move(piece.positions)});
     if (bias) {
-      names->bias = std::make_shared<const ParameterPart>(
-          ParameterPart{.name = layer.name + ".bias",
-                        .whole = layer.bias_spec,
-                        .positions = {bias_rows->begin(), bias_rows->end()}});
+      names->bias = std::make_shared<const model::ParameterPart>(
+          model::ParameterPart{.name = layer.name + ".bias",
+                               .whole = layer.bias_spec,
+                               .positions = {bias_rows->begin(), bias_rows->end()}});
     }
-    std::optional<ActivationSpec> activation;
-    if (ends.activates) activation = std::get<ActivationSpec>(layer.activation->layer);
+    std::optional<model::ActivationSpec> activation;
+    if (ends.activates) activation = std::get<model::ActivationSpec>(layer.activation->layer);
     const std::int64_t size = piece.pattern.size();
     const std::int64_t rows = piece.pattern.rows;
-    BlockSpec spec{.name = name, .nodes = {}};
-    if (layer.flatten) spec.then("flatten", FlattenSpec{});
-    spec.then(
-        layer.linear.name.empty() ? "linear" : layer.linear.name,
-        SparseLinearSpec{.pattern = std::make_shared<const SparsePattern>(std::move(piece.pattern)),
-                         .bias = bias,
-                         .piece = std::move(names),
-                         .adds = bias_rows == nullptr,
-                         .ends_in = activation});
+    model::BlockSpec spec{.name = name, .nodes = {}};
+    if (layer.flatten) spec.then("flatten", model::FlattenSpec{});
+    spec.then(layer.linear.name.empty() ? "linear" : layer.linear.name,
+              model::SparseLinearSpec{.pattern = std::make_shared<const tensor::SparsePattern>(
+                                          std::move(piece.pattern)),
+                                      .bias = bias,
+                                      .piece = std::move(names),
+                                      .adds = bias_rows == nullptr,
+                                      .ends_in = activation});
     return add_block(
         {.name = name,
          .src = ends.src,
@@ -232,7 +232,7 @@ class Cutter {
                   static_cast<double>(std::max<std::int64_t>(1, layer.pattern->size()))});
   }
 
-  const Network& whole_;
+  const plan::Network& whole_;
   const std::vector<RowLayer>& layers_;
   const RowOwners& owners_;
   int workers_;
@@ -242,9 +242,9 @@ class Cutter {
 
 }  // namespace
 
-CutNetwork cut_network(const Network& network, const std::vector<RowLayer>& layers,
+CutNetwork cut_network(const plan::Network& network, const std::vector<RowLayer>& layers,
                        const RowOwners& owners, int workers) {
   return Cutter(network, layers, owners, workers).run();
 }
 
-}  // namespace plait::sparse_rows
+}  // namespace plait::strategy::sparse_rows

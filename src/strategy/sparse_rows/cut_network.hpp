@@ -6,7 +6,7 @@
 #include "strategy/sparse_rows/row_layers.hpp"
 #include "strategy/strategy.hpp"
 
-namespace plait::sparse_rows {
+namespace plait::strategy::sparse_rows {
 
 /// What worker `reader` needs of the rows of `owner`.
 struct Halo {
@@ -27,14 +27,14 @@ struct Part {
 };
 
 struct CutNetwork {
-  Network network;
+  plan::Network network;
   std::vector<std::vector<std::int32_t>> row_lists;
   std::vector<std::vector<Part>> parts;  ///< by layer and worker
   int logits = -1;                       ///< block that ends the network, on worker 0
 };
 
 /// `owners` per layer and row; the last layer's are all worker 0.
-CutNetwork cut_network(const Network& network, const std::vector<RowLayer>& layers,
+CutNetwork cut_network(const plan::Network& network, const std::vector<RowLayer>& layers,
                        const RowOwners& owners, int workers);
 
-}  // namespace plait::sparse_rows
+}  // namespace plait::strategy::sparse_rows

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "model/shapes.hpp"
 
-namespace plait::sparse_rows {
+namespace plait::strategy::sparse_rows {
 
 namespace {
 
@@ -14,8 +14,8 @@ namespace {
 /// would take minutes and gigabytes to partition, and cut at the borders of layers it is faster.
 constexpr std::int64_t kMostDenseElements = 8'000'000;
 
-void check_dense_elements(const NetworkBlock& block, const LinearSpec& linear, std::int64_t columns,
-                          std::int64_t& elements) {
+void check_dense_elements(const plan::NetworkBlock& block, const model::LinearSpec& linear,
+                          std::int64_t columns, std::int64_t& elements) {
   if (linear.out_features > (kMostDenseElements - elements) / columns) {
     user_error(
         "`strategy` sparse_rows is for sparse layers; the {} x {} weights of block '{}' are dense, "
@@ -27,8 +27,8 @@ void check_dense_elements(const NetworkBlock& block, const LinearSpec& linear, s
   elements += linear.out_features * columns;
 }
 
-std::shared_ptr<const SparsePattern> all_elements(std::int64_t rows, std::int64_t columns) {
-  SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
+std::shared_ptr<const tensor::SparsePattern> all_elements(std::int64_t rows, std::int64_t columns) {
+  tensor::SparsePattern pattern{.rows = rows, .columns = columns, .row_begin = {0}, .column = {}};
   pattern.column.reserve(static_cast<std::size_t>(rows * columns));
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
@@ -36,53 +36,55 @@ std::shared_ptr<const SparsePattern> all_elements(std::int64_t rows, std::int64_
     }
     pattern.row_begin.push_back(pattern.size());
   }
-  return std::make_shared<const SparsePattern>(std::move(pattern));
+  return std::make_shared<const tensor::SparsePattern>(std::move(pattern));
 }
 
-[[noreturn]] void refuse(const NetworkBlock& block) {
+[[noreturn]] void refuse(const plan::NetworkBlock& block) {
   user_error(
       "`strategy` sparse_rows cuts linear and sparse_linear layers, each followed by at most one "
       "activation; block '{}' is something else: use layerpipe or data_parallel",
       block.name);
 }
 
-bool is_linear(const Node& node) {
-  return std::holds_alternative<LinearSpec>(node.layer) ||
-         std::holds_alternative<SparseLinearSpec>(node.layer);
+bool is_linear(const model::Node& node) {
+  return std::holds_alternative<model::LinearSpec>(node.layer) ||
+         std::holds_alternative<model::SparseLinearSpec>(node.layer);
 }
 
 /// `dense` counts the elements of dense layers so far.
-RowLayer read(const NetworkBlock& block, int index, const Shape& src, std::int64_t& dense) {
+RowLayer read(const plan::NetworkBlock& block, int index, const tensor::Shape& src,
+              std::int64_t& dense) {
   RowLayer layer{
       .block = index, .linear = {}, .pattern = {}, .weight_spec = {}, .bias_spec = {}, .name = {}};
   std::size_t at = 0;
-  const std::vector<Node>& nodes = block.spec.nodes;
+  const std::vector<model::Node>& nodes = block.spec.nodes;
   const auto chained = [&](std::size_t i) {
     return nodes[i].inputs == std::vector<int>{static_cast<int>(i) - 1};
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!chained(i)) refuse(block);
   }
-  if (at < nodes.size() && std::holds_alternative<FlattenSpec>(nodes[at].layer)) {
+  if (at < nodes.size() && std::holds_alternative<model::FlattenSpec>(nodes[at].layer)) {
     layer.flatten = true;
     ++at;
   }
   if (at == nodes.size() || !is_linear(nodes[at])) refuse(block);
   layer.linear = nodes[at++];
-  if (at < nodes.size() && std::holds_alternative<ActivationSpec>(nodes[at].layer)) {
+  if (at < nodes.size() && std::holds_alternative<model::ActivationSpec>(nodes[at].layer)) {
     layer.activation = nodes[at++];
   }
   if (at != nodes.size()) refuse(block);
 
-  const Shape flat{src.elements()};
-  const std::vector<ParameterSpec> parameters = layer_parameters(layer.linear.layer, flat);
+  const tensor::Shape flat{src.elements()};
+  const std::vector<model::ParameterSpec> parameters =
+      model::layer_parameters(layer.linear.layer, flat);
   layer.weight_spec = parameters[0];
   layer.bias = parameters.size() > 1;
   if (layer.bias) layer.bias_spec = parameters[1];
-  if (const auto* sparse = std::get_if<SparseLinearSpec>(&layer.linear.layer)) {
+  if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&layer.linear.layer)) {
     layer.pattern = sparse->pattern;
   } else {
-    const auto& linear = std::get<LinearSpec>(layer.linear.layer);
+    const auto& linear = std::get<model::LinearSpec>(layer.linear.layer);
     check_dense_elements(block, linear, flat.elements(), dense);
     layer.pattern = all_elements(linear.out_features, flat.elements());
   }
@@ -93,12 +95,12 @@ RowLayer read(const NetworkBlock& block, int index, const Shape& src, std::int64
 
 }  // namespace
 
-std::vector<RowLayer> row_layers(const Network& network) {
+std::vector<RowLayer> row_layers(const plan::Network& network) {
   std::vector<RowLayer> layers;
   std::int64_t dense = 0;
-  Shape src = network.input;
+  tensor::Shape src = network.input;
   for (int b = 0; b < network.size(); ++b) {
-    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     if (block.spec.nodes.empty() || block.src != b || block.dst != b + 1) refuse(block);
     if (b > 0 && src.rank() != 1) refuse(block);
     layers.push_back(read(block, b, src, dense));
@@ -107,4 +109,4 @@ std::vector<RowLayer> row_layers(const Network& network) {
   return layers;
 }
 
-}  // namespace plait::sparse_rows
+}  // namespace plait::strategy::sparse_rows

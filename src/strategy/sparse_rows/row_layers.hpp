@@ -8,18 +8,18 @@
 #include "model/parameters.hpp"
 #include "plan/network.hpp"
 
-namespace plait::sparse_rows {
+namespace plait::strategy::sparse_rows {
 
 /// A block that is (flatten,) linear or sparse linear (, activation).
 struct RowLayer {
   int block = 0;
   bool flatten = false;
-  Node linear;
-  std::optional<Node> activation{};
-  std::shared_ptr<const SparsePattern> pattern;  ///< dense layers have all elements
+  model::Node linear;
+  std::optional<model::Node> activation{};
+  std::shared_ptr<const tensor::SparsePattern> pattern;  ///< dense layers have all elements
   bool bias = true;
-  ParameterSpec weight_spec;
-  ParameterSpec bias_spec;
+  model::ParameterSpec weight_spec;
+  model::ParameterSpec bias_spec;
   std::string name;  ///< full name of the linear node
 
   std::int64_t rows() const { return pattern->rows; }
@@ -27,6 +27,6 @@ struct RowLayer {
 
 /// UserError that names the first block which is something else, or whose dense weights are too
 /// many to be cut by rows.
-std::vector<RowLayer> row_layers(const Network& network);
+std::vector<RowLayer> row_layers(const plan::Network& network);
 
-}  // namespace plait::sparse_rows
+}  // namespace plait::strategy::sparse_rows

@@ -7,7 +7,7 @@
 #include "strategy/sparse_rows/cut_network.hpp"
 #include "strategy/steps.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 namespace {
 
@@ -78,22 +78,22 @@ RowOwners owners_of(const PlanRequest& request, const std::vector<RowLayer>& lay
 /// The program of one worker.
 class Programmer {
  public:
-  Programmer(const CutNetwork& cut, int worker, std::vector<Task>& tasks)
+  Programmer(const CutNetwork& cut, int worker, std::vector<plan::Task>& tasks)
       : cut_(cut), worker_(worker), tasks_(tasks) {}
 
   void run() {
-    add(Load{});
+    add(plan::Load{});
     for (std::size_t k = 0; k < cut_.parts.size(); ++k) forward(k);
     if (worker_ == 0) {
-      add(Forward{cut_.logits});
-      add(Loss{});
-      add(BackwardData{cut_.logits});
+      add(plan::Forward{cut_.logits});
+      add(plan::Loss{});
+      add(plan::BackwardData{cut_.logits});
     }
     for (std::size_t k = cut_.parts.size(); k-- > 0;) backward(k);
     for (const std::vector<Part>& layer : cut_.parts) {
       const Part& part = layer[static_cast<std::size_t>(worker_)];
-      if (part.local >= 0) add(Update{part.local});
-      for (const Halo& halo : part.halos) add(Update{halo.block});
+      if (part.local >= 0) add(plan::Update{part.local});
+      for (const Halo& halo : part.halos) add(plan::Update{halo.block});
     }
   }
 
@@ -101,8 +101,8 @@ class Programmer {
   const Part& part(std::size_t layer) const {
     return cut_.parts[layer][static_cast<std::size_t>(worker_)];
   }
-  void add(const What& what) { tasks_.push_back({.what = what}); }
-  static Message rows(Role role, int tensor, int peer, int list) {
+  void add(const plan::What& what) { tasks_.push_back({.what = what}); }
+  static plan::Message rows(plan::Role role, int tensor, int peer, int list) {
     return {.value = {.role = role, .index = tensor}, .peer = peer, .list = list};
   }
 
@@ -118,56 +118,58 @@ class Programmer {
 
   void forward(std::size_t k) {
     each_reader(k, [&](int reader, const Halo& halo) {
-      add(Send{rows(Role::tensor, part(k - 1).out, reader, halo.list)});
+      add(plan::Send{rows(plan::Role::tensor, part(k - 1).out, reader, halo.list)});
     });
     if (part(k).local < 0) return;
-    add(Forward{part(k).local});
+    add(plan::Forward{part(k).local});
     for (const Halo& halo : part(k).halos) {
-      add(Receive{rows(Role::tensor, halo.tensor, halo.owner, halo.list)});
-      add(Forward{halo.block});
+      add(plan::Receive{rows(plan::Role::tensor, halo.tensor, halo.owner, halo.list)});
+      add(plan::Forward{halo.block});
     }
-    if (part(k).activation >= 0 && !part(k).in_place) add(Forward{part(k).activation});
+    if (part(k).activation >= 0 && !part(k).in_place) add(plan::Forward{part(k).activation});
   }
 
   void backward(std::size_t k) {
     const bool has_rows = part(k).local >= 0;
     if (has_rows) {
-      if (part(k).activation >= 0) add(BackwardData{part(k).activation});
+      if (part(k).activation >= 0) add(plan::BackwardData{part(k).activation});
       for (const Halo& halo : part(k).halos) {
-        add(BackwardData{halo.block});
-        add(Send{rows(Role::diff, halo.tensor, halo.owner, halo.list)});
+        add(plan::BackwardData{halo.block});
+        add(plan::Send{rows(plan::Role::diff, halo.tensor, halo.owner, halo.list)});
       }
-      add(BackwardData{part(k).local});
-      add(BackwardWeights{part(k).local});
-      for (const Halo& halo : part(k).halos) add(BackwardWeights{halo.block});
+      add(plan::BackwardData{part(k).local});
+      add(plan::BackwardWeights{part(k).local});
+      for (const Halo& halo : part(k).halos) add(plan::BackwardWeights{halo.block});
     }
     bool adds = has_rows;
     each_reader(k, [&](int reader, const Halo& halo) {
-      add(Receive{.message = rows(Role::diff, part(k - 1).out, reader, halo.list), .adds = adds});
+      add(plan::Receive{.message = rows(plan::Role::diff, part(k - 1).out, reader, halo.list),
+                        .adds = adds});
       adds = true;
     });
   }
 
   const CutNetwork& cut_;
   int worker_;
-  std::vector<Task>& tasks_;
+  std::vector<plan::Task>& tasks_;
 };
 
 }  // namespace
 
-std::vector<std::shared_ptr<const SparsePattern>> row_patterns(const Network& network) {
-  std::vector<std::shared_ptr<const SparsePattern>> patterns;
+std::vector<std::shared_ptr<const tensor::SparsePattern>> row_patterns(
+    const plan::Network& network) {
+  std::vector<std::shared_ptr<const tensor::SparsePattern>> patterns;
   for (const RowLayer& layer : sparse_rows::row_layers(network)) patterns.push_back(layer.pattern);
   patterns.pop_back();
   return patterns;
 }
 
-Plan make_sparse_rows_plan(const PlanRequest& request) {
+plan::Plan make_sparse_rows_plan(const PlanRequest& request) {
   const std::vector<RowLayer> layers = sparse_rows::row_layers(request.network);
   check(request, layers);
   CutNetwork cut = sparse_rows::cut_network(request.network, layers, owners_of(request, layers),
                                             request.machine.workers());
-  Plan plan = empty_plan("sparse_rows", request);
+  plan::Plan plan = empty_plan("sparse_rows", request);
   for (int worker = 0; worker < plan.workers(); ++worker) {
     Programmer(cut, worker, plan.programs[static_cast<std::size_t>(worker)].tasks).run();
   }
@@ -176,4 +178,4 @@ Plan make_sparse_rows_plan(const PlanRequest& request) {
   return plan;
 }
 
-}  // namespace plait
+}  // namespace plait::strategy

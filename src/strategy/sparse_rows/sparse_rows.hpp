@@ -4,15 +4,16 @@
 
 #include "strategy/strategy.hpp"
 
-namespace plait {
+namespace plait::strategy {
 
 /// The rows of the last layer are worker 0's, which computes the loss. UserError for a network with
 /// other layers than linear ones, for owners that are not of this network, for more workers than a
 /// layer has rows, for several microbatches and for clipping.
-Plan make_sparse_rows_plan(const PlanRequest& request);
+plan::Plan make_sparse_rows_plan(const PlanRequest& request);
 
 /// The patterns of the layers whose rows can be given away: all but the last. As make_partition
 /// wants them.
-std::vector<std::shared_ptr<const SparsePattern>> row_patterns(const Network& network);
+std::vector<std::shared_ptr<const tensor::SparsePattern>> row_patterns(
+    const plan::Network& network);
 
-}  // namespace plait
+}  // namespace plait::strategy

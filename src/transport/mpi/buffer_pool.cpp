@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 Buffer::~Buffer() {
   if (memory_ != nullptr) pool_->give(std::move(memory_), size_);
@@ -39,4 +39,4 @@ void BufferPool::give(std::unique_ptr<std::byte[]> memory, std::size_t size) {
   }
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

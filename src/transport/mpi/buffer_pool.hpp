@@ -9,7 +9,7 @@
 #include <mutex>
 #include <span>
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 class BufferPool;
 
@@ -50,4 +50,4 @@ class BufferPool {
   std::size_t most_used_bytes_ = 0;
 };
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

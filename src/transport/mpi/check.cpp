@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 void check(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
@@ -15,4 +15,4 @@ void check(int code, const char* call) {
   fail("{} failed: {}", call, text);
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "transport/group.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 Engine::Engine(MPI_Comm comm) : wires_(comm), thread_([this] { run(); }) {}
 
@@ -153,4 +153,4 @@ void Engine::end_job() {
   done_.notify_all();
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

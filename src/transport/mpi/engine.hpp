@@ -14,7 +14,7 @@
 
 #include "transport/mpi/wires.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 class Engine {
  public:
@@ -60,4 +60,4 @@ class Engine {
   std::thread thread_;
 };
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

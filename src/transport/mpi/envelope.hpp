@@ -10,7 +10,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 enum class EnvelopeKind : std::int32_t { message, abort };
 
@@ -34,4 +34,4 @@ inline int parts_of(std::size_t bytes) {
   return static_cast<int>(std::max<std::size_t>(1, divide_up(bytes, kPartBytes)));
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

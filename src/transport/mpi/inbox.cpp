@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "transport/mpi/check.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 namespace {
 
 constexpr std::size_t kDepth = 32;
@@ -57,4 +57,4 @@ void Inbox::close() {
   }
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

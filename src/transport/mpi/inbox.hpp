@@ -9,7 +9,7 @@
 
 #include "transport/mpi/envelope.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 /// An envelope that has come; `bytes` are valid until the next call of the inbox.
 struct Received {
@@ -41,4 +41,4 @@ class Inbox {
   bool read_ = false;  ///< the one before next_ has been handed out and is not posted again
 };
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "transport/mpi/check.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 namespace {
 
 /// The text of what went wrong here; empty: nothing.
@@ -92,7 +92,7 @@ MpiBoard::MpiBoard(MPI_Comm comm, std::vector<int> here, std::size_t piece_bytes
   const ProcessId me = this_process();
   check(MPI_Allgather(&me, sizeof me, MPI_BYTE, processes_.data(), sizeof me, MPI_BYTE, node.get()),
         "MPI_Allgather");
-  for (const ProcessId& process : processes_) visible_.push_back(plait::alive(process));
+  for (const ProcessId& process : processes_) visible_.push_back(plait::transport::alive(process));
   if (piece_bytes_ > 0) memory_ = share(node, stride_ * here_.size());
   check(MPI_Barrier(node.get()), "MPI_Barrier");  // no process ends before all have looked
 }
@@ -115,7 +115,7 @@ std::span<std::byte> MpiBoard::piece(int member) {
 
 bool MpiBoard::alive(int member) const {
   const std::size_t at = place(member);
-  return !visible_[at] || plait::alive(processes_[at]);
+  return !visible_[at] || plait::transport::alive(processes_[at]);
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

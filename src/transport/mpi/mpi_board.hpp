@@ -7,7 +7,7 @@
 #include "transport/board.hpp"
 #include "transport/process.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 class MpiBoard final : public Board {
  public:
@@ -32,4 +32,4 @@ class MpiBoard final : public Board {
   std::vector<bool> visible_;         ///< whether /proc of this process shows them
 };
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

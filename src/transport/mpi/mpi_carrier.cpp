@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 namespace {
 
 class MpiTransfer final : public Transfer {
@@ -50,4 +50,4 @@ std::unique_ptr<Transfer> MpiCarrier::receive_in_place(std::size_t size, const L
                                        std::move(buffer));
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

@@ -7,7 +7,7 @@
 #include "transport/mpi/buffer_pool.hpp"
 #include "transport/mpi/engine.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 class MpiCarrier final : public Carrier {
  public:
@@ -28,4 +28,4 @@ class MpiCarrier final : public Carrier {
   BufferPool pool_;
 };
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

@@ -3,7 +3,7 @@
 
 #include "transport/mpi/check.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 Nodes find_nodes(MPI_Comm comm) {
   int rank = 0;
@@ -30,4 +30,4 @@ Nodes find_nodes(MPI_Comm comm) {
   return nodes;
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

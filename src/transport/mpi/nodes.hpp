@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 /// Blocking and collective: before the engine starts.
 struct Nodes {
@@ -14,4 +14,4 @@ struct Nodes {
 };
 Nodes find_nodes(MPI_Comm comm);
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

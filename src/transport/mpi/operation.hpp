@@ -8,7 +8,7 @@
 
 #include "transport/carrier.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 struct Operation {
   // Fixed from the beginning.
@@ -28,4 +28,4 @@ struct Operation {
 
 using OperationPtr = std::shared_ptr<Operation>;
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

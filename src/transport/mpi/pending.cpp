@@ -5,7 +5,7 @@
 
 #include "transport/mpi/check.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 void Pending::add(MPI_Request request, Part part) {
   requests_.push_back(request);
@@ -54,4 +54,4 @@ void Pending::cancel_receives() {
   }
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

@@ -8,7 +8,7 @@
 
 #include "transport/mpi/operation.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 /// What an MPI request was for.
 struct Part {
@@ -33,4 +33,4 @@ class Pending {
   std::vector<MPI_Status> statuses_;
 };
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

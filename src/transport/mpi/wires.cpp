@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "transport/mpi/check.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 namespace {
 
 /// How many tags for large messages there are, at most a million.
@@ -188,4 +188,4 @@ void Wires::tell_abort(const std::string& reason) {
   }
 }
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

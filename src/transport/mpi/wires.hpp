@@ -12,7 +12,7 @@
 #include "transport/mpi/inbox.hpp"
 #include "transport/mpi/pending.hpp"
 
-namespace plait::mpi {
+namespace plait::transport::mpi {
 
 class Wires {
  public:
@@ -72,4 +72,4 @@ class Wires {
   std::optional<std::string> abort_heard_;
 };
 
-}  // namespace plait::mpi
+}  // namespace plait::transport::mpi

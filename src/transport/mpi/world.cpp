@@ -16,7 +16,7 @@
 #include "transport/mpi/mpi_carrier.hpp"
 #include "transport/mpi/nodes.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 using mpi::check;
@@ -140,4 +140,4 @@ std::unique_ptr<MpiWorld> make_mpi_world(std::size_t board_bytes) {
   return std::make_unique<OpenMpiWorld>(board_bytes);
 }
 
-}  // namespace plait
+}  // namespace plait::transport

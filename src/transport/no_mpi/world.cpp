@@ -2,7 +2,7 @@
 #include "base/error.hpp"
 #include "transport/mpi.hpp"
 
-namespace plait {
+namespace plait::transport {
 
 bool has_mpi() { return false; }
 
@@ -12,4 +12,4 @@ std::unique_ptr<MpiWorld> make_mpi_world(std::size_t /*board_bytes*/) {
       "install an MPI (libopenmpi-dev) and build again with -DPLAIT_MPI=ON");
 }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -8,7 +8,7 @@
 
 #include "transport/group.hpp"
 
-namespace plait::threads {
+namespace plait::transport::threads {
 
 class Alarm {
  public:
@@ -38,4 +38,4 @@ class Alarm {
   std::atomic<bool> raised_ = false;
 };
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

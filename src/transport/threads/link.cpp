@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace plait::threads {
+namespace plait::transport::threads {
 namespace {
 
 Clock::duration to_duration(double seconds) {
@@ -21,4 +21,4 @@ Passage Link::pass(std::size_t bytes) {
   return {.departed = free_, .arrived = free_ + to_duration(model_.latency_seconds)};
 }
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

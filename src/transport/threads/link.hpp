@@ -7,7 +7,7 @@
 
 #include "transport/threads.hpp"
 
-namespace plait::threads {
+namespace plait::transport::threads {
 
 using Clock = std::chrono::steady_clock;
 
@@ -29,4 +29,4 @@ class Link {
   Clock::time_point free_{};
 };
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

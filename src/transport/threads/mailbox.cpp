@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace plait::threads {
+namespace plait::transport::threads {
 
 void Mailbox::put(const Label& label, const std::shared_ptr<Letter>& letter) {
   Lock lock(mutex_);
@@ -117,4 +117,4 @@ void Mailbox::wake() {
   receivers_.notify_all();
 }
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

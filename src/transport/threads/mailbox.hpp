@@ -13,7 +13,7 @@
 #include "transport/threads/alarm.hpp"
 #include "transport/threads/link.hpp"
 
-namespace plait::threads {
+namespace plait::transport::threads {
 
 /// One message under way. All but the first three lines is guarded by the mailbox.
 struct Letter {
@@ -73,4 +73,4 @@ class Mailbox {
   Matcher<std::shared_ptr<Letter>, std::shared_ptr<Slot>> matcher_;
 };
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

@@ -8,7 +8,7 @@
 
 #include "transport/threads.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 /// The exception to be rethrown: the first, but Aborted only if there is no other.
@@ -64,4 +64,4 @@ void run_members(ThreadWorld& world, const std::function<void(int rank)>& body) 
   first.rethrow();
 }
 
-}  // namespace plait
+}  // namespace plait::transport

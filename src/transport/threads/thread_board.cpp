@@ -5,7 +5,7 @@
 
 #include "base/rounding.hpp"
 
-namespace plait::threads {
+namespace plait::transport::threads {
 
 ThreadBoard::ThreadBoard(int members, std::size_t piece_bytes)
     : members_(members),
@@ -24,4 +24,4 @@ std::span<std::byte> ThreadBoard::piece(int member) {
       .subspan(member * lines_per_piece_ * sizeof(Line), piece_bytes_);
 }
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

@@ -6,7 +6,7 @@
 
 #include "transport/board.hpp"
 
-namespace plait::threads {
+namespace plait::transport::threads {
 
 class ThreadBoard final : public Board {
  public:
@@ -25,4 +25,4 @@ class ThreadBoard final : public Board {
   std::vector<Line> lines_;
 };
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace plait::threads {
+namespace plait::transport::threads {
 namespace {
 
 struct Owner {
@@ -92,4 +92,4 @@ std::unique_ptr<Transfer> ThreadCarrier::receive_in_place(std::size_t size, cons
   return post(std::make_shared<Slot>(Slot{.into = {}, .size = size, .in_place = true}), from);
 }
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

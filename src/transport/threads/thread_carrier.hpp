@@ -7,7 +7,7 @@
 #include "transport/threads/link.hpp"
 #include "transport/threads/mailbox.hpp"
 
-namespace plait::threads {
+namespace plait::transport::threads {
 
 /// The mailboxes of all members, and the links that slow messages between nodes.
 struct PostOffice {
@@ -36,4 +36,4 @@ class ThreadCarrier final : public Carrier {
   Alarm& alarm_;
 };
 
-}  // namespace plait::threads
+}  // namespace plait::transport::threads

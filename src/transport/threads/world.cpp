@@ -7,7 +7,7 @@
 #include "transport/threads/thread_board.hpp"
 #include "transport/threads/thread_carrier.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 using threads::Alarm;
@@ -96,4 +96,4 @@ std::unique_ptr<Group> ThreadWorld::control_group(int rank) { return state_->gro
 Board& ThreadWorld::board() { return state_->board(); }
 void ThreadWorld::abort(const std::string& reason) { state_->alarm().raise(reason); }
 
-}  // namespace plait
+}  // namespace plait::transport

@@ -14,7 +14,7 @@
 #include "transport/mpi.hpp"
 #include "transport/mpi/play.hpp"
 
-namespace plait::play {
+namespace plait::transport::play {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ int act(const std::string& name, const fs::path& folder) {
   return 0;
 }
 
-}  // namespace plait::play
+}  // namespace plait::transport::play

@@ -11,7 +11,7 @@
 #include "transport/mpi.hpp"
 #include "transport/mpi/play.hpp"
 
-namespace plait {
+namespace plait::transport {
 namespace {
 
 /// One per process, made by main().
@@ -129,17 +129,18 @@ bool run_plays(int members) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transport
 
 /// Read by AddressSanitizer. Open MPI leaks, out of modules it has unloaded, so that no suppression
 /// can name them.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::strcmp(argv[1], "--play") == 0) return plait::play::act(argv[2], argv[3]);
+  if (argc == 4 && std::strcmp(argv[1], "--play") == 0)
+    return plait::transport::play::act(argv[2], argv[3]);
   ::testing::InitGoogleTest(&argc, argv);
   int rank_and_size[2] = {0, 0};
-  const int code = plait::run_suite(rank_and_size);
+  const int code = plait::transport::run_suite(rank_and_size);
   if (code != 0 || rank_and_size[0] != 0) return code;
-  return plait::run_plays(rank_and_size[1]) ? 0 : 1;
+  return plait::transport::run_plays(rank_and_size[1]) ? 0 : 1;
 }

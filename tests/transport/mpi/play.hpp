@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace plait::play {
+namespace plait::transport::play {
 
 struct Play {
   std::string name;
@@ -24,4 +24,4 @@ int act(const std::string& name, const std::filesystem::path& folder);
 /// Starts `play` with this binary and `members` processes. What went wrong; empty: nothing.
 std::string stage(const Play& play, int members);
 
-}  // namespace plait::play
+}  // namespace plait::transport::play

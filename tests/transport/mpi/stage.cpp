@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-namespace plait::play {
+namespace plait::transport::play {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ std::string stage(const Play& play, int members) {
   return wrong;
 }
 
-}  // namespace plait::play
+}  // namespace plait::transport::play
