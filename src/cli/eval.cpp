@@ -29,10 +29,10 @@ int run_eval(const Arguments& arguments) {
       config, setup, tensors, weights.string(), torn_by_names(config.sweeps));
   check_loss(evaluation, tensors, weights.string());
   if (arguments.on("--json")) {
-    fmt::print("{}\n", to_json(EvalResult{.model = config.model,
+    fmt::print("{}\n", json_text(to_json({.model = config.model,
                                           .data = config.data,
                                           .weights = weights.string(),
-                                          .evaluation = evaluation}));
+                                          .evaluation = evaluation})));
     return 0;
   }
   std::vector<Row> rows{

@@ -17,15 +17,14 @@ Json residuals_json(const std::vector<run::Residual>& residuals) {
   return json;
 }
 
-/// Names may come from files in any encoding; a result must come out all the same.
-std::string dump(const Json& json) {
+}  // namespace
+
+std::string json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace
-
-std::string to_json(const session::TrainResult& result,
-                    const std::optional<report::Straggler>& straggler) {
+Json to_json(const session::TrainResult& result,
+             const std::optional<report::Straggler>& straggler) {
   Json shares = Json::array();
   for (std::size_t worker = 0; worker < result.shares.size(); ++worker) {
     const trace::Shares& one = result.shares[worker];
@@ -42,43 +41,43 @@ std::string to_json(const session::TrainResult& result,
             {"others", straggler->others},
             {"cost", straggler->cost()}};
   }
-  return dump({{"model", result.model},
-               {"strategy", result.strategy},
-               {"workers", result.workers},
-               {"nodes", result.plan.machine.nodes},
-               {"threads", result.threads},
-               {"epochs", result.epochs},
-               {"steps", result.steps},
-               {"train_loss", result.train_loss},
-               {"test_loss", result.test_loss},
-               {"test_accuracy", optional(result.test_accuracy)},
-               {"seconds", result.seconds},
-               {"images_per_second", result.images_per_second},
-               {"step_seconds", result.step_seconds},
-               {"bytes_sent", result.bytes_sent},
-               {"messages_sent", result.messages_sent},
-               {"peak_memory_bytes", result.peak_memory_bytes},
-               {"exchanges", result.exchanges},
-               {"exchange_seconds", result.exchange_seconds},
-               {"exchange_waited_seconds", result.exchange_waited_seconds},
-               {"straggler", std::move(slow)},
-               {"weights_hash", result.weights_hash},
-               {"staleness_max", result.staleness_max},
-               {"utilisation", result.utilisation},
-               {"shares", std::move(shares)},
-               {"residuals", residuals_json(result.residuals)},
-               {"run_dir", result.run_dir},
-               {"interrupted", result.interrupted}});
+  return {{"model", result.model},
+          {"strategy", result.strategy},
+          {"workers", result.workers},
+          {"nodes", result.plan.machine.nodes},
+          {"threads", result.threads},
+          {"epochs", result.epochs},
+          {"steps", result.steps},
+          {"train_loss", result.train_loss},
+          {"test_loss", result.test_loss},
+          {"test_accuracy", optional(result.test_accuracy)},
+          {"seconds", result.seconds},
+          {"images_per_second", result.images_per_second},
+          {"step_seconds", result.step_seconds},
+          {"bytes_sent", result.bytes_sent},
+          {"messages_sent", result.messages_sent},
+          {"peak_memory_bytes", result.peak_memory_bytes},
+          {"exchanges", result.exchanges},
+          {"exchange_seconds", result.exchange_seconds},
+          {"exchange_waited_seconds", result.exchange_waited_seconds},
+          {"straggler", std::move(slow)},
+          {"weights_hash", result.weights_hash},
+          {"staleness_max", result.staleness_max},
+          {"utilisation", result.utilisation},
+          {"shares", std::move(shares)},
+          {"residuals", residuals_json(result.residuals)},
+          {"run_dir", result.run_dir},
+          {"interrupted", result.interrupted}};
 }
 
-std::string to_json(const EvalResult& result) {
-  return dump({{"model", result.model},
-               {"data", result.data},
-               {"weights", result.weights},
-               {"samples", result.evaluation.samples},
-               {"test_loss", result.evaluation.loss},
-               {"test_accuracy", optional(result.evaluation.accuracy)},
-               {"residuals", residuals_json(result.evaluation.residuals)}});
+Json to_json(const EvalResult& result) {
+  return {{"model", result.model},
+          {"data", result.data},
+          {"weights", result.weights},
+          {"samples", result.evaluation.samples},
+          {"test_loss", result.evaluation.loss},
+          {"test_accuracy", optional(result.evaluation.accuracy)},
+          {"residuals", residuals_json(result.evaluation.residuals)}};
 }
 
 }  // namespace plait::cli

@@ -2,6 +2,8 @@
 // that is not finite becomes null.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <string>
 
@@ -11,8 +13,8 @@
 
 namespace plait::cli {
 
-std::string to_json(const session::TrainResult& result,
-                    const std::optional<report::Straggler>& straggler);
+nlohmann::ordered_json to_json(const session::TrainResult& result,
+                               const std::optional<report::Straggler>& straggler);
 
 struct EvalResult {
   std::string model;
@@ -21,6 +23,9 @@ struct EvalResult {
   run::Evaluation evaluation;
 };
 
-std::string to_json(const EvalResult& result);
+nlohmann::ordered_json to_json(const EvalResult& result);
+
+/// Names may come from files in any encoding; a result must come out all the same.
+std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace plait::cli

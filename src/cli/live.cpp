@@ -36,12 +36,12 @@ Live::Live(const session::TrainConfig& config, const std::string& config_text,
       server_(options.address, options.port,
               [this](const std::string& path) { return answer(path); }) {}
 
-void Live::show(const std::string& record) {
+void Live::show(Json record) {
   auto run = std::make_shared<report::PageRun>();
   run->name = name_;
   run->settings = settings_;
   run->files.config = config_text_;
-  run->files.record = Json::parse(record);
+  run->files.record = std::move(record);
   const std::lock_guard lock(mutex_);
   run_ = std::move(run);
 }
@@ -71,7 +71,7 @@ void Live::step(const session::StepReport& report) {
 }
 
 void Live::epoch(const session::EpochReport& report) {
-  Json line = Json::parse(session::metrics_line(report));
+  Json line = session::metrics_of(report);
   const std::lock_guard lock(mutex_);
   epochs_.push_back(std::move(line));
 }

@@ -40,7 +40,7 @@ class Live : public session::TrainObserver {
   void timeline(const session::TimelineReport& report) override;
 
  private:
-  void show(const std::string& record);
+  void show(nlohmann::ordered_json record);
   std::optional<report::HttpAnswer> answer(const std::string& path);
   nlohmann::ordered_json progress() const;
 

@@ -31,11 +31,23 @@ report::RecordParts parts_of(const plan::Plan& plan, const report::Prediction& p
   return parts;
 }
 
+report::PageRun page_run_of(const fs::path& folder, report::RunFiles files) {
+  report::PageRun run{.files = std::move(files)};
+  GivenConfig given;
+  parse_config(run.files.config, (folder / "config.toml").string(), given);
+  run.settings = settings_json(given.config);
+  const fs::path clean = folder.lexically_normal();
+  run.name = (clean.has_filename() ? clean : clean.parent_path()).string();
+  return run;
+}
+
 /// Each file whole or as it was before: the run may be killed while it is written.
-void write_report(const fs::path& folder, const std::string& record) {
-  write_out_file(folder / "report.json", record);
+void write_report(const fs::path& folder, const nlohmann::ordered_json& record) {
+  write_out_file(folder / "report.json",
+                 record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  const report::PageRun run = page_run_of(folder, report::read_run_files(folder, &record));
   write_out_file(folder / "report.html",
-                 report::page_html(report::script_json(report::page_data({page_run(folder)}))));
+                 report::page_html(report::script_json(report::page_data({run}))));
 }
 
 }  // namespace
@@ -56,8 +68,9 @@ Expected expect(const cost::CostModel& cost, const plan::Plan& plan, int threads
   return expected;
 }
 
-std::string record_under_way(const plan::Plan& plan, const report::Prediction& prediction,
-                             const trace::Trace* recent) {
+nlohmann::ordered_json record_under_way(const plan::Plan& plan,
+                                        const report::Prediction& prediction,
+                                        const trace::Trace* recent) {
   report::RecordParts parts = parts_of(plan, prediction);
   parts.trace = recent;
   return report::record_json(parts);
@@ -71,16 +84,10 @@ nlohmann::ordered_json settings_json(const session::TrainConfig& config) {
 }
 
 report::PageRun page_run(const fs::path& folder) {
-  report::PageRun run{.files = report::read_run_files(folder)};
-  GivenConfig given;
-  parse_config(run.files.config, (folder / "config.toml").string(), given);
-  run.settings = settings_json(given.config);
-  const fs::path clean = folder.lexically_normal();
-  run.name = (clean.has_filename() ? clean : clean.parent_path()).string();
-  return run;
+  return page_run_of(folder, report::read_run_files(folder));
 }
 
-void write_run_report(const session::TrainResult& result, const std::string& result_json,
+void write_run_report(const session::TrainResult& result, const nlohmann::ordered_json& result_json,
                       const report::Prediction& prediction) {
   if (result.run_dir.empty()) return;
   report::RecordParts parts = parts_of(result.plan, prediction);

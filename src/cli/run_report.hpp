@@ -26,8 +26,9 @@ Expected expect(const cost::CostModel& cost, const plan::Plan& plan, int threads
 
 /// The record of a run under way: everything but its result. `recent`: what its workers did last;
 /// null: nothing yet.
-std::string record_under_way(const plan::Plan& plan, const report::Prediction& prediction,
-                             const trace::Trace* recent);
+nlohmann::ordered_json record_under_way(const plan::Plan& plan,
+                                        const report::Prediction& prediction,
+                                        const trace::Trace* recent);
 
 /// What the page says of the settings.
 nlohmann::ordered_json settings_json(const session::TrainConfig& config);
@@ -37,7 +38,7 @@ report::PageRun page_run(const std::filesystem::path& folder);
 
 /// report.json and report.html; nothing where the run has no folder. `result_json`: its result, as
 /// `plait train --json` prints it.
-void write_run_report(const session::TrainResult& result, const std::string& result_json,
+void write_run_report(const session::TrainResult& result, const nlohmann::ordered_json& result_json,
                       const report::Prediction& prediction);
 
 /// The same after every epoch, though not every second, so that a run that is killed has them too.

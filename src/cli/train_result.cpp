@@ -121,7 +121,7 @@ int present(const session::TrainResult& result, const Expected& expected,
             const Arguments& arguments, const InterruptGuard& guard) {
   const bool measured = result.new_steps > 0;  // else trace and report of the run stay
   const std::optional<report::Straggler> straggler = straggler_of(result, expected.prediction);
-  const std::string json = to_json(result, straggler);
+  const nlohmann::ordered_json json = to_json(result, straggler);
   ExtraFiles files;
   if (measured) {
     files.write([&] { write_trace(result); });
@@ -134,7 +134,7 @@ int present(const session::TrainResult& result, const Expected& expected,
     if (straggler) tell("{}\n", straggler_text(*straggler));
   }
   if (arguments.on("--json")) {
-    fmt::print("{}\n", json);
+    fmt::print("{}\n", json_text(json));
   } else if (!result.interrupted) {
     print_summary(result);
   }

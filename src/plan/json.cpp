@@ -50,29 +50,32 @@ Json worker_json(const Plan& plan, int worker) {
 
 }  // namespace
 
-std::string to_json(const Plan& plan, int indent) {
+Json plan_json(const Plan& plan) {
   Json buckets = Json::array();
   for (const Bucket& bucket : plan.buckets) buckets.push_back(bucket_json(plan, bucket));
   Json workers = Json::array();
   for (int worker = 0; worker < plan.workers(); ++worker) {
     workers.push_back(worker_json(plan, worker));
   }
-  const Json json{{"plait_plan", kPlanVersion},
-                  {"strategy", plan.strategy},
-                  {"machine", machine_json(plan.machine)},
-                  {"network", network_json(plan.network, staleness(plan))},
-                  {"batch", plan.batch},
-                  {"microbatches", plan.microbatches},
-                  {"optimizer_states", plan.optimizer_states},
-                  {"wire_bytes", plan.wire_bytes},
-                  {"old_weights", name_of(plan.old_weights)},
-                  {"depth", plan.depth()},
-                  {"groups", plan.groups},
-                  {"buckets", std::move(buckets)},
-                  {"row_lists", plan.row_lists},
-                  {"modes", plan.modes},
-                  {"workers", std::move(workers)}};
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return {{"plait_plan", kPlanVersion},
+          {"strategy", plan.strategy},
+          {"machine", machine_json(plan.machine)},
+          {"network", network_json(plan.network, staleness(plan))},
+          {"batch", plan.batch},
+          {"microbatches", plan.microbatches},
+          {"optimizer_states", plan.optimizer_states},
+          {"wire_bytes", plan.wire_bytes},
+          {"old_weights", name_of(plan.old_weights)},
+          {"depth", plan.depth()},
+          {"groups", plan.groups},
+          {"buckets", std::move(buckets)},
+          {"row_lists", plan.row_lists},
+          {"modes", plan.modes},
+          {"workers", std::move(workers)}};
+}
+
+std::string to_json(const Plan& plan, int indent) {
+  return plan_json(plan).dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace plait::plan

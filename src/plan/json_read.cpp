@@ -125,15 +125,19 @@ void check_version(const Json& json, const std::string& place) {
   }
 }
 
-Plan read(std::string_view text, const std::string& place, const model::ModelSpec* model) {
-  Json json;
+}  // namespace
+
+Json parse_plan_json(std::string_view text, const std::string& place) {
   try {
-    json = Json::parse(text);
+    return Json::parse(text);
   } catch (const Json::parse_error& error) {
     user_error("{}: no JSON at byte {}", place, error.byte);
   } catch (const Json::out_of_range&) {
     user_error("{}: a number in it is too large for any use", place);
   }
+}
+
+Plan read_plan_json(const Json& json, const std::string& place, const model::ModelSpec* model) {
   check_version(json, place);
   Plan plan = read_plan(JsonField(json, place), model);
   if (const std::vector<std::string> lines = faults(plan); !lines.empty()) {
@@ -142,15 +146,13 @@ Plan read(std::string_view text, const std::string& place, const model::ModelSpe
   return plan;
 }
 
-}  // namespace
-
 Plan plan_from_json(std::string_view text, const std::string& place) {
-  return read(text, place, nullptr);
+  return read_plan_json(parse_plan_json(text, place), place, nullptr);
 }
 
 Plan plan_from_json(std::string_view text, const std::string& place,
                     const model::ModelSpec& model) {
-  return read(text, place, &model);
+  return read_plan_json(parse_plan_json(text, place), place, &model);
 }
 
 }  // namespace plait::plan

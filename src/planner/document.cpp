@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "plan/json.hpp"
+#include "plan/json_plan.hpp"
 
 namespace plait::planner {
 
@@ -75,17 +75,15 @@ PlanSettings read_settings(const Json& json, const std::string& place) {
 }  // namespace
 
 std::string write_plan_document(const PlanDocument& document) {
-  Json json = Json::parse(plan::to_json(document.plan));
+  Json json = plan::plan_json(document.plan);
   json[kSettings] = settings_json(document.settings);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 PlanDocument read_plan_document(std::string_view text, const std::string& place,
                                 const model::ModelSpec* model) {
-  PlanDocument document{.plan = model == nullptr ? plan::plan_from_json(text, place)
-                                                 : plan::plan_from_json(text, place, *model),
-                        .settings = {}};
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = plan::parse_plan_json(text, place);
+  PlanDocument document{.plan = plan::read_plan_json(json, place, model), .settings = {}};
   if (!json.contains(kSettings)) {
     user_error("{}: the plan does not say what it was made with (no '{}'); plan again", place,
                kSettings);

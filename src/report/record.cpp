@@ -105,13 +105,13 @@ Json straggler_json(const std::optional<Straggler>& found) {
 
 }  // namespace
 
-std::string record_json(const RecordParts& parts) {
+Json record_json(const RecordParts& parts) {
   const plan::Plan& plan = parts.plan;
   const Breakdown predicted = break_down(plan, parts.prediction.trace);
   const Breakdown measured = parts.trace == nullptr ? Breakdown{} : break_down(plan, *parts.trace);
-  const Json record{
+  Json record{
       {"format", kRecordFormat},
-      {"result", parts.result.empty() ? Json(nullptr) : Json::parse(parts.result)},
+      {"result", parts.result},
       {"machine",
        {{"processor", parts.machine.processor},
         {"cores", parts.machine.cores},
@@ -140,7 +140,7 @@ std::string record_json(const RecordParts& parts) {
                        : Json{{"timeline", timeline_json(plan, *parts.trace)},
                               {"breakdown", breakdown_json(measured)},
                               {"straggler", straggler_json(find_straggler(measured, predicted))}}}};
-  return record.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return record;
 }
 
 }  // namespace plait::report

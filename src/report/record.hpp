@@ -2,6 +2,8 @@
 // run folder as report.json, so that a page can be made again, alone or beside other runs.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 
@@ -28,12 +30,12 @@ struct RecordParts {
   const plan::Plan& plan;
   const Prediction& prediction;
   const trace::Trace* trace = nullptr;  ///< as it was; null while the run goes on
-  std::string result{};  ///< the JSON object of `plait train --json`; "" while it goes on
+  nlohmann::ordered_json result{};  ///< as `plait train --json` prints it; null while it goes on
   MachineFacts machine{};
   std::vector<std::string> tasks{};  ///< in words, per worker
 };
 
-/// One JSON object; check_record takes it.
-std::string record_json(const RecordParts& parts);
+/// check_record takes it.
+nlohmann::ordered_json record_json(const RecordParts& parts);
 
 }  // namespace plait::report

@@ -99,14 +99,14 @@ Json read_record(const fs::path& file) {
 
 }  // namespace
 
-RunFiles read_run_files(const fs::path& folder) {
+RunFiles read_run_files(const fs::path& folder, const Json* record) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     user_error("{}: there is no such folder; plait train makes them below runs/", folder.string());
   }
   RunFiles files{.config = read_text(folder / "config.toml"),
                  .epochs = read_epochs(folder / "metrics.jsonl"),
-                 .record = read_record(folder / "report.json")};
+                 .record = record != nullptr ? *record : read_record(folder / "report.json")};
   if (files.config.empty()) {
     user_error("{} is not a run folder: it has no config.toml", folder.string());
   }

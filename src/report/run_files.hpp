@@ -16,6 +16,8 @@ struct RunFiles {
 
 /// UserError where the folder is none of a run, and naming file and line of what is damaged. A last
 /// line of metrics.jsonl without its end is what a killed run leaves: it is left out.
-RunFiles read_run_files(const std::filesystem::path& folder);
+/// `record`: taken in place of report.json.
+RunFiles read_run_files(const std::filesystem::path& folder,
+                        const nlohmann::ordered_json* record = nullptr);
 
 }  // namespace plait::report

@@ -147,7 +147,7 @@ std::string RunFolder::begin(std::int64_t after_step) {
   return note;
 }
 
-std::string metrics_line(const EpochReport& report) {
+nlohmann::ordered_json metrics_of(const EpochReport& report) {
   nlohmann::ordered_json line{{"step", report.step},
                               {"epoch", report.epoch},
                               {"train_loss", report.train_loss},
@@ -158,7 +158,7 @@ std::string metrics_line(const EpochReport& report) {
   if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
   if (!report.mode.empty()) line["mode"] = report.mode;
   for (const run::Residual& one : report.residuals) line["residuals"][one.name] = one.value;
-  return line.dump();
+  return line;
 }
 
 std::string RunFolder::write(const EpochReport& report) {
@@ -170,7 +170,7 @@ std::string RunFolder::write(const EpochReport& report) {
     note = fmt::format("warning: {}; the run goes on without event files", failure.what());
     tensorboard_.reset();
   }
-  metrics_ << metrics_line(report) << std::endl;
+  metrics_ << metrics_of(report).dump() << std::endl;
   if (!metrics_) fail("{}: cannot write; is the disk full?", (path_ / "metrics.jsonl").string());
   return note;
 }

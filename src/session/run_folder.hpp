@@ -2,6 +2,8 @@
 // "none" writes nothing.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -14,8 +16,8 @@
 
 namespace plait::session {
 
-/// A line of metrics.jsonl, without its end.
-std::string metrics_line(const EpochReport& report);
+/// A line of metrics.jsonl.
+nlohmann::ordered_json metrics_of(const EpochReport& report);
 
 class RunFolder {
  public:

@@ -28,7 +28,7 @@ Json good_record() {
   parts.trace = &trace;
   parts.machine = {.processor = "a CPU", .cores = 2};
   parts.tasks = {"F conv1", "F fc; D fc; G fc"};
-  return Json::parse(record_json(parts));
+  return record_json(parts);
 }
 
 TEST(Page, TakesItsFilesAndDataIn) {
@@ -81,7 +81,7 @@ TEST(Record, CountsTheWordsOfLayersCutByRows) {
   }
   const Prediction none;
   const RecordParts parts{.plan = plan, .prediction = none};
-  const Json record = Json::parse(record_json(parts));
+  const Json record = record_json(parts);
   EXPECT_EQ(record["plan"]["volumes"],
             Json::parse(R"([{"name":"fc","forward_words":3,"backward_words":3}])"));
 }
