@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/rounding.hpp"
 #include "plan/value_slots.hpp"
 #include "plan/values.hpp"
 #include "plan/worker_memory.hpp"
@@ -12,12 +13,6 @@
 namespace plait::plan {
 
 namespace {
-
-constexpr std::size_t kAlignment = 64;
-
-std::size_t round_up(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 /// A packed value is used by its own task only, and until that task ends.
 Moment last_of(const Task& task, std::size_t position) {
@@ -61,7 +56,7 @@ Slot slot_of(const ValueUse& use, std::size_t bytes) {
   Slot slot{.value = use.value, .begin = use.first.position, .end = use.last.position};
   slot.copies = std::max(1, needed);
   slot.shareable = slot.copies == 1 && steps == 0 && !use.sent && !use.received;
-  slot.bytes = round_up(bytes);
+  slot.bytes = cache_lines(bytes);
   return slot;
 }
 

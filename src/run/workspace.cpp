@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/rounding.hpp"
+
 namespace plait::run {
 
 namespace {
-
-std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 std::vector<int> sources(const plan::NetworkBlock& block) {
   return block.joins() ? std::vector{block.src, block.other} : std::vector{block.src};
@@ -81,9 +81,9 @@ Workspace::Workspace(Chain& chain)
   std::size_t scratch = 0;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const layers::Block& block = chain.block(i);
-    tensor = std::max(tensor, rounded(block.dst_desc().bytes()));
-    saved = std::max(saved, rounded(block.saved_bytes()));
-    scratch = std::max(scratch, rounded(block.scratch_bytes()));
+    tensor = std::max(tensor, cache_lines(block.dst_desc().bytes()));
+    saved = std::max(saved, cache_lines(block.saved_bytes()));
+    scratch = std::max(scratch, cache_lines(block.scratch_bytes()));
   }
   const Buffers buffers = assign_buffers(network, needed_);
   const std::size_t all = static_cast<std::size_t>(buffers.count) * tensor;

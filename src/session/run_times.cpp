@@ -1,7 +1,7 @@
 // Sums, and the median of the last steps.
 #include "session/run_times.hpp"
 
-#include <algorithm>
+#include "base/median.hpp"
 
 namespace plait::session {
 
@@ -11,13 +11,7 @@ void RunTimes::add_step(double seconds) {
   last_steps_[count_++ % kStepsTimed] = seconds;
 }
 
-double RunTimes::median_step() const {
-  if (last_steps_.empty()) return 0;
-  std::vector<double> values = last_steps_;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
+double RunTimes::median_step() const { return median(last_steps_); }
 
 double RunTimes::lap() {
   const double seconds = report_.seconds();
