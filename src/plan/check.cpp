@@ -22,8 +22,8 @@ std::vector<std::string> wrong_tasks(const Plan& plan) {
     check_versions(plan, mode, faults);
   }
   FaultList messages(plan);
-  const Talk talk = check_messages(plan, messages);
-  if (messages.empty()) check_order(plan, talk, messages);
+  const MessageIndex index = check_messages(plan, messages);
+  if (messages.empty()) check_order(plan, index, messages);
   for (std::string& line : messages.take()) faults.add(std::move(line));
   return faults.take();
 }

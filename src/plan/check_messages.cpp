@@ -17,11 +17,11 @@ class MessageCheck {
  public:
   MessageCheck(const Plan& plan, FaultList& faults) : plan_(plan), faults_(faults) {}
 
-  Talk run() {
-    talk_.number.resize(plan_.programs.size());
+  MessageIndex run() {
+    index_.number.resize(plan_.programs.size());
     for (int worker = 0; worker < plan_.workers(); ++worker) {
       const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
-      std::vector<int>& number = talk_.number[static_cast<std::size_t>(worker)];
+      std::vector<int>& number = index_.number[static_cast<std::size_t>(worker)];
       number.assign(tasks.size(), -1);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
         const Location here{worker, static_cast<int>(i)};
@@ -32,31 +32,31 @@ class MessageCheck {
         }
       }
     }
-    for (const Channel& channel : talk_.channels) check(channel);
-    for (const Summation& summation : talk_.summations) check(summation);
-    return std::move(talk_);
+    for (const Channel& channel : index_.channels) check(channel);
+    for (const Summation& summation : index_.summations) check(summation);
+    return std::move(index_);
   }
 
  private:
   int note_message(const Task& task, const Location& here) {
     const MessageName key = name_of_message(here.worker, task);
     const auto [found, is_new] =
-        channels_.try_emplace(key, static_cast<int>(talk_.channels.size()));
-    if (is_new) talk_.channels.emplace_back();
-    Channel& channel = talk_.channels[static_cast<std::size_t>(found->second)];
+        channels_.try_emplace(key, static_cast<int>(index_.channels.size()));
+    if (is_new) index_.channels.emplace_back();
+    Channel& channel = index_.channels[static_cast<std::size_t>(found->second)];
     put(is<Send>(task) ? channel.send : channel.receive, here);
     return found->second;
   }
 
   int note_summation(const Reduce& reduce, const Location& here) {
     const std::vector<int>& group = plan_.groups[static_cast<std::size_t>(reduce.group)];
-    const auto [found, is_new] = summations_.try_emplace({reduce.group, reduce.bucket},
-                                                         static_cast<int>(talk_.summations.size()));
+    const auto [found, is_new] = summations_.try_emplace(
+        {reduce.group, reduce.bucket}, static_cast<int>(index_.summations.size()));
     if (is_new) {
       const std::vector<Location> nobody(group.size());
-      talk_.summations.push_back({reduce.group, reduce.bucket, nobody, nobody, nobody});
+      index_.summations.push_back({reduce.group, reduce.bucket, nobody, nobody, nobody});
     }
-    Summation& summation = talk_.summations[static_cast<std::size_t>(found->second)];
+    Summation& summation = index_.summations[static_cast<std::size_t>(found->second)];
     const auto member =
         static_cast<std::size_t>(std::ranges::lower_bound(group, here.worker) - group.begin());
     put(moves(summation, reduce.move)[member], here);
@@ -134,14 +134,14 @@ class MessageCheck {
 
   const Plan& plan_;
   FaultList& faults_;
-  Talk talk_;
+  MessageIndex index_;
   std::unordered_map<MessageName, int, MessageNameHash> channels_;
   std::map<std::pair<int, int>, int> summations_;  ///< by group and bucket
 };
 
 }  // namespace
 
-Talk check_messages(const Plan& plan, FaultList& faults) {
+MessageIndex check_messages(const Plan& plan, FaultList& faults) {
   return MessageCheck(plan, faults).run();
 }
 

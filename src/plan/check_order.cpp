@@ -37,22 +37,22 @@ struct Sum {
 
 class Play {
  public:
-  Play(const Plan& plan, const Talk& talk, int mode)
+  Play(const Plan& plan, const MessageIndex& index, int mode)
       : plan_(plan),
-        talk_(talk),
+        index_(index),
         range_{.first = 0, .last = minibatches_to_play(plan), .mode = mode},
         steps_(range_.last + plan.depth()),
         players_(plan.programs.size()),
-        messages_(talk.channels.size()),
-        sums_(talk.summations.size()) {
+        messages_(index.channels.size()),
+        sums_(index.summations.size()) {
     const auto rows = static_cast<std::size_t>(range_.last);
     for (Sum& sum : sums_) {
       sum.started.assign(rows, 0);
       sum.summed.assign(rows, 0);
     }
     for (std::size_t w = 0; w < players_.size(); ++w) {
-      for (std::size_t i = 0; i < talk.number[w].size(); ++i) {
-        if (talk.number[w][i] >= 0) players_[w].tasks.push_back(static_cast<int>(i));
+      for (std::size_t i = 0; i < index.number[w].size(); ++i) {
+        if (index.number[w][i] >= 0) players_[w].tasks.push_back(static_cast<int>(i));
       }
     }
   }
@@ -96,7 +96,7 @@ class Play {
     if (is<Send>(task)) {
       Sent& message = messages_[number];
       message.sent = static_cast<std::int64_t>(minibatch);
-      if (message.awaited) ready_.push_back(talk_.channels[number].receive.worker);
+      if (message.awaited) ready_.push_back(index_.channels[number].receive.worker);
       message.awaited = false;
       return true;
     }
@@ -106,7 +106,7 @@ class Play {
       return !message.awaited;
     }
     Sum& sum = sums_[number];
-    const int members = static_cast<int>(talk_.summations[number].start.size());
+    const int members = static_cast<int>(index_.summations[number].start.size());
     const Move move = std::get<Reduce>(task.what).move;
     if (move != Move::start) {
       const std::vector<int>& before = move == Move::sum ? sum.started : sum.summed;
@@ -145,7 +145,7 @@ class Play {
     if (const Message* message = message_of(task)) {
       return fmt::format("worker {} to send it", message->peer);
     }
-    const Summation& sum = talk_.summations[static_cast<std::size_t>(number_of(worker))];
+    const Summation& sum = index_.summations[static_cast<std::size_t>(number_of(worker))];
     const bool starts = std::get<Reduce>(task.what).move == Move::sum;
     const std::int64_t minibatch =
         task.when.minibatch_at(players_[static_cast<std::size_t>(worker)].step);
@@ -173,12 +173,12 @@ class Play {
   }
   int number_of(int worker) const {
     const Player& player = players_[static_cast<std::size_t>(worker)];
-    return talk_.number[static_cast<std::size_t>(worker)]
-                       [static_cast<std::size_t>(player.tasks[player.next])];
+    return index_.number[static_cast<std::size_t>(worker)]
+                        [static_cast<std::size_t>(player.tasks[player.next])];
   }
 
   const Plan& plan_;
-  const Talk& talk_;
+  const MessageIndex& index_;
   MinibatchRange range_;
   std::int64_t steps_;
   std::vector<Player> players_;
@@ -189,9 +189,9 @@ class Play {
 
 }  // namespace
 
-void check_order(const Plan& plan, const Talk& talk, FaultList& faults) {
+void check_order(const Plan& plan, const MessageIndex& index, FaultList& faults) {
   for (int mode = 0; mode < plan.ways(); ++mode) {
-    const std::string text = Play(plan, talk, mode).run();
+    const std::string text = Play(plan, index, mode).run();
     if (text.empty()) continue;
     faults.add("the workers wait for each other for ever: " + text);
     return;

@@ -67,16 +67,16 @@ struct Summation {
 
 /// Who speaks to whom, and for each task of each program the number of its channel or summation
 /// (-1: it does not communicate).
-struct Talk {
+struct MessageIndex {
   std::vector<Channel> channels;
   std::vector<Summation> summations;
   std::vector<std::vector<int>> number;
 };
 
-Talk check_messages(const Plan& plan, FaultList& faults);
+MessageIndex check_messages(const Plan& plan, FaultList& faults);
 
 /// Plays the plan without time: a send never waits, a receive waits for its send, a sum for every
 /// member's start, a finish for every member's sum.
-void check_order(const Plan& plan, const Talk& talk, FaultList& faults);
+void check_order(const Plan& plan, const MessageIndex& index, FaultList& faults);
 
 }  // namespace plait::plan

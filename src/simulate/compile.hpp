@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cost/cost_model.hpp"
-#include "simulate/ways.hpp"
+#include "simulate/link_state.hpp"
 
 namespace plait::simulate {
 

@@ -1,5 +1,5 @@
 // Where workers meet in the simulator: messages that were sent and not yet received, reductions
-// under way, and who is blocked there. Times only; the links are in ways.hpp.
+// under way, and who is blocked there. Times only; the links are in link_state.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The loop: workers in the order of their time. A worker runs ahead through its own work; whatever
-// uses a shared way is done in the order of time, so that ways are first come, first served.
+// uses a shared link is done in the order of time, so that links are first come, first served.
 #include "simulate/simulate.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Simulator {
         range_{.first = 0, .last = options.minibatches, .mode = options.mode, .ends = false},
         minibatches_(options.minibatches),
         steps_(options.minibatches + plan.depth()),
-        ways_(plan.machine),
+        links_(plan.machine),
         workers_(plan.programs.size()),
         messages_(static_cast<std::size_t>(compiled_.channels)),
         reductions_(compiled_.reductions.size()),
@@ -75,7 +75,7 @@ class Simulator {
     return task.when.minibatch_at(worker.step);
   }
 
-  /// Plays the worker's tasks until it is blocked, needs a way later than `now`, or is finished.
+  /// Plays the worker's tasks until it is blocked, needs a link later than `now`, or is finished.
   void advance(int worker, double now) {
     Worker& self = state(worker);
     const std::vector<plan::Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
@@ -116,7 +116,7 @@ class Simulator {
 
   void send(int worker, const plan::Task& task, const CompiledTask& compiled) {
     const int peer = plan::message_of(task)->peer;
-    const double arrival = ways_.send(state(worker).time, {worker, peer, compiled.bytes});
+    const double arrival = links_.send(state(worker).time, {worker, peer, compiled.bytes});
     wake(messages_[static_cast<std::size_t>(compiled.channel)].put(arrival), arrival);
     ++messages_sent_;
     record(worker, task, compiled, trace::Activity::communicate);
@@ -168,7 +168,7 @@ class Simulator {
     Meeting& exchange = exchange_at(exchanges, number);
     if (++exchange.came < group.members) return;
     messages_sent_ += compiled_.reductions[reduction].messages;
-    exchange.done = ways_.exchange(now, group, compiled_.reductions[reduction].bytes);
+    exchange.done = links_.exchange(now, group, compiled_.reductions[reduction].bytes);
     for (const int blocked : exchange.blocked) wake(blocked, exchange.done);
     exchange.blocked = {};
   }
@@ -241,7 +241,7 @@ class Simulator {
   const plan::MinibatchRange range_;  ///< what a step takes: not what comes once an epoch
   const std::int64_t minibatches_;
   const std::int64_t steps_;
-  Ways ways_;
+  LinkState links_;
   std::vector<Worker> workers_;
   std::vector<MessageQueue> messages_;
   std::vector<ReductionQueue> reductions_;

@@ -27,7 +27,7 @@ struct Simulation {
 
 /// Every task leaves one event (a send, or a receive without a wait, of no length), after an event
 /// of kind wait where it had to wait. Loading counts as compute, sums of reductions as
-/// communication. ways.hpp says how messages share the links.
+/// communication. link_state.hpp says how messages share the links.
 /// Failure naming the blocked workers (the first 16) and their tasks where the plan cannot come to
 /// its end. The indices in the plan must be sound (check_plan).
 Simulation simulate(const plan::Plan& plan, const cost::CostModel& cost,

@@ -1,4 +1,4 @@
-// Made-up networks with made-up costs for the tests of pipelines.
+// ScoredPlan-up networks with made-up costs for the tests of pipelines.
 #pragma once
 
 #include <optional>

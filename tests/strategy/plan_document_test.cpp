@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-struct Made {
+struct ScoredPlan {
   std::string name;
   model::ModelSpec model;
   plan::Plan plan;
@@ -26,7 +26,7 @@ model::ModelSpec model_of(const std::string& name) {
 /// One of every strategy that there is, and of their settings that leave traces in plans.
 class Maker {
  public:
-  std::vector<Made> all() {
+  std::vector<ScoredPlan> all() {
     for (const Strategy& strategy : strategies()) {
       if (strategy.name == "sparse_rows") continue;
       add(strategy.name, "", model_of(strategy.name == "parareal" ? "resnet20" : "lenet"),
@@ -78,11 +78,11 @@ class Maker {
     made_.push_back({strategy + how, std::move(model), make_plan(strategy, request)});
   }
 
-  std::vector<Made> made_;
+  std::vector<ScoredPlan> made_;
 };
 
 TEST(PlanDocument, IsThePlan) {
-  for (const Made& made : Maker().all()) {
+  for (const ScoredPlan& made : Maker().all()) {
     const std::string text = plan::to_json(made.plan);
     const plan::Plan again = plan::plan_from_json(text, made.name, made.model);
     EXPECT_TRUE(again == made.plan) << made.name;
@@ -93,7 +93,7 @@ TEST(PlanDocument, IsThePlan) {
 /// Only matrices are the model's.
 TEST(PlanDocument, NeedsNoModelWithoutSparseLayers) {
   int without = 0;
-  for (const Made& made : Maker().all()) {
+  for (const ScoredPlan& made : Maker().all()) {
     const std::string text = plan::to_json(made.plan);
     if (made.model.name == "mixed") {
       EXPECT_THAT([&] { plan::plan_from_json(text, "p.json"); },
@@ -107,7 +107,7 @@ TEST(PlanDocument, NeedsNoModelWithoutSparseLayers) {
 }
 
 TEST(PlanDocument, IsOfOneModel) {
-  for (const Made& made : Maker().all()) {
+  for (const ScoredPlan& made : Maker().all()) {
     const std::string text = plan::to_json(made.plan);
     EXPECT_THROW(plan::plan_from_json(text, "p.json", model_of("vgg13")), UserError) << made.name;
     model::ModelSpec other = made.model;
@@ -121,7 +121,7 @@ TEST(PlanDocument, IsOfOneModel) {
 
 /// The same layers with another matrix.
 TEST(PlanDocument, RefusesOtherMatrices) {
-  for (const Made& made : Maker().all()) {
+  for (const ScoredPlan& made : Maker().all()) {
     if (made.model.name != "mixed") continue;
     model::ModelSpec other = made.model;
     auto& sparse = std::get<model::SparseLinearSpec>(other.blocks[1].nodes[0].layer);

@@ -23,7 +23,7 @@ int minibatches_to_play(const PlanRequest& request) {
   return 4 * (2 + deep);
 }
 
-void note_staleness(Made& made) {
+void note_staleness(ScoredPlan& made) {
   const std::vector<int> delays = plan::staleness(made.plan);
   made.delay = std::ranges::max(delays);
   made.delays = std::accumulate(delays.begin(), delays.end(), std::int64_t{0});
@@ -31,7 +31,8 @@ void note_staleness(Made& made) {
 
 }  // namespace
 
-Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Candidate& candidate) {
+ScoredPlan make_candidate(const PlanRequest& request, const Recipe& recipe,
+                          const Candidate& candidate) {
   const Placement placement = place(candidate.stages, request.network.size(), request.microbatches);
   JobGraph graph = make_jobs(request, placement, {.fused = recipe.fused});
   if (recipe.asynchronous) {
@@ -46,7 +47,7 @@ Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Cand
                    .whole_forwards = candidate.whole_forwards,
                    .minibatches = recipe.asynchronous ? minibatches_to_play(request) : 1,
                    .sample = candidate.sample});
-  Made made{
+  ScoredPlan made{
       .plan = freeze(
           request, graph, played,
           {.strategy = recipe.name, .asynchronous = recipe.asynchronous, .fused = recipe.fused}),
@@ -64,7 +65,7 @@ Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Cand
   return made;
 }
 
-void Choice::offer(Made made) {
+void Choice::offer(ScoredPlan made) {
   if (made.delay > rule_.staleness) return;
   least_ = least_ == 0 ? made.memory : std::min(least_, made.memory);
   if (rule_.memory > 0 && made.memory > rule_.memory) return;
@@ -74,30 +75,31 @@ void Choice::offer(Made made) {
 }
 
 void Choice::keep_near() {
-  fastest_ = std::ranges::min_element(near_, {}, &Made::seconds)->seconds;
-  std::erase_if(near_, [&](const Made& one) { return one.seconds > rule_.nearly * fastest_; });
+  fastest_ = std::ranges::min_element(near_, {}, &ScoredPlan::seconds)->seconds;
+  std::erase_if(near_,
+                [&](const ScoredPlan& one) { return one.seconds > rule_.nearly * fastest_; });
 }
 
-Made Choice::take(const cost::CostModel& cost) {
+ScoredPlan Choice::take(const cost::CostModel& cost) {
   constexpr std::size_t kTightened = 12;
-  const auto age = [](const Made& made) { return std::pair(made.delay, made.delays); };
+  const auto age = [](const ScoredPlan& made) { return std::pair(made.delay, made.delays); };
   // Of equal age the fastest first: what is not tightened cannot be chosen.
-  std::ranges::stable_sort(near_, {}, [](const Made& made) {
+  std::ranges::stable_sort(near_, {}, [](const ScoredPlan& made) {
     return std::tuple(made.delay, made.delays, made.seconds, made.memory);
   });
   if (near_.front().plan.depth() > 0) {
     near_.resize(std::min(near_.size(), kTightened));
-    for (Made& made : near_) {
+    for (ScoredPlan& made : near_) {
       made.seconds = tighten(made.plan, cost);
       note_staleness(made);
     }
     keep_near();
   }
   const auto least = age(*std::ranges::min_element(near_, {}, age));
-  std::erase_if(near_, [&](const Made& one) { return age(one) != least; });
-  fastest_ = std::ranges::min_element(near_, {}, &Made::seconds)->seconds;
-  std::erase_if(near_, [&](const Made& one) { return one.seconds > kAsFast * fastest_; });
-  return std::move(*std::ranges::min_element(near_, {}, &Made::memory));
+  std::erase_if(near_, [&](const ScoredPlan& one) { return age(one) != least; });
+  fastest_ = std::ranges::min_element(near_, {}, &ScoredPlan::seconds)->seconds;
+  std::erase_if(near_, [&](const ScoredPlan& one) { return one.seconds > kAsFast * fastest_; });
+  return std::move(*std::ranges::min_element(near_, {}, &ScoredPlan::memory));
 }
 
 }  // namespace plait::strategy::pipeline

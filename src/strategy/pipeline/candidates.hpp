@@ -30,7 +30,7 @@ struct Candidate {
   bool whole_forwards = false;  ///< as in SelfTimedOptions
 };
 
-struct Made {
+struct ScoredPlan {
   plan::Plan plan;
   double seconds = 0;  ///< of a minibatch, simulated
   std::int64_t memory = 0;
@@ -39,7 +39,8 @@ struct Made {
 };
 
 /// Plays and freezes the candidate, then simulates it.
-Made make_candidate(const PlanRequest& request, const Recipe& recipe, const Candidate& candidate);
+ScoredPlan make_candidate(const PlanRequest& request, const Recipe& recipe,
+                          const Candidate& candidate);
 
 /// The plans that fit into memory, keep the bound of staleness and are nearly as fast as the
 /// fastest of them.
@@ -56,13 +57,13 @@ class Choice {
   };
   explicit Choice(const Rule& rule) : rule_(rule) {}
 
-  void offer(Made made);
+  void offer(ScoredPlan made);
   bool empty() const { return near_.empty(); }
   std::int64_t least_memory() const { return least_; }
 
   /// After tightening, of those that are nearly as fast the one whose weights are least old (the
   /// oldest block first, then the sum over all blocks); of equals that are as fast the thriftiest.
-  Made take(const cost::CostModel& cost);
+  ScoredPlan take(const cost::CostModel& cost);
 
  private:
   void keep_near();
@@ -70,7 +71,7 @@ class Choice {
   Rule rule_;
   std::int64_t least_ = 0;
   double fastest_ = 0;
-  std::vector<Made> near_;
+  std::vector<ScoredPlan> near_;
 };
 
 }  // namespace plait::strategy::pipeline

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "strategy/pipeline/candidates.hpp"
-#include "strategy/pipeline/ground.hpp"
+#include "strategy/pipeline/checked_request.hpp"
 #include "strategy/pipeline/pipelines.hpp"
 #include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/straight.hpp"
@@ -16,9 +16,9 @@ namespace plait::strategy {
 namespace {
 
 using pipeline::Candidate;
+using pipeline::CheckedRequest;
 using pipeline::Choice;
 using pipeline::Cutting;
-using pipeline::Ground;
 using pipeline::Recipe;
 using pipeline::Stage;
 using pipeline::TaskLine;
@@ -160,8 +160,8 @@ void offer_fused(const PlanRequest& request, Recipe recipe, Choice& choice) {
 }  // namespace
 
 plan::Plan make_layerpipe_plan(const PlanRequest& given) {
-  const Ground ground(given);
-  const PlanRequest& request = ground.request();
+  const CheckedRequest checked(given);
+  const PlanRequest& request = checked.request();
   const Recipe recipe{.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
   Choice choice(choice_rule(request));
   for (const std::vector<Stage>& stages : layerpipe_stages(request)) {

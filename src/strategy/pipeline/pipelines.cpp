@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "plan/versions.hpp"
-#include "strategy/pipeline/ground.hpp"
+#include "strategy/pipeline/checked_request.hpp"
 #include "strategy/pipeline/straight.hpp"
 
 namespace plait::strategy {
@@ -19,8 +19,8 @@ using pipeline::Urgency;
 
 plan::Plan straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
                     const StageLimit& open = {}) {
-  const pipeline::Ground ground(request);
-  return make_straight(ground.request(), recipe, in_flight, open).plan;
+  const pipeline::CheckedRequest checked(request);
+  return make_straight(checked.request(), recipe, in_flight, open).plan;
 }
 
 }  // namespace

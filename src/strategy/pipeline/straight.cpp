@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "strategy/pipeline/ground.hpp"
+#include "strategy/pipeline/checked_request.hpp"
 #include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/task_line.hpp"
 
@@ -45,8 +45,8 @@ int one_forward_one_backward(int workers, int replicas) {
   return (workers + replicas - 1) / replicas;
 }
 
-Made make_straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
-                   const StageLimit& open) {
+ScoredPlan make_straight(const PlanRequest& request, const Recipe& recipe,
+                         const StageLimit& in_flight, const StageLimit& open) {
   const int workers = request.machine.workers();
   Choice choice({.staleness = recipe.asynchronous ? staleness_bound(request) : 0});
   std::vector<std::vector<Stage>> tried = straight_stages(request, recipe.replicate);

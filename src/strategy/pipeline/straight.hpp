@@ -14,7 +14,7 @@ int one_forward_one_backward(int workers, int replicas);
 
 /// The best straight pipeline of this recipe; `open` limits microbatches whose weight gradient is
 /// still to come.
-Made make_straight(const PlanRequest& request, const Recipe& recipe, const StageLimit& in_flight,
-                   const StageLimit& open = {});
+ScoredPlan make_straight(const PlanRequest& request, const Recipe& recipe,
+                         const StageLimit& in_flight, const StageLimit& open = {});
 
 }  // namespace plait::strategy::pipeline

@@ -1,6 +1,6 @@
-// Ways: the links of a machine in use. Inside a node nothing is shared. Between nodes every node
-// has one way out and one way in, and each carries one message at a time, in the order of sending.
-// Calls must come in the order of time.
+// LinkState: the links of a machine in use. Inside a node nothing is shared. Between nodes every
+// node has one link out and one link in, and each carries one message at a time, in the order of
+// sending. Calls must come in the order of time.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,21 @@ struct Spread {
 
 Spread spread(const plan::Machine& machine, const std::vector<int>& workers);
 
-class Ways {
+class LinkState {
  public:
-  explicit Ways(const plan::Machine& machine);
+  explicit LinkState(const plan::Machine& machine);
 
   struct Message {
     int from = 0;  ///< workers
     int to = 0;
     std::int64_t bytes = 0;
   };
-  /// When the message arrives that is sent now. Between nodes: it begins when both ways are free,
+  /// When the message arrives that is sent now. Between nodes: it begins when both links are free,
   /// holds them for bytes / rate, and arrives a latency after its last byte.
   double send(double now, const Message& message);
 
   /// When every member has its n - 1 messages of bytes / n from the others, all sent now. A node
-  /// with c of the n members pushes out, and takes in, c (n - c) bytes / n over its ways: they are
+  /// with c of the n members pushes out, and takes in, c (n - c) bytes / n over its links: they are
   /// held so long, after what they carry already, and a latency follows. Inside, a member passes
   /// (c - 1) bytes / n to its neighbours. The slower of the two counts, for all members.
   double exchange(double now, const Spread& group, double bytes);

@@ -1,5 +1,5 @@
 // The checks that all pipelines share, and the settings they complete.
-#include "strategy/pipeline/ground.hpp"
+#include "strategy/pipeline/checked_request.hpp"
 
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
@@ -38,7 +38,7 @@ void check_microbatches(const PlanRequest& request) {
 
 }  // namespace
 
-Ground::Ground(const PlanRequest& given) : request_(given) {
+CheckedRequest::CheckedRequest(const PlanRequest& given) : request_(given) {
   if (request_.cost == nullptr) {
     counted_ = cost::make_analytic_cost(given.network);
     request_.cost = counted_.get();

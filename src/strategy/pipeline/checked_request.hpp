@@ -1,4 +1,4 @@
-// Ground: a request that every pipeline can stand on.
+// CheckedRequest: a request whose settings fit every pipeline, with the costs it is planned with.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ namespace plait::strategy::pipeline {
 /// The request with costs (counted where none were given). UserError where the network is no chain,
 /// where gradients are clipped over several workers, or where there are more microbatches than
 /// samples.
-class Ground {
+class CheckedRequest {
  public:
-  explicit Ground(const PlanRequest& given);
+  explicit CheckedRequest(const PlanRequest& given);
   const PlanRequest& request() const { return request_; }
 
  private:

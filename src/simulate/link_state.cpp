@@ -1,5 +1,5 @@
 // When a message or a reduction gets its turn on the links, and when it arrives.
-#include "simulate/ways.hpp"
+#include "simulate/link_state.hpp"
 
 #include <algorithm>
 
@@ -25,12 +25,12 @@ Spread spread(const plan::Machine& machine, const std::vector<int>& workers) {
   return result;
 }
 
-Ways::Ways(const plan::Machine& machine)
+LinkState::LinkState(const plan::Machine& machine)
     : machine_(machine),
       out_free_(static_cast<std::size_t>(machine.nodes)),
       in_free_(static_cast<std::size_t>(machine.nodes)) {}
 
-double Ways::send(double now, const Message& message) {
+double LinkState::send(double now, const Message& message) {
   const int from = machine_.node_of(message.from);
   const int to = machine_.node_of(message.to);
   const plan::Link& link = machine_.link(message.from, message.to);
@@ -43,7 +43,7 @@ double Ways::send(double now, const Message& message) {
   return end + link.latency_seconds;
 }
 
-double Ways::exchange(double now, const Spread& group, double bytes) {
+double LinkState::exchange(double now, const Spread& group, double bytes) {
   const double n = group.members;
   double done = now;
   for (const Spread::Part& part : group.parts) {
