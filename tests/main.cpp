@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/mpi_leaks.hpp"
+
 namespace {
 
 pid_t tests_process = 0;  // 0: no cases are running

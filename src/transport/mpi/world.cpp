@@ -15,7 +15,6 @@
 #include "transport/mpi/mpi_board.hpp"
 #include "transport/mpi/mpi_carrier.hpp"
 #include "transport/mpi/nodes.hpp"
-#include "transport/mpi_begun.hpp"
 
 namespace plait::transport {
 namespace {
@@ -139,12 +138,6 @@ bool has_mpi() { return true; }
 
 std::unique_ptr<MpiWorld> make_mpi_world(std::size_t board_bytes) {
   return std::make_unique<OpenMpiWorld>(board_bytes);
-}
-
-bool mpi_has_begun() {
-  int begun = 0;
-  MPI_Initialized(&begun);
-  return begun != 0;
 }
 
 }  // namespace plait::transport

@@ -1,7 +1,6 @@
 // Stands in for mpi/ where MPI is not installed.
 #include "base/error.hpp"
 #include "transport/mpi.hpp"
-#include "transport/mpi_begun.hpp"
 
 namespace plait::transport {
 
@@ -12,7 +11,5 @@ std::unique_ptr<MpiWorld> make_mpi_world(std::size_t /*board_bytes*/) {
       "this plait was built without MPI: start it without mpirun (`workers` N gives threads), or "
       "install an MPI (libopenmpi-dev) and build again with -DPLAIT_MPI=ON");
 }
-
-bool mpi_has_begun() { return false; }
 
 }  // namespace plait::transport

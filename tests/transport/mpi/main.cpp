@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/mpi_leaks.hpp"
 #include "transport/contract.hpp"
 #include "transport/mpi.hpp"
 #include "transport/mpi/play.hpp"
@@ -130,10 +131,6 @@ bool run_plays(int members) {
 
 }  // namespace
 }  // namespace plait::transport
-
-/// Read by AddressSanitizer. Open MPI leaks, out of modules it has unloaded, so that no suppression
-/// can name them.
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "--play") == 0)
