@@ -129,6 +129,7 @@ void check_plan_settings(const PlanSettings& settings) {
   }
   if (settings.strategy != kAutoStrategy) strategy::check_strategy(settings.strategy);
   strategy::check_inner(settings.inner);
+  strategy::check_microbatches(settings.microbatches, settings.batch);
 }
 
 }  // namespace plait::planner

@@ -49,6 +49,12 @@ void check_inner(const std::string& name) {
   }
 }
 
+void check_microbatches(int microbatches, std::int64_t batch) {
+  if (microbatches <= batch) return;
+  setting_error("microbatches", microbatches,
+                "are more than the {} samples of `batch`: use at most {}", batch, batch);
+}
+
 std::span<const Strategy> strategies() {
   static const std::array<Strategy, 15> all{{
       {.name = "serial", .about = "one worker, plain SGD", .make = make_serial_plan},

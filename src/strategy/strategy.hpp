@@ -23,6 +23,10 @@ using RowPartitioner = std::function<RowOwners(
 /// UserError ("did you mean") where no strategy inside a node has this name.
 void check_inner(const std::string& name);
 
+/// UserError where there are more of them than samples. They need not divide the batch: some then
+/// have one sample more than others.
+void check_microbatches(int microbatches, std::int64_t batch);
+
 struct PlanRequest {
   const plan::Network& network;
   const plan::Machine& machine;

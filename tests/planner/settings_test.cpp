@@ -111,6 +111,17 @@ TEST(PlanSettingsTable, BlamesASettingByItsKey) {
   }
 }
 
+/// Before anything is measured: the planner itself would refuse it later.
+TEST(PlanSettingsTable, RefusesMoreMicrobatchesThanSamples) {
+  PlanSettings settings;
+  settings.batch = 16;
+  settings.microbatches = 16;
+  EXPECT_EQ(refusal(settings), "");
+  settings.microbatches = 17;
+  EXPECT_EQ(refusal(settings),
+            "`microbatches` 17 are more than the 16 samples of `batch`: use at most 16");
+}
+
 TEST(PlanSettingsTable, KnowsWhoUsesASetting) {
   PlanSettings settings;
   settings.strategy = "daso";

@@ -28,14 +28,6 @@ void check_clip(const PlanRequest& request) {
       request.machine.workers() == 1 ? "serial" : "data_parallel");
 }
 
-/// They need not divide the batch: some then have one sample more than others.
-void check_microbatches(const PlanRequest& request) {
-  if (request.microbatches <= request.batch) return;
-  setting_error("microbatches", request.microbatches,
-                "are more than the {} samples of `batch`: use at most {}", request.batch,
-                request.batch);
-}
-
 }  // namespace
 
 CheckedRequest::CheckedRequest(const PlanRequest& given) : request_(given) {
@@ -45,7 +37,7 @@ CheckedRequest::CheckedRequest(const PlanRequest& given) : request_(given) {
   }
   check_chain(request_);
   check_clip(request_);
-  check_microbatches(request_);
+  check_microbatches(request_.microbatches, request_.batch);
 }
 
 void too_many_workers(const PlanRequest& request, int most, const char* of_what) {

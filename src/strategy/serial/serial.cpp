@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "strategy/steps.hpp"
+#include "strategy/strategy.hpp"
 
 namespace plait::strategy {
 
@@ -14,10 +15,7 @@ plan::Plan make_serial_plan(const PlanRequest& request) {
         "or data_parallel",
         request.machine.workers(), request.machine.nodes, request.machine.workers_per_node);
   }
-  if (parts > request.batch) {
-    setting_error("microbatches", parts, "are more than the {} samples of `batch`: use at most {}",
-                  request.batch, request.batch);
-  }
+  check_microbatches(parts, request.batch);
   plan::Plan plan = empty_plan("serial", request);
   std::vector<plan::Task>& tasks = plan.programs.front().tasks;
   for (int part = 0; part < parts; ++part) {
