@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "plan/message_name.hpp"
+#include "plan/network_sizes.hpp"
 
 namespace plait::simulate {
 
@@ -20,6 +21,8 @@ class Compiler {
   Compiler(const plan::Plan& plan, const cost::CostModel& cost)
       : plan_(plan),
         cost_(cost),
+        sizes_(plan.network, {}),
+        has_layers_(plan::has_layers(plan.network)),
         busy_(static_cast<std::size_t>(plan.machine.nodes)),
         reduction_of_(plan.groups.size() * plan.buckets.size(), -1) {
     for (int worker = 0; worker < plan.workers(); ++worker) {
@@ -51,12 +54,24 @@ class Compiler {
 
   CompiledTask compile(int worker, const plan::Task& task) {
     const int busy = busy_[node_of(worker)];
-    if (plan::message_of(task) != nullptr) {
+    if (const plan::Message* message = plan::message_of(task)) {
+      if (is_empty(*message)) return {};
       return {.bytes = plan::wire_bytes(plan_, worker, task), .channel = channel(worker, task)};
     }
     if (plan::is<plan::Reduce>(task)) return reduce(worker, task, busy);
     return {.seconds = plan::is<plan::Clip>(task) ? cost::clip_seconds(cost_, plan_, worker, busy)
                                                   : cost::task_seconds(cost_, plan_, task, busy)};
+  }
+
+  /// Plans send what a block's tasks leave each other wherever that may be something; where it is
+  /// nothing no message travels, and nobody waits for one.
+  bool is_empty(const plan::Message& message) {
+    const auto& [role, index, samples] = message.value;
+    const bool left = role == plan::Role::saved || role == plan::Role::pending;
+    const std::int64_t count = samples.count(plan_.batch);
+    if (!left || !has_layers_ || count == 0) return false;
+    const model::BlockSizes& sizes = sizes_.at(count).blocks[static_cast<std::size_t>(index)];
+    return (role == plan::Role::saved ? sizes.saved_bytes : sizes.pending_bytes) == 0;
   }
 
   CompiledTask reduce(int worker, const plan::Task& task, int busy) {
@@ -110,6 +125,8 @@ class Compiler {
   const plan::Plan& plan_;
   const cost::CostModel& cost_;
   Compiled compiled_;
+  plan::SizesBySamples sizes_;
+  bool has_layers_;
   std::vector<int> busy_;          ///< per node: workers with something to do
   std::vector<int> reduction_of_;  ///< by (group, bucket)
   std::unordered_map<plan::MessageName, int, plan::MessageNameHash> channels_;

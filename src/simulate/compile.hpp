@@ -10,8 +10,9 @@ namespace plait::simulate {
 struct CompiledTask {
   double seconds = 0;      ///< of the worker's own work
   std::int64_t bytes = 0;  ///< put on the wire
-  int channel = -1;        ///< send, receive: of messages; reduce: index of Compiled::reductions
-  int member = -1;         ///< of the reduction's group
+  /// Send, receive: of messages, -1 where nothing travels; reduce: index of Compiled::reductions.
+  int channel = -1;
+  int member = -1;  ///< of the reduction's group
 };
 
 /// All reductions of one bucket over one group, one after the other.

@@ -97,6 +97,7 @@ class Simulator {
     const CompiledTask& compiled =
         compiled_
             .programs[static_cast<std::size_t>(worker)][static_cast<std::size_t>(self.position)];
+    if (plan::message_of(task) != nullptr && compiled.channel < 0) return Outcome::done;
     if (plan::is<plan::Send>(task)) {
       if (self.time > now) return Outcome::too_early;
       send(worker, task, compiled);

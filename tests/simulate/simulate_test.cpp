@@ -56,6 +56,28 @@ plan::Plan two_stages() {
   return plan;
 }
 
+/// backward_data of block 0 on one node, its backward_weights on another one.
+plan::Plan split_backward(const model::LayerSpec& layer) {
+  plan::Plan plan = empty_plan_of(1, machine(2, 1));
+  plan.network.blocks[0].spec.then("layer", layer);
+  const plan::Value left{.role = plan::Role::pending, .index = 0};
+  plan.programs[0].tasks = {{.what = plan::BackwardData{.block = 0}},
+                            {.what = plan::Send{{.value = left, .peer = 1}}}};
+  plan.programs[1].tasks = {{.what = plan::Receive{{.value = left, .peer = 0}}},
+                            {.what = plan::BackwardWeights{.block = 0}}};
+  return plan;
+}
+
+TEST(Simulate, NobodyWaitsForAMessageThatIsEmpty) {
+  const FixedCost cost({{.backward_data = 1, .backward_weights = 4}});
+  const auto seconds = [&](const model::LayerSpec& layer) {
+    return simulate(split_backward(layer), cost, {.minibatches = 1}).seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(model::LinearSpec{.out_features = 10}), 4);
+  // That of batch_norm leaves the gradient of its parameters: there at 1 + 2.
+  EXPECT_DOUBLE_EQ(seconds(model::BatchNormSpec{}), 7);
+}
+
 TEST(Simulate, AReceiveWaitsForTheMessage) {
   const Simulation result = simulate(two_stages(), FixedCost(kOneTwo), {.minibatches = 1});
   // Sent at 1, on the way until 5, there at 7, computed at 9, updated at 10.
