@@ -16,7 +16,7 @@ inline model::ModelSpec plan_json_model() {
     return tensor::make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern;
   };
   model::ModelSpec model{.name = "seed", .input = {6}, .blocks = {}};
-  const auto block = [&](const char* name) -> BlockSpec& {
+  const auto block = [&](const char* name) -> model::BlockSpec& {
     return model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
   };
   model::BlockSpec& first = block("a");
