@@ -44,14 +44,15 @@ BlockRooflines rooflines(const plan::Network& network, const plan::NetworkBlock&
   const auto memory = [&](double elements) { return seconds_of_memory(rates, elements); };
   const double arithmetic =
       2 * static_cast<double>(block.macs) / (rates.flops_per_second * rates.efficiency);
-  const double src = tensor(network, block.src);
+  double src = 0;
+  for (const int index : block.srcs) src += tensor(network, index);
   const double dst = tensor(network, block.dst);
   const auto inner = static_cast<double>(block.inner_elements);
   const auto parameters = static_cast<double>(block.parameters);
-  const bool first = block.src == 0;
+  const bool first = block.reads_only_input();
   BlockRooflines lines;
   if (block.joins()) {  // two tensors read, one written; one gradient added to another
-    lines.forward = lines.backward_data = {0, memory(src + dst + dst), 0};
+    lines.forward = lines.backward_data = {0, memory(src + dst), 0};
     return lines;
   }
   // src read, what lies inside and dst written, weights read.

@@ -139,7 +139,7 @@ class ChainBuilder {
       seconds_.backward_weights = seconds_.backward_data / 2;
       seconds_.backward_data -= seconds_.backward_weights;
     }
-    block_.src = network.size();
+    block_.srcs = {network.size()};
     block_.dst = network.size() + 1;
     network.blocks.push_back(std::move(block_));
     network.tensors.push_back(std::max<std::int64_t>(dst_, 1));

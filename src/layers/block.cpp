@@ -7,6 +7,7 @@
 
 #include "layers/gradient_gaps.hpp"
 #include "layers/simd/add.hpp"
+#include "model/layer_sizes.hpp"
 #include "model/shapes.hpp"
 
 namespace plait::layers {
@@ -15,36 +16,55 @@ namespace {
 
 /// The pointer a place stands for in one call.
 struct Resolve {
+  explicit Resolve(const BlockArgs& given) : args(given) {}
   const BlockArgs& args;
 
   float* operator()(const Place& place) const {
     switch (place.where) {
       case Where::none: return nullptr;
-      case Where::block_src: return const_cast<float*>(args.src);  // read only, by graph
+      case Where::block_src:
+        return const_cast<float*>(at(args.srcs, place));  // read only, by graph
       case Where::block_dst: return args.dst;
       case Where::block_diff_dst: return const_cast<float*>(args.diff_dst);  // read only, by graph
-      case Where::block_diff_src: return args.diff_src;
+      case Where::block_diff_src: return at(args.diff_srcs, place);
       case Where::saved: return reinterpret_cast<float*>(args.saved + place.offset);
       case Where::pending: return reinterpret_cast<float*>(args.pending + place.offset);
       case Where::scratch: return reinterpret_cast<float*>(args.scratch + place.offset);
     }
     return nullptr;
   }
+
+ private:
+  template <class Pointer>
+  static Pointer at(const std::vector<Pointer>& pointers, const Place& place) {
+    const auto input = static_cast<std::size_t>(place.input);
+    return input < pointers.size() ? pointers[input] : nullptr;
+  }
 };
+
+std::vector<tensor::Shape> sample_shapes(const std::vector<tensor::TensorDesc>& descs) {
+  std::vector<tensor::Shape> shapes;
+  for (const tensor::TensorDesc& desc : descs) shapes.push_back(desc.shape.without_front());
+  return shapes;
+}
 
 }  // namespace
 
-Block::Block(const model::BlockSpec& spec, const tensor::TensorDesc& src,
+Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
              const BlockOptions& options)
-    : name_(spec.name), src_desc_(src), threads_(options.threads), steps_(fuse(spec)) {
-  model::node_shapes(spec, src.shape.without_front());  // refuses what does not fit, with names
-  std::vector<tensor::TensorDesc> descs(spec.nodes.size() + 1);
-  descs[0] = src;
+    : name_(spec.name),
+      src_descs_(std::move(srcs)),
+      threads_(options.threads),
+      steps_(fuse(spec, static_cast<int>(src_descs_.size()))) {
+  model::node_shapes(spec, sample_shapes(src_descs_));  // refuses what does not fit, with names
+  std::vector<tensor::TensorDesc> descs = src_descs_;
+  descs.resize(src_descs_.size() + spec.nodes.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (!steps_[i].convert_to && options.backend != Backend::reference) match_panels(i, descs);
     if (std::holds_alternative<model::AddSpec>(steps_[i].spec) && !steps_[i].convert_to) {
       match_layouts(i, descs);
     }
+    if (std::holds_alternative<model::ConcatSpec>(steps_[i].spec)) match_concat(i, descs);
     const GraphStep& step = steps_[i];
     LayerRequest request{.spec = step.spec,
                          .srcs = {},
@@ -69,7 +89,9 @@ Block::Block(const model::BlockSpec& spec, const tensor::TensorDesc& src,
     }
   }
   dst_desc_ = descs[static_cast<std::size_t>(steps_.back().dst)];
-  memory_ = place_memory(steps_, layers_, descs, options.wants_diff_src);
+  std::vector<bool> wanted = options.wants_diff_srcs;
+  if (wanted.empty()) wanted.assign(src_descs_.size(), true);
+  memory_ = place_memory(steps_, layers_, descs, wanted);
   pending_bytes_ = memory_.pending_bytes;
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -108,6 +130,15 @@ void Block::match_layouts(std::size_t add, std::vector<tensor::TensorDesc>& desc
   convert(add, plain, plain == 0 ? second : first, descs);
 }
 
+void Block::match_concat(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
+  std::vector<tensor::TensorDesc> srcs;
+  for (const int src : steps_[i].srcs) srcs.push_back(descs[static_cast<std::size_t>(src)]);
+  const tensor::Layout wanted = model::concat_layout(srcs);
+  for (std::size_t k = 0; k < srcs.size(); ++k) {
+    if (srcs[k].layout != wanted) return convert(i, k, wanted, descs);
+  }
+}
+
 void Block::match_panels(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
   const model::LayerSpec& spec = steps_[i].spec;
   if (std::holds_alternative<model::ActivationSpec>(spec)) return;  // any layout will do
@@ -137,8 +168,8 @@ void Block::convert(std::size_t i, std::size_t source, tensor::Layout layout,
 LayerArgs Block::layer_args(std::size_t i, const BlockArgs& args) const {
   const Resolve at{args};
   LayerArgs layer;
-  for (std::size_t k = 0; k < steps_[i].srcs.size(); ++k) {
-    layer.src[k] = at(memory_.tensors[static_cast<std::size_t>(steps_[i].srcs[k])]);
+  for (const int src : steps_[i].srcs) {
+    layer.src.push_back(at(memory_.tensors[static_cast<std::size_t>(src)]));
   }
   layer.dst = at(memory_.tensors[static_cast<std::size_t>(steps_[i].dst)]);
   layer.weights = args.weights == nullptr ? nullptr : args.weights + weights_offset_[i];
@@ -171,7 +202,10 @@ void Block::backward_data(const BlockArgs& args) {
     if (step.run_data) {
       LayerArgs layer = layer_args(i, args);
       layer.diff_dst = at(step.diff_dst);
-      layer.diff_src = at(step.diff_src);
+      layer.diff_src = at(step.diff_srcs.front());
+      for (std::size_t k = 1; k < step.diff_srcs.size(); ++k) {
+        layer.more_diff_srcs.push_back(at(step.diff_srcs[k]));
+      }
       layer.diff_addend = at(step.addend);
       layer.diff_weights = nullptr;
       if (early_[i].bytes > 0) {

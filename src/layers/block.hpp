@@ -1,5 +1,5 @@
-// Block: one link of the chain, ready to compute. It plays its small graph of layers as three tasks
-// and says how much memory each needs. Like a layer it keeps no activations of its own.
+// Block: one block of the graph, ready to compute. It plays its small graph of layers as three
+// tasks and says how much memory each needs. Like a layer it keeps no activations of its own.
 #pragma once
 
 #include <memory>
@@ -15,25 +15,25 @@ namespace plait::layers {
 struct BlockOptions {
   Backend backend = Backend::onednn;
   int threads = 1;
-  /// False for the first block of a chain: nobody waits for the gradient of the images.
-  bool wants_diff_src = true;
+  /// By input. False for the images: nobody waits for their gradient. Empty: true for all.
+  std::vector<bool> wants_diff_srcs{};
   /// How dst shall lie: plain for the loss, like another tensor that it is joined with. Empty: as
   /// the last layer leaves it.
   std::optional<tensor::Layout> dst_layout{};
   std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 
-/// The memory of one task. forward: src, dst, weights, state, saved, scratch.
-/// backward_data: diff_dst, diff_src, weights, saved, pending, scratch (and src, dst where
-/// backward_reads_src/dst say so). backward_weights: src, diff_dst, diff_weights, saved, pending,
+/// The memory of one task. forward: srcs, dst, weights, state, saved, scratch.
+/// backward_data: diff_dst, diff_srcs, weights, saved, pending, scratch (and srcs, dst where
+/// backward_reads_src/dst say so). backward_weights: srcs, diff_dst, diff_weights, saved, pending,
 /// scratch. backward_data comes first and leaves inner gradients, and those of BatchNorm's
 /// parameters, in `pending`; backward_weights overwrites all of diff_weights. Everything between
 /// tasks is plain data: the tasks of one minibatch may run in different processes.
 struct BlockArgs {
-  const float* src = nullptr;
+  std::vector<const float*> srcs{};
   float* dst = nullptr;
   const float* diff_dst = nullptr;
-  float* diff_src = nullptr;
+  std::vector<float*> diff_srcs{};
   const float* weights = nullptr;
   float* diff_weights = nullptr;
   float* state = nullptr;
@@ -57,13 +57,17 @@ struct BlockParameter {
 
 class Block {
  public:
-  Block(const model::BlockSpec& spec, const tensor::TensorDesc& src, const BlockOptions& options);
+  Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
+        const BlockOptions& options);
+  Block(const model::BlockSpec& spec, const tensor::TensorDesc& src, const BlockOptions& options)
+      : Block(spec, std::vector{src}, options) {}
   /// Without layers: nothing to compute, nothing to keep.
   Block(std::string name, const tensor::TensorDesc& desc)
-      : name_(std::move(name)), src_desc_(desc), dst_desc_(desc) {}
+      : name_(std::move(name)), src_descs_{desc}, dst_desc_(desc) {}
 
   const std::string& name() const { return name_; }
-  const tensor::TensorDesc& src_desc() const { return src_desc_; }
+  const std::vector<tensor::TensorDesc>& src_descs() const { return src_descs_; }
+  const tensor::TensorDesc& src_desc() const { return src_descs_.front(); }
   const tensor::TensorDesc& dst_desc() const { return dst_desc_; }
   const std::vector<BlockParameter>& parameters() const { return parameters_; }
   std::int64_t weights_size() const { return weights_size_; }
@@ -91,6 +95,8 @@ class Block {
   /// Puts a conversion before add step `add` where its two sources lie differently; the next step
   /// to build is then the conversion.
   void match_layouts(std::size_t add, std::vector<tensor::TensorDesc>& descs);
+  /// The same before a concat; one source at a time.
+  void match_concat(std::size_t i, std::vector<tensor::TensorDesc>& descs);
   /// Puts a conversion before step `i` where its layer does not take the layout of its src.
   void match_panels(std::size_t i, std::vector<tensor::TensorDesc>& descs);
   /// The same for source `source` of step `i`, whatever it is.
@@ -99,7 +105,7 @@ class Block {
   LayerArgs layer_args(std::size_t step, const BlockArgs& args) const;
 
   std::string name_;
-  tensor::TensorDesc src_desc_;
+  std::vector<tensor::TensorDesc> src_descs_;
   tensor::TensorDesc dst_desc_;
   int threads_ = 1;
   std::vector<GraphStep> steps_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/rounding.hpp"
 
@@ -20,10 +21,17 @@ bool is_plain_add(const GraphStep& step) {
   return std::holds_alternative<model::AddSpec>(step.spec) && !step.convert_to;
 }
 
+/// Of a block with so many inputs, what a node reads.
+int tensor_of(int input, int inputs) {
+  return input < 0 ? model::number_of_input(input) : inputs + input;
+}
+
 std::vector<int> reader_counts(const model::BlockSpec& block) {
-  std::vector<int> counts(block.nodes.size() + 1, 0);
+  std::vector<int> counts(block.nodes.size(), 0);
   for (const model::Node& node : block.nodes) {
-    for (int input : node.inputs) ++counts[static_cast<std::size_t>(input + 1)];
+    for (int input : node.inputs) {
+      if (input >= 0) ++counts[static_cast<std::size_t>(input)];
+    }
   }
   return counts;
 }
@@ -32,12 +40,16 @@ std::vector<int> reader_counts(const model::BlockSpec& block) {
 class Placement {
  public:
   Placement(const std::vector<GraphStep>& steps, const std::vector<std::shared_ptr<Layer>>& layers,
-            const std::vector<tensor::TensorDesc>& descs, bool wants_diff_src)
-      : steps_(steps), layers_(layers), descs_(descs), wants_gradient_(descs.size(), false) {
+            const std::vector<tensor::TensorDesc>& descs, const std::vector<bool>& wants_diff_srcs)
+      : steps_(steps),
+        layers_(layers),
+        descs_(descs),
+        inputs_(static_cast<int>(wants_diff_srcs.size())),
+        wants_gradient_(wants_diff_srcs) {
+    wants_gradient_.resize(descs.size(), false);
     memory_.tensors.resize(descs.size());
     memory_.layer_saved.resize(steps.size());
     memory_.steps.resize(steps.size());
-    wants_gradient_[0] = wants_diff_src;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       bool wants = trainable(i);
       for (int src : steps[i].srcs) wants = wants || wants_gradient_[index(src)];
@@ -54,6 +66,11 @@ class Placement {
 
  private:
   static std::size_t index(int tensor) { return static_cast<std::size_t>(tensor); }
+  bool is_input(int tensor) const { return tensor < inputs_; }
+  /// Those whose gradients backward_data of the layer makes.
+  static std::span<const int> data_srcs(const GraphStep& step) {
+    return {step.srcs.data(), step.residual ? 1 : step.srcs.size()};
+  }
 
   bool trainable(std::size_t step) const {
     return std::ranges::any_of(layers_[step]->parameter_slots(),
@@ -66,8 +83,9 @@ class Placement {
       const bool by_weights = layers_[i]->traits().weights_reads_src;
       BackwardStep& step = memory_.steps[i];
       step.run_weights = by_weights;
-      step.run_data =
-          !is_add && (wants_gradient_[index(steps_[i].srcs[0])] || (trainable(i) && !by_weights));
+      const bool wanted = std::ranges::any_of(data_srcs(steps_[i]),
+                                              [&](int src) { return wants_gradient_[index(src)]; });
+      step.run_data = !is_add && (wanted || (trainable(i) && !by_weights));
     }
   }
 
@@ -76,10 +94,10 @@ class Placement {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const LayerTraits traits = layers_[i]->traits();
       const BackwardStep& step = memory_.steps[i];
-      if (steps_[i].srcs[0] == t && ((traits.data_reads_src && step.run_data) ||
-                                     (traits.weights_reads_src && step.run_weights))) {
-        return true;
-      }
+      const bool read = (traits.data_reads_src && step.run_data) ||
+                        (traits.weights_reads_src && step.run_weights);
+      const std::span<const int> srcs = data_srcs(steps_[i]);
+      if (read && std::ranges::find(srcs, t) != srcs.end()) return true;
       if (steps_[i].dst == t && traits.data_reads_dst && step.run_data) return true;
     }
     return false;
@@ -101,7 +119,9 @@ class Placement {
 
   // From the last step to the first, so that an in-place step hands its dst's place on to its src.
   void place_tensors() {
-    memory_.tensors[0] = {Where::block_src, 0};
+    for (int k = 0; k < inputs_; ++k) {
+      memory_.tensors[index(k)] = {.where = Where::block_src, .input = k};
+    }
     memory_.tensors[index(steps_.back().dst)] = {Where::block_dst, 0};
     for (std::size_t i = steps_.size(); i-- > 0;) {
       memory_.layer_saved[i] = take(memory_.saved_bytes, Where::saved, layers_[i]->saved_bytes());
@@ -112,11 +132,11 @@ class Placement {
                                   : take(memory_.transient_bytes, Where::scratch, bytes);
       }
       const int src = steps_[i].srcs[0];
-      const bool replaceable = src != 0 && readers(src) == 1 && !kept(src) &&
+      const bool replaceable = !is_input(src) && readers(src) == 1 && !kept(src) &&
                                descs_[index(src)] == descs_[index(steps_[i].dst)];
       if (layers_[i]->traits().forward_in_place && replaceable) memory_.tensors[index(src)] = dst;
     }
-    memory_.reads_src = kept(0);
+    for (int k = 0; k < inputs_; ++k) memory_.reads_src = memory_.reads_src || kept(k);
     memory_.reads_dst = kept(steps_.back().dst);
   }
 
@@ -133,7 +153,7 @@ class Placement {
   Place destination(int t, std::size_t i) {
     int walk = t;
     std::size_t at = i;
-    while (walk != 0) {
+    while (!is_input(walk)) {
       const auto producer =
           std::ranges::find_if(steps_, [&](const GraphStep& s) { return s.dst == walk; });
       const auto p = static_cast<std::size_t>(producer - steps_.begin());
@@ -141,13 +161,13 @@ class Placement {
           layers_[p]->traits().diff_in_place && memory_.steps[p].run_data &&
           !memory_.steps[p].run_weights && contributions_left(walk, at) == 0 &&
           descs_[index(walk)].bytes() == descs_[index(producer->srcs[0])].bytes() &&
-          !producer->residual;
+          producer->srcs.size() == 1;
       if (!in_place) break;
       walk = producer->srcs[0];
       at = p;
     }
-    if (walk == 0 && wants_gradient_[0] && contributions_left(0, at) == 0) {
-      return {Where::block_diff_src, 0};
+    if (is_input(walk) && wants_gradient_[index(walk)] && contributions_left(walk, at) == 0) {
+      return {.where = Where::block_diff_src, .input = walk};
     }
     return take(memory_.pending_bytes, Where::pending, descs_[index(t)].bytes());
   }
@@ -170,22 +190,29 @@ class Placement {
   void contribute_data(std::size_t i) {
     const GraphStep& graph = steps_[i];
     BackwardStep& step = memory_.steps[i];
-    const int src = graph.srcs[0];
-    if (!step.run_data || !wants_gradient_[index(src)]) return;
+    if (!step.run_data) return;
     const LayerTraits traits = layers_[i]->traits();
-    const bool on_way_home = step.diff_dst.where == Where::block_diff_src;
-    const bool in_place = traits.diff_in_place && !step.run_weights && src != 0 &&
-                          step.diff_dst.where == Where::pending &&
-                          !shared_.contains(step.diff_dst.offset) &&
-                          descs_[index(src)].bytes() == descs_[index(graph.dst)].bytes();
-    step.diff_src = on_way_home || in_place ? step.diff_dst : destination(src, i);
-    const Place earlier = gradients_[index(src)];
-    if (earlier.where != Where::none && traits.adds_addend) {
-      step.addend = earlier;
-    } else if (earlier.where != Where::none) {
-      step.sums.push_back({step.diff_src, step.diff_src, earlier, descs_[index(src)].bytes()});
+    const std::span<const int> srcs = data_srcs(graph);
+    step.diff_srcs.resize(srcs.size());
+    for (std::size_t k = 0; k < srcs.size(); ++k) {
+      const int src = srcs[k];
+      if (!wants_gradient_[index(src)]) continue;
+      const bool alone = srcs.size() == 1;
+      const bool on_way_home = alone && step.diff_dst.where == Where::block_diff_src;
+      const bool in_place = alone && traits.diff_in_place && !step.run_weights && !is_input(src) &&
+                            step.diff_dst.where == Where::pending &&
+                            !shared_.contains(step.diff_dst.offset) &&
+                            descs_[index(src)].bytes() == descs_[index(graph.dst)].bytes();
+      Place& diff_src = step.diff_srcs[k];
+      diff_src = on_way_home || in_place ? step.diff_dst : destination(src, i);
+      const Place earlier = gradients_[index(src)];
+      if (earlier.where != Where::none && traits.adds_addend) {
+        step.addend = earlier;
+      } else if (earlier.where != Where::none) {
+        step.sums.push_back({diff_src, diff_src, earlier, descs_[index(src)].bytes()});
+      }
+      gradients_[index(src)] = diff_src;
     }
-    gradients_[index(src)] = step.diff_src;
   }
 
   void place_gradients() {
@@ -202,15 +229,17 @@ class Placement {
         contribute_data(i);
       }
     }
-    const Place home{Where::block_diff_src, 0};
-    if (wants_gradient_[0] && gradients_[0] != home) {
-      memory_.steps[0].sums.push_back({home, gradients_[0], {}, descs_[0].bytes()});
+    for (int k = 0; k < inputs_; ++k) {
+      const Place home{.where = Where::block_diff_src, .input = k};
+      if (!wants_gradient_[index(k)] || gradients_[index(k)] == home) continue;
+      memory_.steps[0].sums.push_back({home, gradients_[index(k)], {}, descs_[index(k)].bytes()});
     }
   }
 
   const std::vector<GraphStep>& steps_;
   const std::vector<std::shared_ptr<Layer>>& layers_;
   const std::vector<tensor::TensorDesc>& descs_;
+  int inputs_;  ///< of the block: tensors 0 .. inputs - 1
   std::vector<bool> wants_gradient_;
   std::vector<Place> gradients_;  ///< by tensor id, as far as the walk has come
   std::set<std::size_t> shared_;  ///< offsets of pending buffers with more than one reader
@@ -245,7 +274,7 @@ void fuse_activations(std::vector<GraphStep>& steps) {
 
 }  // namespace
 
-std::vector<GraphStep> fuse(const model::BlockSpec& block) {
+std::vector<GraphStep> fuse(const model::BlockSpec& block, int inputs) {
   const std::vector<int> readers = reader_counts(block);
   const int count = static_cast<int>(block.nodes.size());
   std::vector<bool> absorbed(block.nodes.size(), false);
@@ -253,23 +282,23 @@ std::vector<GraphStep> fuse(const model::BlockSpec& block) {
   for (int i = 0; i < count; ++i) {
     if (absorbed[static_cast<std::size_t>(i)]) continue;
     const model::Node& node = block.nodes[static_cast<std::size_t>(i)];
-    GraphStep step{.name = node.name, .spec = node.layer, .srcs = {}, .dst = i + 1};
-    for (int input : node.inputs) step.srcs.push_back(input + 1);
-    const bool single = readers[static_cast<std::size_t>(i + 1)] == 1;
+    GraphStep step{.name = node.name, .spec = node.layer, .srcs = {}, .dst = inputs + i};
+    for (int input : node.inputs) step.srcs.push_back(tensor_of(input, inputs));
+    const bool single = readers[static_cast<std::size_t>(i)] == 1;
     for (int j = i + 1; single && j < count; ++j) {
       const model::Node& next = block.nodes[static_cast<std::size_t>(j)];
       if (std::ranges::find(next.inputs, i) == next.inputs.end()) continue;
       if (std::holds_alternative<model::BatchNormSpec>(node.layer) && is_relu(next.layer)) {
         step.relu = true;
-        step.dst = j + 1;
+        step.dst = inputs + j;
         absorbed[static_cast<std::size_t>(j)] = true;
       } else if (std::holds_alternative<model::ConvolutionSpec>(node.layer) &&
                  std::holds_alternative<model::AddSpec>(next.layer)) {
         const int skip = next.inputs[0] == i ? next.inputs[1] : next.inputs[0];
         if (skip < i) {
           step.residual = true;
-          step.srcs.push_back(skip + 1);
-          step.dst = j + 1;
+          step.srcs.push_back(tensor_of(skip, inputs));
+          step.dst = inputs + j;
           absorbed[static_cast<std::size_t>(j)] = true;
         }
       }
@@ -283,8 +312,9 @@ std::vector<GraphStep> fuse(const model::BlockSpec& block) {
 
 GraphMemory place_memory(const std::vector<GraphStep>& steps,
                          const std::vector<std::shared_ptr<Layer>>& layers,
-                         const std::vector<tensor::TensorDesc>& descs, bool wants_diff_src) {
-  return Placement(steps, layers, descs, wants_diff_src).run();
+                         const std::vector<tensor::TensorDesc>& descs,
+                         const std::vector<bool>& wants_diff_srcs) {
+  return Placement(steps, layers, descs, wants_diff_srcs).run();
 }
 
 }  // namespace plait::layers

@@ -11,8 +11,8 @@
 
 namespace plait::layers {
 
-/// One layer call. Tensor 0 is the block's src; tensor i + 1 is the result of node i; conversions
-/// make further ones.
+/// One layer call. Of a block with n inputs tensors 0 .. n - 1 are those; tensor n + i is the
+/// result of node i; conversions make further ones.
 struct GraphStep {
   std::string name;
   model::LayerSpec spec;
@@ -29,7 +29,7 @@ struct GraphStep {
 
 /// Fuses BatchNorm + ReLU, convolution + add and sparse linear + activation where the first has no
 /// other reader.
-std::vector<GraphStep> fuse(const model::BlockSpec& block);
+std::vector<GraphStep> fuse(const model::BlockSpec& block, int inputs);
 
 enum class Where {
   none,
@@ -45,6 +45,7 @@ enum class Where {
 struct Place {
   Where where = Where::none;
   std::size_t offset = 0;  ///< bytes
+  int input = 0;           ///< of block_src and block_diff_src: which of the block's
   bool operator==(const Place&) const = default;
 };
 
@@ -61,8 +62,8 @@ struct BackwardStep {
   bool run_data = false;
   bool run_weights = false;
   Place diff_dst;
-  Place diff_src;
-  Place addend;  ///< for layers that add it themselves
+  std::vector<Place> diff_srcs;  ///< by input of the layer
+  Place addend;                  ///< for layers that add it themselves
   std::vector<GradientSum> sums;
 };
 
@@ -77,9 +78,11 @@ struct GraphMemory {
   bool reads_dst = false;
 };
 
-/// `descs` by tensor id (those fused away may be empty); `layers` by step.
+/// `descs` by tensor id (those fused away may be empty); `layers` by step; `wants_diff_srcs` by
+/// input of the block.
 GraphMemory place_memory(const std::vector<GraphStep>& steps,
                          const std::vector<std::shared_ptr<Layer>>& layers,
-                         const std::vector<tensor::TensorDesc>& descs, bool wants_diff_src);
+                         const std::vector<tensor::TensorDesc>& descs,
+                         const std::vector<bool>& wants_diff_srcs);
 
 }  // namespace plait::layers

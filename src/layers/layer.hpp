@@ -3,7 +3,6 @@
 // in, so one layer object serves any number of minibatches in flight, one call at a time.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,10 +32,12 @@ struct Randomness {
 /// The memory one task of one layer reads and writes, all of it 64-byte aligned. Every task gets
 /// the pointers its comment in Layer names; the others may be null.
 struct LayerArgs {
-  std::array<const float*, 2> src{};
+  std::vector<const float*> src{};
   float* dst = nullptr;
   const float* diff_dst = nullptr;
-  float* diff_src = nullptr;
+  float* diff_src = nullptr;  ///< of the first input
+  std::vector<float*>
+      more_diff_srcs{};                ///< of the others, where a layer has several; null: unwanted
   const float* diff_addend = nullptr;  ///< if set: diff_src <- gradient + diff_addend
   const float* weights = nullptr;      ///< the layer's trainable parameters, physical
   float* diff_weights = nullptr;       ///< same layout; overwritten

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/rounding.hpp"
 
@@ -11,8 +12,8 @@ namespace plait::model {
 
 namespace {
 
-/// One layer call. Tensor 0 is the block's src, tensor i + 1 the result of node i; conversions make
-/// further ones.
+/// One layer call. Of a block with n inputs tensors 0 .. n - 1 are those, tensor n + i the result
+/// of node i; conversions make further ones.
 struct CountedStep {
   LayerSpec spec;
   std::vector<int> srcs;
@@ -22,11 +23,15 @@ struct CountedStep {
   LayerSizes sizes{};
 
   bool adds() const { return std::holds_alternative<AddSpec>(spec) && !convert_to; }
+  bool concats() const { return std::holds_alternative<ConcatSpec>(spec); }
   bool trains() const { return sizes.weights > 0; }
 };
 
 /// BatchNorm + ReLU and convolution + add are one step where the first has no other reader.
-std::vector<CountedStep> fused_steps(const BlockSpec& block) {
+std::vector<CountedStep> fused_steps(const BlockSpec& block, int inputs) {
+  const auto tensor_of = [&](int input) {
+    return input < 0 ? number_of_input(input) : inputs + input;
+  };
   std::vector<int> readers(block.nodes.size(), 0);
   for (const Node& node : block.nodes) {
     for (const int input : node.inputs) {
@@ -38,8 +43,8 @@ std::vector<CountedStep> fused_steps(const BlockSpec& block) {
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     if (absorbed[i]) continue;
     const Node& node = block.nodes[i];
-    CountedStep step{.spec = node.layer, .srcs = {}, .dst = static_cast<int>(i) + 1};
-    for (const int input : node.inputs) step.srcs.push_back(input + 1);
+    CountedStep step{.spec = node.layer, .srcs = {}, .dst = inputs + static_cast<int>(i)};
+    for (const int input : node.inputs) step.srcs.push_back(tensor_of(input));
     const auto reads = [&](const Node& next) {
       return std::ranges::find(next.inputs, static_cast<int>(i)) != next.inputs.end();
     };
@@ -54,10 +59,10 @@ std::vector<CountedStep> fused_steps(const BlockSpec& block) {
         const bool first = next->inputs[0] == static_cast<int>(i);
         const int skip = next->inputs[first ? 1 : 0];
         fuses = step.residual = skip < static_cast<int>(i);
-        if (fuses) step.srcs.push_back(skip + 1);
+        if (fuses) step.srcs.push_back(tensor_of(skip));
       }
       if (fuses) {
-        step.dst = static_cast<int>(at) + 1;
+        step.dst = inputs + static_cast<int>(at);
         absorbed[at] = true;
       }
     }
@@ -73,10 +78,13 @@ constexpr int kDiffSrc = -1;
 
 class BlockCounter {
  public:
-  BlockCounter(const BlockSpec& block, const tensor::TensorDesc& src,
+  BlockCounter(const BlockSpec& block, std::vector<tensor::TensorDesc> srcs,
                const BlockSizeOptions& options)
-      : options_(options), steps_(fused_steps(block)), descs_(block.nodes.size() + 1) {
-    descs_[0] = src;
+      : options_(options),
+        inputs_(static_cast<int>(srcs.size())),
+        steps_(fused_steps(block, inputs_)),
+        descs_(std::move(srcs)) {
+    descs_.resize(descs_.size() + block.nodes.size());
   }
 
   BlockSizes run() {
@@ -99,6 +107,11 @@ class BlockCounter {
 
  private:
   tensor::TensorDesc& desc(int tensor) { return descs_[static_cast<std::size_t>(tensor)]; }
+  std::vector<tensor::TensorDesc> descs_of(const std::vector<int>& tensors) {
+    std::vector<tensor::TensorDesc> descs;
+    for (const int tensor : tensors) descs.push_back(desc(tensor));
+    return descs;
+  }
   std::int64_t bytes_of(int tensor) const {
     return static_cast<std::int64_t>(descs_[static_cast<std::size_t>(tensor)].bytes());
   }
@@ -110,6 +123,7 @@ class BlockCounter {
       const tensor::TensorDesc& src = desc(step.srcs[0]);
       step.sizes = step.convert_to ? conversion_sizes(src, *step.convert_to)
                                    : layer_sizes(step.spec, src, options_.kernels);
+      if (step.concats()) step.sizes.dst = concat_desc(descs_of(step.srcs));
       const tensor::TensorDesc dst = step.residual ? desc(step.srcs[1]) : step.sizes.dst;
       desc(step.dst) = dst;
       const bool last = i + 1 == steps_.size();
@@ -135,6 +149,15 @@ class BlockCounter {
       steps_[i + 1].srcs[k] = converted;
       return;
     }
+    if (steps_[i].concats()) {
+      const tensor::Layout wanted = concat_layout(descs_of(srcs));
+      for (std::size_t k = 0; k < srcs.size(); ++k) {
+        if (desc(srcs[k]).layout == wanted) continue;
+        const int converted = convert_to(srcs[k], wanted, i);
+        steps_[i + 1].srcs[k] = converted;
+        return;
+      }
+    }
     if (!steps_[i].adds() || desc(srcs[0]).layout == desc(srcs[1]).layout) return;
     const std::size_t plain = desc(srcs[0]).layout == tensor::Layout::plain ? 0 : 1;
     const int converted = convert_to(srcs[plain], desc(srcs[1 - plain]).layout, i);
@@ -152,18 +175,24 @@ class BlockCounter {
 
   /// Which tensors have a gradient.
   void find_gradients() {
-    wants_.assign(descs_.size(), false);
-    wants_[0] = options_.wants_diff_src;
+    wants_ = options_.wants_diff_srcs;
+    if (wants_.empty()) wants_.assign(static_cast<std::size_t>(inputs_), true);
+    wants_.resize(descs_.size(), false);
     for (const CountedStep& step : steps_) {
       bool wants = step.trains();
       for (const int src : step.srcs) wants = wants || wanted(src);
       wants_[static_cast<std::size_t>(step.dst)] = wants;
     }
   }
+  bool is_input(int tensor) const { return tensor < inputs_; }
+  /// Those whose gradients backward_data of the layer makes.
+  static std::span<const int> data_srcs(const CountedStep& step) {
+    return {step.srcs.data(), step.residual ? 1 : step.srcs.size()};
+  }
   bool wanted(int tensor) const { return wants_[static_cast<std::size_t>(tensor)]; }
   bool runs_data(const CountedStep& step) const {
-    return !step.adds() &&
-           (wanted(step.srcs[0]) || (step.trains() && !step.sizes.weights_reads_src));
+    const bool any = std::ranges::any_of(data_srcs(step), [&](int src) { return wanted(src); });
+    return !step.adds() && (any || (step.trains() && !step.sizes.weights_reads_src));
   }
 
   /// Does anything in backward read tensor `t`?
@@ -171,7 +200,8 @@ class BlockCounter {
     return std::ranges::any_of(steps_, [&](const CountedStep& step) {
       const bool src =
           (step.sizes.data_reads_src && runs_data(step)) || step.sizes.weights_reads_src;
-      return (step.srcs[0] == t && src) ||
+      const std::span<const int> srcs = data_srcs(step);
+      return (src && std::ranges::find(srcs, t) != srcs.end()) ||
              (step.dst == t && step.sizes.data_reads_dst && runs_data(step));
     });
   }
@@ -184,7 +214,7 @@ class BlockCounter {
 
   void count_tensors() {
     std::vector<bool> placed(descs_.size(), false);
-    placed[0] = true;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_); ++k) placed[k] = true;
     placed[static_cast<std::size_t>(steps_.back().dst)] = true;
     for (std::size_t i = steps_.size(); i-- > 0;) {
       const CountedStep& step = steps_[i];
@@ -193,12 +223,12 @@ class BlockCounter {
         (kept(step.dst) ? sizes_.saved_bytes : transient_bytes_) += cache_lines(bytes_of(step.dst));
       }
       const int src = step.srcs[0];
-      const bool shares = step.sizes.forward_in_place && src != 0 &&
+      const bool shares = step.sizes.forward_in_place && !is_input(src) &&
                           readers(src, steps_.size()) == 1 && !kept(src) &&
                           desc(src) == desc(step.dst);
       if (shares) placed[static_cast<std::size_t>(src)] = true;
     }
-    sizes_.reads_src = kept(0);
+    for (int k = 0; k < inputs_; ++k) sizes_.reads_src = sizes_.reads_src || kept(k);
     sizes_.reads_dst = kept(steps_.back().dst);
   }
 
@@ -212,16 +242,17 @@ class BlockCounter {
   /// way there is in place, else a new buffer.
   int destination(int t, std::size_t i) {
     int walk = t;
-    while (walk != 0) {
+    while (!is_input(walk)) {
       const auto producer = std::ranges::find(steps_, walk, &CountedStep::dst);
       const bool in_place = producer->sizes.diff_in_place && runs_data(*producer) &&
                             !producer->sizes.weights_reads_src && readers(walk, i) == 0 &&
-                            bytes_of(walk) == bytes_of(producer->srcs[0]) && !producer->residual;
+                            bytes_of(walk) == bytes_of(producer->srcs[0]) &&
+                            producer->srcs.size() == 1;
       if (!in_place) break;
       walk = producer->srcs[0];
       i = static_cast<std::size_t>(producer - steps_.begin());
     }
-    const bool home = walk == 0 && wanted(0) && readers(0, i) == 0;
+    const bool home = is_input(walk) && wanted(walk) && readers(walk, i) == 0;
     return home ? kDiffSrc : take(t);
   }
 
@@ -245,15 +276,22 @@ class BlockCounter {
       const int src = step.srcs[0];
       if (step.adds()) share(src, diff_dst);
       if (step.adds() || step.residual) share(step.srcs[1], diff_dst);
-      if (!runs_data(step) || !wanted(src)) continue;
-      const bool in_place = step.sizes.diff_in_place && !step.sizes.weights_reads_src && src != 0 &&
-                            diff_dst >= 0 && !shared_.contains(diff_dst) &&
-                            bytes_of(src) == bytes_of(step.dst);
-      gradient(src) = diff_dst == kDiffSrc || in_place ? diff_dst : destination(src, i);
+      if (!runs_data(step)) continue;
+      const std::span<const int> srcs = data_srcs(step);
+      for (const int one : srcs) {
+        if (!wanted(one)) continue;
+        const bool alone = srcs.size() == 1;
+        const bool in_place = alone && step.sizes.diff_in_place && !step.sizes.weights_reads_src &&
+                              !is_input(one) && diff_dst >= 0 && !shared_.contains(diff_dst) &&
+                              bytes_of(one) == bytes_of(step.dst);
+        gradient(one) =
+            (alone && diff_dst == kDiffSrc) || in_place ? diff_dst : destination(one, i);
+      }
     }
   }
 
   BlockSizeOptions options_;
+  int inputs_;
   std::vector<CountedStep> steps_;
   std::vector<tensor::TensorDesc> descs_;
   std::vector<bool> wants_;
@@ -266,9 +304,9 @@ class BlockCounter {
 
 }  // namespace
 
-BlockSizes block_sizes(const BlockSpec& block, const tensor::TensorDesc& src,
+BlockSizes block_sizes(const BlockSpec& block, std::vector<tensor::TensorDesc> srcs,
                        const BlockSizeOptions& options) {
-  return BlockCounter(block, src, options).run();
+  return BlockCounter(block, std::move(srcs), options).run();
 }
 
 }  // namespace plait::model

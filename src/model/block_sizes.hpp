@@ -21,11 +21,11 @@ struct BlockSizes {
 
 struct BlockSizeOptions {
   std::optional<tensor::Layout> dst_layout{};  ///< empty: as the last layer leaves it
-  bool wants_diff_src = true;                  ///< false for the first block of a chain
+  std::vector<bool> wants_diff_srcs{};         ///< by input; empty: true for all
   SizeOptions kernels{};
 };
 
-BlockSizes block_sizes(const BlockSpec& block, const tensor::TensorDesc& src,
+BlockSizes block_sizes(const BlockSpec& block, std::vector<tensor::TensorDesc> srcs,
                        const BlockSizeOptions& options);
 
 }  // namespace plait::model

@@ -97,7 +97,7 @@ class Checker {
  public:
   explicit Checker(const std::string& where) : where_(where) {}
 
-  tensor::Shape block(const BlockSpec& block, const tensor::Shape& src) {
+  tensor::Shape block(const BlockSpec& block, std::span<const tensor::Shape> srcs) {
     const std::string at = fmt::format("{}: block '{}'", where_, block.name);
     if (block.name.empty() || !good_name(block.name)) {
       user_error("{}: a block name must be 1 to 200 letters, digits, or _ - .", at);
@@ -106,23 +106,17 @@ class Checker {
       user_error("{} occurs twice; give every block its own name", at);
     }
     names(block, at);
-    return layers(block, src, at);
+    return layers(block, srcs, at);
   }
 
-  tensor::Shape layers(const BlockSpec& block, const tensor::Shape& src, const std::string& at) {
+  tensor::Shape layers(const BlockSpec& block, std::span<const tensor::Shape> block_srcs,
+                       const std::string& at) {
     if (block.nodes.empty()) user_error("{} has no layers", at);
-    uses(block, at);
+    uses(block, block_srcs.size(), at);
     std::vector<tensor::Shape> shapes;
-    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
-      const Node& node = block.nodes[i];
+    for (const Node& node : block.nodes) {
       const std::string layer_at = fmt::format("{}, layer '{}'", at, node.name);
-      std::vector<tensor::Shape> srcs;
-      for (int input : node.inputs) {
-        if (input < kBlockInput || input >= static_cast<int>(i)) {
-          user_error("{}: input {} is not an earlier layer of the block", layer_at, input);
-        }
-        srcs.push_back(input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)]);
-      }
+      const std::vector<tensor::Shape> srcs = node_inputs(node, block_srcs, shapes, layer_at);
       std::visit(CheckNumbers{layer_at}, node.layer);
       shapes.push_back(layer_shape(node.layer, srcs, layer_at));
       count(node.layer, srcs[0], shapes.back(), layer_at);
@@ -145,18 +139,24 @@ class Checker {
     }
   }
 
-  void uses(const BlockSpec& block, const std::string& at) {
+  void uses(const BlockSpec& block, std::size_t inputs, const std::string& at) {
     std::vector<bool> used(block.nodes.size(), false);
+    std::vector<bool> read(inputs, false);
     for (const Node& node : block.nodes) {
       for (int input : node.inputs) {
-        if (input >= 0 && input < static_cast<int>(used.size())) {
-          used[static_cast<std::size_t>(input)] = true;
-        }
+        std::vector<bool>& flags = input >= 0 ? used : read;
+        const auto index = static_cast<std::size_t>(input >= 0 ? input : number_of_input(input));
+        if (index < flags.size()) flags[index] = true;
       }
     }
     for (std::size_t i = 0; i + 1 < used.size(); ++i) {
       if (!used[i])
         user_error("{}: nothing reads the output of layer '{}'", at, block.nodes[i].name);
+    }
+    const auto unread = std::ranges::find(read, false);
+    const bool reads_any = std::ranges::find(read, true) != read.end();
+    if (reads_any && unread != read.end()) {  // none at all: a layer without inputs is refused
+      user_error("{}: no layer reads its input number {}", at, unread - read.begin() + 1);
     }
   }
 
@@ -192,18 +192,45 @@ class Checker {
 
 }  // namespace
 
+namespace {
+
+/// Blocks read earlier ones, and somebody reads each but the last.
+void check_inputs(const ModelSpec& model, const std::string& where) {
+  std::vector<bool> read(model.blocks.size(), false);
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    for (const int input : inputs_of(model, i)) {
+      if (input < kModelInput || input >= static_cast<int>(i)) {
+        user_error("{}: block '{}' reads block {}, which is not an earlier one", where,
+                   model.blocks[i].name, input);
+      }
+      if (input >= 0) read[static_cast<std::size_t>(input)] = true;
+    }
+  }
+  for (std::size_t i = 0; i + 1 < read.size(); ++i) {
+    if (!read[i]) {
+      user_error("{}: nothing reads the output of block '{}'; name it in the inputs of a later one",
+                 where, model.blocks[i].name);
+    }
+  }
+}
+
+}  // namespace
+
 void check_model(const ModelSpec& model, const std::string& where) {
   if (model.input.rank() == 0) user_error("{}: the shape of the input is missing", where);
   elements_of(model.input, fmt::format("{}: the input", where));
   if (model.blocks.empty()) user_error("{}: the model has no blocks", where);
+  check_inputs(model, where);
   Checker checker(where);
-  tensor::Shape at = model.input;
-  for (const BlockSpec& block : model.blocks) at = checker.block(block, at);
+  std::vector<tensor::Shape> borders{model.input};
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    borders.push_back(checker.block(model.blocks[i], input_shapes(model, borders, i)));
+  }
 }
 
-tensor::Shape check_block(const BlockSpec& block, const tensor::Shape& src,
+tensor::Shape check_block(const BlockSpec& block, std::span<const tensor::Shape> srcs,
                           const std::string& where) {
-  return Checker(where).layers(block, src, where);
+  return Checker(where).layers(block, srcs, where);
 }
 
 }  // namespace plait::model

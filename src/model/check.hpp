@@ -20,9 +20,9 @@ constexpr std::int64_t kMaxWindow = std::int64_t{1} << 20;  ///< kernel, stride,
 /// are within the limits above.
 void check_model(const ModelSpec& model, const std::string& where);
 
-/// Of one block on a source of this shape: graph, shapes and sizes, but not names. Returns the
+/// Of one block on sources of these shapes: graph, shapes and sizes, but not names. Returns the
 /// shape of its result.
-tensor::Shape check_block(const BlockSpec& block, const tensor::Shape& src,
+tensor::Shape check_block(const BlockSpec& block, std::span<const tensor::Shape> srcs,
                           const std::string& where);
 
 }  // namespace plait::model

@@ -1,6 +1,7 @@
 // The memory of each kind of layer, except convolutions (convolution_sizes.cpp).
 #include "model/layer_sizes.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -97,6 +98,7 @@ struct SizesOf {
     return sizes;
   }
   LayerSizes operator()(const AddSpec&) const { return plain_sizes(src); }
+  LayerSizes operator()(const ConcatSpec&) const { return plain_sizes(src); }  // of the first
 };
 
 bool has_avx512() {
@@ -119,6 +121,23 @@ tensor::Layout image_layout() {
   static const tensor::Layout layout =
       has_avx512() ? tensor::Layout::blocked16 : tensor::Layout::blocked8;
   return layout;
+}
+
+tensor::Layout concat_layout(std::span<const tensor::TensorDesc> srcs) {
+  const tensor::Layout first = srcs.front().layout;
+  if (first == tensor::Layout::panels) return tensor::Layout::plain;
+  const bool alike = std::ranges::all_of(srcs, [&](const tensor::TensorDesc& src) {
+    return src.layout == first && src.shape[1] % tensor::channel_block(first) == 0;
+  });
+  return alike ? first : tensor::Layout::plain;
+}
+
+tensor::TensorDesc concat_desc(std::span<const tensor::TensorDesc> srcs) {
+  tensor::TensorDesc dst = srcs.front();
+  std::vector<std::int64_t> dims(dst.shape.dims().begin(), dst.shape.dims().end());
+  for (const tensor::TensorDesc& src : srcs.subspan(1)) dims[1] += src.shape[1];
+  dst.shape = tensor::Shape(std::move(dims));
+  return dst;
 }
 
 LayerSizes conversion_sizes(const tensor::TensorDesc& src, tensor::Layout layout) {

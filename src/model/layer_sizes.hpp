@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/spec.hpp"
@@ -38,6 +39,11 @@ struct SizeOptions {
 /// Of a layer that reads `src`.
 LayerSizes layer_sizes(const LayerSpec& layer, const tensor::TensorDesc& src,
                        const SizeOptions& options);
+
+/// How the sources of a concat must lie: all alike and in whole blocks of channels, or plain.
+tensor::Layout concat_layout(std::span<const tensor::TensorDesc> srcs);
+/// Of a concat whose sources lie so.
+tensor::TensorDesc concat_desc(std::span<const tensor::TensorDesc> srcs);
 
 /// Of a change of layout.
 LayerSizes conversion_sizes(const tensor::TensorDesc& src, tensor::Layout layout);

@@ -31,13 +31,13 @@ std::int64_t layer_macs(const LayerSpec& layer, const tensor::Shape& src,
   return std::visit(Macs{src, dst}, layer);
 }
 
-BlockCost block_cost(const BlockSpec& block, const tensor::Shape& src) {
-  const std::vector<tensor::Shape> shapes = node_shapes(block, src);
-  BlockCost cost{.src_elements = src.elements(), .dst_elements = shapes.back().elements()};
+BlockCost block_cost(const BlockSpec& block, std::span<const tensor::Shape> srcs) {
+  const std::vector<tensor::Shape> shapes = node_shapes(block, srcs);
+  BlockCost cost{.dst_elements = shapes.back().elements()};
+  for (const tensor::Shape& src : srcs) cost.src_elements += src.elements();
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
-    const int input = block.nodes[i].inputs[0];
-    const tensor::Shape& node_src =
-        input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
+    const tensor::Shape node_src =
+        node_inputs(block.nodes[i], srcs, std::span(shapes).first(i), block.name).front();
     cost.macs += layer_macs(block.nodes[i].layer, node_src, shapes[i]);
     cost.activation_elements += shapes[i].elements();
     for (const ParameterSpec& parameter : layer_parameters(block.nodes[i].layer, node_src)) {
@@ -52,7 +52,7 @@ std::vector<BlockCost> block_costs(const ModelSpec& model) {
   std::vector<BlockCost> costs;
   costs.reserve(model.blocks.size());
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    costs.push_back(block_cost(model.blocks[i], borders[i]));
+    costs.push_back(block_cost(model.blocks[i], input_shapes(model, borders, i)));
   }
   return costs;
 }

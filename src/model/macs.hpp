@@ -2,6 +2,7 @@
 // Time and bytes on a machine are not counted here.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "model/spec.hpp"
@@ -21,12 +22,16 @@ struct BlockCost {
 
 std::int64_t layer_macs(const LayerSpec& layer, const tensor::Shape& src, const tensor::Shape& dst);
 
-BlockCost block_cost(const BlockSpec& block, const tensor::Shape& src);
+BlockCost block_cost(const BlockSpec& block, std::span<const tensor::Shape> srcs);
+/// Of a block with one input.
+inline BlockCost block_cost(const BlockSpec& block, const tensor::Shape& src) {
+  return block_cost(block, {&src, 1});
+}
 
 /// One per block, in order.
 std::vector<BlockCost> block_costs(const ModelSpec& model);
 
-/// The whole chain as if it were one block.
+/// The whole model as if it were one block.
 BlockCost model_cost(const ModelSpec& model);
 
 }  // namespace plait::model

@@ -2,8 +2,10 @@
 // writing is in model_write.cpp.
 #include "model/model_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <span>
 #include <sstream>
 #include <unordered_map>
@@ -25,6 +27,7 @@ namespace {
 struct FileContext {
   const std::string& file;
   std::int64_t classes = 0;
+  std::map<std::string, int, std::less<>> blocks{};  ///< read so far, by name
 };
 
 std::vector<FileLayer> read_layers(const TomlReader& block, std::string_view key,
@@ -46,25 +49,64 @@ void name_layers(std::vector<FileLayer>& layers, const std::string& prefix) {
   }
 }
 
+/// What a block reads, if the file says so: blocks of the model, and their names.
+struct BlockInputs {
+  std::vector<int> blocks;
+  std::vector<std::string> names;
+};
+
+BlockInputs read_inputs(const TomlReader& reader, const FileContext& context) {
+  BlockInputs inputs;
+  const TomlValue* value = reader.find("inputs");
+  if (value == nullptr) return inputs;
+  for (const TomlValue& one : reader.array("inputs")) {
+    const std::string name = reader.text_of(one, "inputs");
+    const auto found = context.blocks.find(name);
+    if (name != "input" && found == context.blocks.end()) {
+      std::vector<std::string> known{"input"};
+      for (const auto& [block, index] : context.blocks) known.push_back(block);
+      const std::string shown = name.substr(0, 60);
+      user_error("{}inputs: '{}' is neither an earlier block nor 'input'{}",
+                 reader.place(value->line), shown, did_you_mean(shown, known));
+    }
+    if (std::ranges::find(inputs.names, name) != inputs.names.end()) {
+      user_error("{}inputs names '{}' twice; its layers may read it more than once",
+                 reader.place(value->line), name);
+    }
+    inputs.blocks.push_back(name == "input" ? kModelInput : found->second);
+    inputs.names.push_back(name);
+  }
+  if (inputs.blocks.empty()) {
+    user_error("{}inputs is empty: a block reads something", reader.place(value->line));
+  }
+  return inputs;
+}
+
 /// A block that grows layer by layer, with its layers found by name.
 class BlockBuilder {
  public:
-  BlockBuilder(std::string name, const TomlReader& reader)
-      : block_{.name = std::move(name), .nodes = {}}, reader_(reader) {}
+  BlockBuilder(std::string name, const TomlReader& reader, const BlockInputs& inputs)
+      : block_{.name = std::move(name), .nodes = {}, .inputs = inputs.blocks}, reader_(reader) {
+    const auto count = static_cast<int>(inputs.names.size());
+    for (int k = 0; k < count; ++k) index_[inputs.names[static_cast<std::size_t>(k)]] = start(k);
+    if (count < 2) index_["input"] = kBlockInput;
+    for (int k = 0; k < std::max(1, count); ++k) all_.push_back(start(k));
+  }
 
-  /// A layer without `from` takes the layer before, the first one `start`. Returns the last index.
-  int append(std::span<const FileLayer> layers, int start) {
-    int previous = start;
+  /// A layer without `from` takes the layer before, the first one all inputs of the block. Returns
+  /// the last index.
+  int append(std::span<const FileLayer> layers) { return append(layers, all_); }
+  /// The same where the first one takes `previous`.
+  int append(std::span<const FileLayer> layers, std::vector<int> previous) {
     for (const FileLayer& layer : layers) {
-      std::vector<int> inputs{previous};
       if (layer.from) {
-        inputs.clear();
-        for (const std::string& wanted : *layer.from) inputs.push_back(find(wanted, layer.line));
+        previous.clear();
+        for (const std::string& wanted : *layer.from) previous.push_back(find(wanted, layer.line));
       }
-      previous = block_.join(*layer.name, layer.layer, std::move(inputs));
-      index_[*layer.name] = previous;
+      const int index = block_.join(*layer.name, layer.layer, std::move(previous));
+      previous = {index_[*layer.name] = index};
     }
-    return previous;
+    return previous.front();
   }
   int append_sum(int branch, int skip) {
     return index_["add"] = block_.join("add", AddSpec{}, {branch, skip});
@@ -72,25 +114,28 @@ class BlockBuilder {
   BlockSpec take() { return std::move(block_); }
 
  private:
+  static int start(int input) { return block_input(input); }
+
   int find(const std::string& wanted, std::int64_t line) const {
-    if (wanted == "input") return kBlockInput;
     const auto found = index_.find(wanted);
     if (found != index_.end()) return found->second;
-    std::vector<std::string> known{"input"};
-    for (const Node& node : block_.nodes) known.push_back(node.name);
+    std::vector<std::string> known;
+    for (const auto& [name, index] : index_) known.push_back(name);
     const std::string shown = wanted.substr(0, 60);
-    user_error("{}from = '{}' is neither an earlier layer of the block nor 'input'{}",
-               reader_.place(line), shown, did_you_mean(shown, known));
+    user_error("{}from = '{}' is neither an earlier layer of the block nor {}{}",
+               reader_.place(line), shown, all_.size() < 2 ? "'input'" : "one of its inputs",
+               did_you_mean(shown, known));
   }
 
   BlockSpec block_;
   const TomlReader& reader_;
+  std::vector<int> all_;  ///< inputs
   std::unordered_map<std::string, int> index_;
 };
 
 BlockSpec read_block(const TomlReader& reader, const std::string& name,
                      const FileContext& context) {
-  reader.only({"name", "layers", "repeat", "residual", "shortcut", "after"});
+  reader.only({"name", "inputs", "layers", "repeat", "residual", "shortcut", "after"});
   const bool residual = reader.boolean("residual", false);
   for (const char* key : {"shortcut", "after"}) {
     const TomlValue* value = reader.find(key);
@@ -101,11 +146,16 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name,
   }
   std::vector<FileLayer> layers = read_layers(reader, "layers", context);
   if (layers.empty()) user_error("{}the block needs layers = [...]", reader.place(reader.line()));
-  BlockBuilder builder(name, reader);
+  const BlockInputs inputs = read_inputs(reader, context);
+  BlockBuilder builder(name, reader, inputs);
   if (!residual) {
     name_layers(layers, "");
-    builder.append(layers, kBlockInput);
+    builder.append(layers);
     return builder.take();
+  }
+  if (inputs.blocks.size() > 1) {
+    user_error("{}a residual block reads one tensor; inputs names {}",
+               reader.place(reader.find("inputs")->line), inputs.blocks.size());
   }
   const std::size_t branch_size = layers.size();
   const std::vector<FileLayer> after = read_layers(reader, "after", context);
@@ -114,9 +164,9 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name,
   std::vector<FileLayer> shortcut = read_layers(reader, "shortcut", context);
   name_layers(shortcut, "shortcut.");
   const std::span<const FileLayer> named(layers);
-  const int branch = builder.append(named.first(branch_size), kBlockInput);
-  const int skip = builder.append(shortcut, kBlockInput);
-  builder.append(named.subspan(branch_size), builder.append_sum(branch, skip));
+  const int branch = builder.append(named.first(branch_size));
+  const int skip = builder.append(shortcut);
+  builder.append(named.subspan(branch_size), {builder.append_sum(branch, skip)});
   return builder.take();
 }
 
@@ -163,7 +213,7 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   ModelSpec model{.name = reader.text("name", std::filesystem::path(file).stem().string()),
                   .input = read_input(reader, input),
                   .blocks = {}};
-  const FileContext context{.file = file, .classes = classes};
+  FileContext context{.file = file, .classes = classes};
   const TomlValue::Array& blocks = reader.array("block");
   std::int64_t layers = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -175,12 +225,14 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
     if (layers > kMaxLayers) {
       user_error("{}more than {} layers in the model", block.place(block.line()), kMaxLayers);
     }
-    if (block.find("repeat") == nullptr) {
-      model.blocks.push_back(std::move(spec));
-      continue;
+    if (repeat > 1 && spec.inputs.size() > 1) {
+      user_error("{}repeat = {}: only a block with one input can be repeated",
+                 block.place(block.line()), repeat);
     }
     for (std::int64_t r = 0; r < repeat; ++r) {
-      spec.name = fmt::format("{}.{}", name, r);
+      if (block.find("repeat") != nullptr) spec.name = fmt::format("{}.{}", name, r);
+      if (r > 0) spec.inputs.clear();  // the one before
+      context.blocks.emplace(spec.name, static_cast<int>(model.blocks.size()));
       model.blocks.push_back(spec);
     }
   }

@@ -38,6 +38,7 @@ const std::map<std::string, Keys, std::less<>>& keys_by_type() {
       {"dropout", {"probability"}},
       {"flatten", {}},
       {"add", {}},
+      {"concat", {}},
   };
   return keys;
 }
@@ -152,6 +153,7 @@ LayerSpec read_spec(const TomlReader& reader, const std::string& type, const std
   }
   if (type == "global_average_pool") return GlobalAveragePoolSpec{};
   if (type == "flatten") return FlattenSpec{};
+  if (type == "concat") return ConcatSpec{};
   return AddSpec{};
 }
 

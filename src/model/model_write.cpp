@@ -2,6 +2,7 @@
 // not the default.
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 
 #include "model/default_names.hpp"
@@ -29,28 +30,58 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-std::string from_of(const BlockSpec& block, const Node& node) {
-  std::string list;
-  for (int input : node.inputs) {
-    if (!list.empty()) list += ", ";
-    list += input == kBlockInput ? "\"input\""
-                                 : quoted(block.nodes[static_cast<std::size_t>(input)].name);
-  }
-  return node.inputs.size() == 1 ? list : "[" + list + "]";
+/// Names of what the blocks of a model read: an empty one where the block stands alone.
+using InputName = std::function<std::string(int number)>;
+
+std::string list_of(const std::vector<std::string>& names) {
+  return names.size() == 1 ? names.front() : fmt::format("[{}]", fmt::join(names, ", "));
 }
 
-std::string write_block(const BlockSpec& block) {
+std::string from_of(const BlockSpec& block, const Node& node, const InputName& name_of_input) {
+  std::vector<std::string> names;
+  for (int input : node.inputs) {
+    names.push_back(quoted(input < 0 ? name_of_input(number_of_input(input))
+                                     : block.nodes[static_cast<std::size_t>(input)].name));
+  }
+  return list_of(names);
+}
+
+/// Without `from` a layer reads the one before, the first one all inputs of the block.
+std::vector<int> usual_inputs(const BlockSpec& block, std::size_t node) {
+  if (node > 0) return {static_cast<int>(node) - 1};
+  std::vector<int> all{kBlockInput};
+  for (int k = 1; k < static_cast<int>(block.inputs.size()); ++k) all.push_back(block_input(k));
+  return all;
+}
+
+std::string write_block(const ModelSpec& model, std::size_t index) {
+  const BlockSpec& block = model.blocks[index];
+  const InputName name_of_input = [&](int number) -> std::string {
+    if (block.inputs.size() < 2) return number == 0 ? "input" : fmt::format("input{}", number + 1);
+    const int read = block.inputs[static_cast<std::size_t>(number)];
+    return read == kModelInput ? "input" : model.blocks[static_cast<std::size_t>(read)].name;
+  };
   std::vector<LayerSpec> layers;
   for (const Node& node : block.nodes) layers.push_back(node.layer);
   const std::vector<std::string> names = default_names(layers);
-  std::string text = fmt::format("\n[[block]]\nname = {}\nlayers = [\n", quoted(block.name));
+  std::string text = fmt::format("\n[[block]]\nname = {}\n", quoted(block.name));
+  if (!block.inputs.empty()) {
+    std::vector<std::string> inputs;
+    for (const int read : block.inputs) {
+      inputs.push_back(quoted(
+          read == kModelInput ? "input" : model.blocks[static_cast<std::size_t>(read)].name));
+    }
+    text += fmt::format("inputs = [{}]\n", fmt::join(inputs, ", "));
+  }
+  text += "layers = [\n";
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     const Node& node = block.nodes[i];
     text += "  {";
     if (node.name != names[i]) text += fmt::format("name = {}, ", quoted(node.name));
     text += write_layer(node.layer);
-    const std::vector<int> usual{static_cast<int>(i) - 1};
-    if (node.inputs != usual) text += ", from = " + from_of(block, node);
+    if (node.inputs != usual_inputs(block, i)) {
+      text += ", from = " + from_of(block, node, name_of_input);
+    }
     text += "},\n";
   }
   return text + "]\n";
@@ -61,7 +92,7 @@ std::string write_block(const BlockSpec& block) {
 std::string write_model(const ModelSpec& model) {
   std::string text = fmt::format("name = {}\ninput = [{}]\n", quoted(model.name),
                                  fmt::join(model.input.dims(), ", "));
-  for (const BlockSpec& block : model.blocks) text += write_block(block);
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) text += write_block(model, i);
   return text;
 }
 

@@ -88,13 +88,12 @@ std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const tensor
   return std::visit(Parameters{src}, layer);
 }
 
-std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const tensor::Shape& src) {
-  const std::vector<tensor::Shape> shapes = node_shapes(block, src);
+std::vector<ParameterSpec> block_parameters(const BlockSpec& block,
+                                            std::span<const tensor::Shape> srcs) {
+  const std::vector<tensor::Shape> shapes = node_shapes(block, srcs);
   std::vector<ParameterSpec> all;
   for (const Node& node : block.nodes) {
-    const int input = node.inputs[0];
-    const tensor::Shape& node_src =
-        input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)];
+    const tensor::Shape node_src = node_inputs(node, srcs, shapes, block.name).front();
     for (ParameterSpec& parameter : layer_parameters(node.layer, node_src)) {
       if (!node.name.empty()) parameter.name = node.name + "." + parameter.name;
       all.push_back(std::move(parameter));
@@ -107,7 +106,8 @@ std::int64_t parameter_count(const ModelSpec& model) {
   const std::vector<tensor::Shape> borders = border_shapes(model);
   std::int64_t count = 0;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+    for (const ParameterSpec& parameter :
+         block_parameters(model.blocks[i], input_shapes(model, borders, i))) {
       if (parameter.trainable) count += parameter.shape.elements();
     }
   }

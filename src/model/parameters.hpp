@@ -1,6 +1,7 @@
 // The parameters a layer has: names, shapes and how they begin.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,13 @@ struct LinearPiece {
 std::vector<ParameterSpec> layer_parameters(const LayerSpec& layer, const tensor::Shape& src);
 
 /// Of all nodes, named "node.weight" (or "weight" where the node has no name).
-std::vector<ParameterSpec> block_parameters(const BlockSpec& block, const tensor::Shape& src);
+std::vector<ParameterSpec> block_parameters(const BlockSpec& block,
+                                            std::span<const tensor::Shape> srcs);
+/// Of a block with one input.
+inline std::vector<ParameterSpec> block_parameters(const BlockSpec& block,
+                                                   const tensor::Shape& src) {
+  return block_parameters(block, {&src, 1});
+}
 
 /// Trainable elements of the whole network.
 std::int64_t parameter_count(const ModelSpec& model);

@@ -122,41 +122,72 @@ struct Infer {
     }
     return srcs[0];
   }
+  tensor::Shape operator()(const ConcatSpec&) const {
+    std::vector<std::int64_t> dims(srcs[0].dims().begin(), srcs[0].dims().end());
+    for (const tensor::Shape& src : srcs.subspan(1)) {
+      if (src.rank() != srcs[0].rank() || !(src.without_front() == srcs[0].without_front())) {
+        user_error("{}: concat needs inputs that differ in channels only but has {} and {}", where,
+                   srcs[0], src);
+      }
+      dims[0] += src[0];
+    }
+    return tensor::Shape(std::move(dims));
+  }
 };
 
 }  // namespace
 
 tensor::Shape layer_shape(const LayerSpec& layer, std::span<const tensor::Shape> srcs,
                           const std::string& where) {
-  const std::size_t wanted = std::holds_alternative<AddSpec>(layer) ? 2 : 1;
-  if (srcs.size() != wanted) {
-    user_error("{}: {} takes {} input(s) but has {}", where, kind_name(layer), wanted, srcs.size());
+  const bool any = std::holds_alternative<ConcatSpec>(layer);
+  const std::size_t wanted = any || std::holds_alternative<AddSpec>(layer) ? 2 : 1;
+  if (any ? srcs.size() < wanted : srcs.size() != wanted) {
+    user_error("{}: {} takes {}{} input(s) but has {}", where, kind_name(layer), wanted,
+               any ? " or more" : "", srcs.size());
   }
   return std::visit(Infer{srcs, where}, layer);
 }
 
-std::vector<tensor::Shape> node_shapes(const BlockSpec& block, const tensor::Shape& src) {
+std::vector<tensor::Shape> node_inputs(const Node& node, std::span<const tensor::Shape> srcs,
+                                       std::span<const tensor::Shape> shapes,
+                                       const std::string& where) {
+  std::vector<tensor::Shape> inputs;
+  for (const int input : node.inputs) {
+    if (input < block_input(static_cast<int>(srcs.size()) - 1) ||
+        input >= static_cast<int>(shapes.size())) {
+      user_error("{}: input {} is not an earlier layer of the block", where, input);
+    }
+    inputs.push_back(input < 0 ? srcs[static_cast<std::size_t>(number_of_input(input))]
+                               : shapes[static_cast<std::size_t>(input)]);
+  }
+  return inputs;
+}
+
+std::vector<tensor::Shape> node_shapes(const BlockSpec& block,
+                                       std::span<const tensor::Shape> srcs) {
   if (block.nodes.empty()) user_error("block '{}' has no layers", block.name);
   std::vector<tensor::Shape> shapes;
-  for (std::size_t i = 0; i < block.nodes.size(); ++i) {
-    const Node& node = block.nodes[i];
+  for (const Node& node : block.nodes) {
     const std::string where = fmt::format("block '{}', layer '{}'", block.name, node.name);
-    std::vector<tensor::Shape> srcs;
-    for (int input : node.inputs) {
-      if (input < kBlockInput || input >= static_cast<int>(i)) {
-        user_error("{}: input {} is not an earlier layer of the block", where, input);
-      }
-      srcs.push_back(input == kBlockInput ? src : shapes[static_cast<std::size_t>(input)]);
-    }
-    shapes.push_back(layer_shape(node.layer, srcs, where));
+    shapes.push_back(layer_shape(node.layer, node_inputs(node, srcs, shapes, where), where));
+  }
+  return shapes;
+}
+
+std::vector<tensor::Shape> input_shapes(const ModelSpec& model,
+                                        std::span<const tensor::Shape> borders, std::size_t index) {
+  std::vector<tensor::Shape> shapes;
+  for (const int block : inputs_of(model, index)) {
+    shapes.push_back(borders[static_cast<std::size_t>(block + 1)]);
   }
   return shapes;
 }
 
 std::vector<tensor::Shape> border_shapes(const ModelSpec& model) {
   std::vector<tensor::Shape> borders{model.input};
-  for (const BlockSpec& block : model.blocks)
-    borders.push_back(node_shapes(block, borders.back()).back());
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    borders.push_back(node_shapes(model.blocks[i], input_shapes(model, borders, i)).back());
+  }
   return borders;
 }
 

@@ -10,10 +10,22 @@ namespace plait::model {
 
 /// dst shape of every node, in order. UserError with block, node and both shapes where it does not
 /// fit.
-std::vector<tensor::Shape> node_shapes(const BlockSpec& block, const tensor::Shape& src);
+std::vector<tensor::Shape> node_shapes(const BlockSpec& block, std::span<const tensor::Shape> srcs);
+/// Of a block with one input.
+inline std::vector<tensor::Shape> node_shapes(const BlockSpec& block, const tensor::Shape& src) {
+  return node_shapes(block, {&src, 1});
+}
+/// What a node reads, where the block reads `srcs` and its earlier nodes have made `shapes`.
+/// UserError where it reads neither; `where` opens the message.
+std::vector<tensor::Shape> node_inputs(const Node& node, std::span<const tensor::Shape> srcs,
+                                       std::span<const tensor::Shape> shapes,
+                                       const std::string& where);
 
-/// Shapes at the borders of the chain: [0] is the input, [i + 1] the dst of block i.
+/// [0] is the input of the model, [i + 1] the dst of block i.
 std::vector<tensor::Shape> border_shapes(const ModelSpec& model);
+/// What block `index` reads, of a model with these borders.
+std::vector<tensor::Shape> input_shapes(const ModelSpec& model,
+                                        std::span<const tensor::Shape> borders, std::size_t index);
 
 /// dst shape of one layer; `where` ("block 'conv1', node 'relu'") opens the message of a UserError.
 tensor::Shape layer_shape(const LayerSpec& layer, std::span<const tensor::Shape> srcs,

@@ -32,6 +32,7 @@ struct KindName {
   std::string_view operator()(const DropoutSpec&) const { return "dropout"; }
   std::string_view operator()(const FlattenSpec&) const { return "flatten"; }
   std::string_view operator()(const AddSpec&) const { return "add"; }
+  std::string_view operator()(const ConcatSpec&) const { return "concat"; }
 };
 
 }  // namespace
@@ -63,6 +64,18 @@ bool SparseLinearSpec::operator==(const SparseLinearSpec& other) const {
          ends_in == other.ends_in;
 }
 
+std::vector<int> inputs_of(const ModelSpec& model, std::size_t index) {
+  const std::vector<int>& inputs = model.blocks[index].inputs;
+  return inputs.empty() ? std::vector{static_cast<int>(index) - 1} : inputs;
+}
+
+bool is_chain(const ModelSpec& model) {
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    if (inputs_of(model, i) != std::vector{static_cast<int>(i) - 1}) return false;
+  }
+  return true;
+}
+
 std::string_view kind_name(const LayerSpec& layer) { return std::visit(KindName{}, layer); }
 
 int BlockSpec::then(std::string node_name, LayerSpec layer) {
@@ -70,8 +83,8 @@ int BlockSpec::then(std::string node_name, LayerSpec layer) {
   return join(std::move(node_name), std::move(layer), {previous});
 }
 
-int BlockSpec::join(std::string node_name, LayerSpec layer, std::vector<int> inputs) {
-  nodes.push_back({std::move(node_name), std::move(layer), std::move(inputs)});
+int BlockSpec::join(std::string node_name, LayerSpec layer, std::vector<int> node_inputs) {
+  nodes.push_back({std::move(node_name), std::move(layer), std::move(node_inputs)});
   return static_cast<int>(nodes.size()) - 1;
 }
 

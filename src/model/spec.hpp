@@ -1,4 +1,4 @@
-// What a network is: a chain of blocks, each a small graph of layers. Plain values that can be
+// What a network is: a graph of blocks, each a small graph of layers. Plain values that can be
 // compared, printed and hashed; what a layer computes lives in layers/.
 #pragma once
 
@@ -117,17 +117,26 @@ struct AddSpec {
   bool operator==(const AddSpec&) const = default;
 };
 
+/// Two or more tensors one behind the other: by channels, C1xHxW and C2xHxW -> (C1 + C2)xHxW, or
+/// flat features.
+struct ConcatSpec {
+  bool operator==(const ConcatSpec&) const = default;
+};
+
 using LayerSpec =
     std::variant<ConvolutionSpec, LinearSpec, SparseLinearSpec, BatchNormSpec, ActivationSpec,
-                 PoolSpec, GlobalAveragePoolSpec, DropoutSpec, FlattenSpec, AddSpec>;
+                 PoolSpec, GlobalAveragePoolSpec, DropoutSpec, FlattenSpec, AddSpec, ConcatSpec>;
 
 /// "convolution", "linear", "relu", ...: the words of model files and messages.
 std::string_view kind_name(const LayerSpec& layer);
 
-/// The input of a node that is the block's own input.
-constexpr int kBlockInput = -1;
+/// The input of a node that is the block's own input number `number`, from 0.
+constexpr int block_input(int number) { return -1 - number; }
+constexpr int number_of_input(int input) { return -1 - input; }
+/// The same of a block with one.
+constexpr int kBlockInput = block_input(0);
 
-/// A layer in a block's graph. `inputs` are indices of earlier nodes, or kBlockInput.
+/// A layer in a block's graph. `inputs` are indices of earlier nodes, or block_input(...).
 struct Node {
   std::string name;
   LayerSpec layer;
@@ -135,16 +144,21 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-/// One link of the chain: one tensor in, one tensor out (the last node's).
+/// The input of a block that is the model's own.
+constexpr int kModelInput = -1;
+
+/// Some tensors in, one tensor out (the last node's).
 struct BlockSpec {
   std::string name;
   std::vector<Node> nodes;
+  /// Earlier blocks of the model whose outputs it reads, or kModelInput; empty: the block before.
+  std::vector<int> inputs{};
   bool operator==(const BlockSpec&) const = default;
 
   /// Appends a node fed by the node before (or by the block's input); returns its index.
   int then(std::string node_name, LayerSpec layer);
   /// Appends a node with the given inputs; returns its index.
-  int join(std::string node_name, LayerSpec layer, std::vector<int> inputs);
+  int join(std::string node_name, LayerSpec layer, std::vector<int> node_inputs);
 };
 
 /// `input` and every other shape of this room is that of one sample, without the batch.
@@ -154,5 +168,10 @@ struct ModelSpec {
   std::vector<BlockSpec> blocks;
   bool operator==(const ModelSpec&) const = default;
 };
+
+/// What block `index` reads: earlier blocks, or kModelInput.
+std::vector<int> inputs_of(const ModelSpec& model, std::size_t index);
+/// Whether every block reads the one before it and nothing else.
+bool is_chain(const ModelSpec& model);
 
 }  // namespace plait::model

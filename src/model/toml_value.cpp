@@ -191,9 +191,12 @@ bool TomlReader::boolean(std::string_view key, bool fallback) const {
 
 std::string TomlReader::text(std::string_view key, const std::string& fallback) const {
   const TomlValue* value = find(key);
-  if (value == nullptr) return fallback;
-  if (const auto* text = std::get_if<std::string>(&value->data)) return *text;
-  wrong_type(*value, key, "a text in quotes");
+  return value == nullptr ? fallback : text_of(*value, key);
+}
+
+const std::string& TomlReader::text_of(const TomlValue& value, std::string_view key) const {
+  if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
+  wrong_type(value, key, "a text in quotes");
 }
 
 const TomlValue::Array& TomlReader::array(std::string_view key) const {

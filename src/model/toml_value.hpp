@@ -56,6 +56,8 @@ class TomlReader {
   double number(std::string_view key, double fallback) const;
   bool boolean(std::string_view key, bool fallback) const;
   std::string text(std::string_view key, const std::string& fallback) const;
+  /// The same of a value inside an array.
+  const std::string& text_of(const TomlValue& value, std::string_view key) const;
   /// Empty where the key is absent.
   const TomlValue::Array& array(std::string_view key) const;
 

@@ -80,7 +80,8 @@ std::map<std::string, std::string> torch_names(const ModelSpec& model) {
   const std::vector<tensor::Shape> borders = border_shapes(model);
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+    for (const ParameterSpec& parameter :
+         block_parameters(model.blocks[i], input_shapes(model, borders, i))) {
       const std::string ours = model.blocks[i].name + "." + parameter.name;
       const std::size_t dot = ours.rfind('.');
       const auto layer = layers.find(ours.substr(0, dot));

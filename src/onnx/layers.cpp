@@ -133,12 +133,21 @@ class Importer {
     if (op == "Pad") return pad(node);
     if (op == "Div" || op == "Mul" || op == "Erf") return part_of_gelu(node);
     if (op == "Add") return sum(node);
+    if (op == "Concat") return concat(node);
     if (op == "Identity") return value(node, 0);
     if (op == "Dropout") {
       if (node.has_input(2)) node.refuse("is saved for training; save the model for evaluation");
       return value(node, 0);
     }
     node.refuse("plait has no layer for it");
+  }
+
+  Value concat(const NodeReader& node) {
+    if (node.integer("axis", 1) != 1) node.refuse("only channels (axis 1) can be put together");
+    std::vector<int> inputs;
+    for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(whole(node, i));
+    if (inputs.size() == 1) return value(node, 0);
+    return add(node, model::ConcatSpec{}, std::move(inputs));
   }
 
   /// PyTorch pads before it averages.

@@ -223,27 +223,29 @@ MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwor
                              const std::string& source) {
   Matcher matcher(network, source);
   const std::vector<tensor::Shape> borders = model::border_shapes(model);
-  int border = model::kBlockInput;
+  std::vector<int> results{model::kBlockInput};  // of the input and of every block
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     const model::BlockSpec& block = model.blocks[i];
-    const std::vector<tensor::Shape> shapes = model::node_shapes(block, borders[i]);
+    const std::vector<int> reads = model::inputs_of(model, i);
+    const std::vector<tensor::Shape> block_srcs = model::input_shapes(model, borders, i);
+    const std::vector<tensor::Shape> shapes = model::node_shapes(block, block_srcs);
     std::vector<int> layers;
     for (const model::Node& node : block.nodes) {
       std::vector<int> srcs;
       for (const int input : node.inputs) {
-        srcs.push_back(input == model::kBlockInput ? border
-                                                   : layers[static_cast<std::size_t>(input)]);
+        srcs.push_back(
+            input < 0 ? results[static_cast<std::size_t>(
+                            1 + reads[static_cast<std::size_t>(model::number_of_input(input))])]
+                      : layers[static_cast<std::size_t>(input)]);
       }
-      const int first = node.inputs[0];
-      const tensor::Shape& src =
-          first == model::kBlockInput ? borders[i] : shapes[static_cast<std::size_t>(first)];
+      const tensor::Shape src = model::node_inputs(node, block_srcs, shapes, block.name).front();
       layers.push_back(matcher.layer(node,
                                      node.name.empty() ? block.name : block.name + "." + node.name,
                                      srcs, model::layer_parameters(node.layer, src)));
     }
-    border = layers.back();
+    results.push_back(layers.back());
   }
-  return matcher.finish(border);
+  return matcher.finish(results.back());
 }
 
 }  // namespace plait::onnx

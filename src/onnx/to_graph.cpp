@@ -129,6 +129,9 @@ class Writer {
     return emit("Flatten", {{"axis", std::int64_t{1}}});
   }
   std::string operator()(const model::AddSpec&) { return emit("Add"); }
+  std::string operator()(const model::ConcatSpec&) {
+    return emit("Concat", {{"axis", std::int64_t{1}}});
+  }
 
   /// With `value` as the result.
   Graph finish(const model::ModelSpec& model, const std::string& value) {
@@ -212,27 +215,28 @@ onnx_graph::Graph to_onnx(const model::ModelSpec& model,
                           const std::string& source) {
   Writer writer(weights, source);
   const std::vector<tensor::Shape> borders = model::border_shapes(model);
-  std::string border = "images";
+  std::vector<std::string> results{"images"};  // of the input and of every block
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     const model::BlockSpec& block = model.blocks[i];
-    const std::vector<tensor::Shape> shapes = model::node_shapes(block, borders[i]);
+    const std::vector<int> reads = model::inputs_of(model, i);
+    const std::vector<tensor::Shape> srcs = model::input_shapes(model, borders, i);
+    const std::vector<tensor::Shape> shapes = model::node_shapes(block, srcs);
     std::vector<std::string> values;
     for (const model::Node& node : block.nodes) {
-      const int first = node.inputs[0];
       Writer::Place place{.name = node.name.empty() ? block.name : block.name + "." + node.name,
                           .srcs = {},
-                          .shape = first == model::kBlockInput
-                                       ? borders[i]
-                                       : shapes[static_cast<std::size_t>(first)]};
+                          .shape = model::node_inputs(node, srcs, shapes, block.name).front()};
       for (const int input : node.inputs) {
-        place.srcs.push_back(input == model::kBlockInput ? border
-                                                         : values[static_cast<std::size_t>(input)]);
+        place.srcs.push_back(
+            input < 0 ? results[static_cast<std::size_t>(
+                            1 + reads[static_cast<std::size_t>(model::number_of_input(input))])]
+                      : values[static_cast<std::size_t>(input)]);
       }
       values.push_back(writer.layer(node.layer, std::move(place)));
     }
-    border = values.back();
+    results.push_back(values.back());
   }
-  return writer.finish(model, border);
+  return writer.finish(model, results.back());
 }
 
 }  // namespace plait::onnx

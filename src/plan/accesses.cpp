@@ -20,12 +20,8 @@ class Collector {
   void operator()(const Forward& forward) {
     samples_ = forward.samples;
     const NetworkBlock& block = block_at(forward.block);
-    read(Role::tensor, block.src);
-    if (block.joins()) {
-      read(Role::tensor, block.other);
-      write(Role::tensor, block.dst);
-      return;
-    }
+    for (const int tensor : block.srcs) read(Role::tensor, tensor);
+    if (block.joins()) return write(Role::tensor, block.dst);
     if (block.parameters > 0) read(Role::weights, home(forward.block));
     if (block.state > 0 && forward.moves_state) read_and_write(Role::state, home(forward.block));
     if (block.adds) read(Role::tensor, block.dst);
@@ -46,12 +42,16 @@ class Collector {
     read(Role::diff, block.dst);
     if (block.joins()) return read_and_write(Role::diff, backward.tensor);
     // A block in place only has this task: another one's forward has done its work.
-    if (block.src != block.dst) read(Role::saved, backward.block);
+    if (!block.reads(block.dst)) read(Role::saved, backward.block);
     const BackwardReads reads = reads_of(backward.block);
-    if (reads.src) read(Role::tensor, block.src);
+    if (reads.src) read_all(block.srcs);
     if (reads.dst) read(Role::tensor, block.dst);
     if (block.parameters > 0) read(Role::weights, home(backward.block));
-    if (block.src != 0) write(Role::diff, block.src);  // nobody waits for that of the input
+    for (const int tensor : block.srcs) {
+      if (tensor == 0) continue;  // nobody waits for that of the input
+      if (plan_.network.adds_gradient(backward.block, tensor)) read(Role::diff, tensor);
+      write(Role::diff, tensor);
+    }
     write(Role::pending, backward.block);
   }
 
@@ -60,7 +60,7 @@ class Collector {
     const NetworkBlock& block = block_at(backward.block);
     if (block.parameters == 0) return;
     read(Role::diff, block.dst);
-    if (reads_of(backward.block).src) read(Role::tensor, block.src);
+    if (reads_of(backward.block).src) read_all(block.srcs);
     read(Role::pending, backward.block);
     read(Role::saved, backward.block);
     write(backward.adds ? Role::partial : Role::gradient, home(backward.block));
@@ -124,6 +124,9 @@ class Collector {
   int home(int block) const { return plan_.network.home_of(block); }
 
   void read(Role role, int index) { add(role, index, false); }
+  void read_all(const std::vector<int>& tensors) {
+    for (const int tensor : tensors) read(Role::tensor, tensor);
+  }
   void write(Role role, int index) { add(role, index, true); }
   void read_and_write(Role role, int index) {
     read(role, index);

@@ -86,7 +86,7 @@ class NumberCheck {
     if (std::string what = wrong_block(backward.block); !what.empty()) return what;
     const NetworkBlock& block = block_at(backward.block);
     if (!block.joins()) return "";
-    if (backward.tensor != block.src && backward.tensor != block.other) {
+    if (!block.reads(backward.tensor)) {
       return fmt::format("tensor {} is none of the two that are joined", backward.tensor);
     }
     if (plan_.network.diff_of(backward.tensor) == plan_.network.diff_of(block.dst)) {

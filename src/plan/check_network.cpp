@@ -8,18 +8,36 @@ namespace plait::plan {
 namespace {
 
 void check_join(const Network& network, const NetworkBlock& block, FaultList& faults) {
-  if (!in_range(block.other, network.tensors.size())) {
-    faults.add(fmt::format("{} joins tensor {}, but there are {}", block.name, block.other,
-                           network.tensors.size()));
+  if (block.srcs.size() != 2) {
+    faults.add(fmt::format("{} joins {} tensors, not two", block.name, block.srcs.size()));
     return;
   }
   const auto elements = [&](int tensor) {
     return network.tensors[static_cast<std::size_t>(tensor)];
   };
-  if (elements(block.src) != elements(block.dst) || elements(block.other) != elements(block.dst)) {
-    faults.add(fmt::format("{} joins tensors of {} and {} elements to one of {}", block.name,
-                           elements(block.src), elements(block.other), elements(block.dst)));
+  const std::int64_t first = elements(block.srcs[0]);
+  const std::int64_t second = elements(block.srcs[1]);
+  if (first != elements(block.dst) || second != elements(block.dst)) {
+    faults.add(fmt::format("{} joins tensors of {} and {} elements to one of {}", block.name, first,
+                           second, elements(block.dst)));
   }
+}
+
+/// Tensors that are there, each read once.
+void check_tensors(const Network& network, const NetworkBlock& block, FaultList& faults) {
+  const auto there = [&](int tensor) { return in_range(tensor, network.tensors.size()); };
+  if (block.srcs.empty() || !std::ranges::all_of(block.srcs, there) || !there(block.dst)) {
+    faults.add(fmt::format("block {} goes from tensor {} to {}, but there are {} tensors",
+                           block.name, fmt::join(block.srcs, " and "), block.dst,
+                           network.tensors.size()));
+    return;
+  }
+  std::vector<int> sorted = block.srcs;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    faults.add(fmt::format("block {} names tensor {} twice", block.name, *twice));
+  }
+  if (block.joins()) check_join(network, block, faults);
 }
 
 /// Who has the gradient of another one is as long as that one, which has its own.
@@ -44,13 +62,7 @@ void check_diffs(const Network& network, FaultList& faults) {
 void check_network(const Network& network, FaultList& faults) {
   if (network.blocks.empty()) faults.add("the network has no blocks");
   for (const NetworkBlock& block : network.blocks) {
-    if (!in_range(block.src, network.tensors.size()) ||
-        !in_range(block.dst, network.tensors.size())) {
-      faults.add(fmt::format("block {} goes from tensor {} to {}, but there are {} tensors",
-                             block.name, block.src, block.dst, network.tensors.size()));
-    } else if (block.joins()) {
-      check_join(network, block, faults);
-    }
+    check_tensors(network, block, faults);
     const auto earlier = static_cast<std::size_t>(&block - network.blocks.data());
     if (block.repeats >= 0 &&
         (!in_range(block.repeats, earlier) ||
@@ -69,6 +81,9 @@ void check_network(const Network& network, FaultList& faults) {
     }
   }
   if (!network.diffs.empty()) check_diffs(network, faults);
+  if (faults.empty() && network.last_readers != last_readers(network)) {
+    faults.add("the order in which the gradients of tensors are summed is not that of the blocks");
+  }
 }
 
 }  // namespace plait::plan

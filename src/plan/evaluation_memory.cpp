@@ -18,8 +18,7 @@ std::int64_t tensors_alive(const Network& network) {
   std::vector<std::size_t> last(network.tensors.size(), 0);
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
     const NetworkBlock& block = network.blocks[i];
-    last[static_cast<std::size_t>(block.src)] = i;
-    if (block.joins()) last[static_cast<std::size_t>(block.other)] = i;
+    for (const int tensor : block.srcs) last[static_cast<std::size_t>(tensor)] = i;
   }
   std::vector<std::int64_t> change(network.blocks.size() + 1, 0);
   std::vector<bool> begun(network.tensors.size(), false);

@@ -74,6 +74,7 @@ struct LayerWriter {
   }
   Json operator()(const model::FlattenSpec&) const { return {{"type", "flatten"}}; }
   Json operator()(const model::AddSpec&) const { return {{"type", "add"}}; }
+  Json operator()(const model::ConcatSpec&) const { return {{"type", "concat"}}; }
 };
 
 model::ConvolutionSpec read_convolution(const JsonField& field) {
@@ -147,6 +148,7 @@ model::LayerSpec read_layer(const JsonField& field) {
   if (word == "dropout") return model::DropoutSpec{field.at("probability").real(0, 1)};
   if (word == "flatten") return model::FlattenSpec{};
   if (word == "add") return model::AddSpec{};
+  if (word == "concat") return model::ConcatSpec{};
   type.refuse("is no layer that is known");
 }
 

@@ -25,7 +25,7 @@ Json node_json(const model::Node& node, int dst, SparseWriter& sparse) {
 
 Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
   Json json{{"name", block.name},
-            {"src", block.src},
+            {"srcs", block.srcs},
             {"dst", block.dst},
             {"parameters", block.parameters},
             {"state", block.state},
@@ -41,10 +41,7 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
   if (block.share != usual.share) json["share"] = block.share;
   if (block.added) json["added"] = true;
   if (block.piece != usual.piece) json["piece"] = block.piece;
-  if (block.joins()) {
-    json["other"] = block.other;
-    json["subtracts"] = block.subtracts;
-  }
+  if (block.joins()) json["join"] = block.subtracts() ? "subtract" : "add";
   if (block.repeats != usual.repeats) json["repeats"] = block.repeats;
   if (block.state_sets != usual.state_sets) json["state_sets"] = block.state_sets;
   if (block.state_set != usual.state_set) json["state_set"] = block.state_set;
@@ -57,24 +54,32 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
   return json;
 }
 
-model::Node read_node(const JsonField& field, std::size_t before, SparseReader& sparse) {
+model::Node read_node(const JsonField& field, const Limits& inputs, SparseReader& sparse) {
   const bool matrix = field.at("type").text() == "sparse_linear";
   model::Node node{.name = field.at("name").text(),
                    .layer = matrix ? model::LayerSpec(sparse.layer(field)) : read_layer(field),
-                   .inputs = field.at("inputs").numbers_as<int>(
-                       kMostInputs, {model::kBlockInput, static_cast<std::int64_t>(before) - 1})};
+                   .inputs = field.at("inputs").numbers_as<int>(kMostInputs, inputs)};
   if (node.inputs.empty()) field.at("inputs").refuse("is empty: a layer reads something");
   return node;
 }
 
-model::BlockSpec read_spec(const JsonField& field, SparseReader& sparse) {
+model::BlockSpec read_spec(const JsonField& field, std::size_t inputs, SparseReader& sparse) {
   model::BlockSpec spec;
   if (!field.has("layers")) return spec;
   spec.name = field.at("layers_name").text();
   for (const JsonField& node : field.at("layers").list(kMostBlocks)) {
-    spec.nodes.push_back(read_node(node, spec.nodes.size(), sparse));
+    const Limits earlier{-static_cast<std::int64_t>(inputs), std::ssize(spec.nodes) - 1};
+    spec.nodes.push_back(read_node(node, earlier, sparse));
   }
   return spec;
+}
+
+Join read_join(const JsonField& field) {
+  if (!field.has("join")) return Join::none;
+  const std::string word = field.at("join").text();
+  if (word == "add") return Join::add;
+  if (word == "subtract") return Join::subtract;
+  field.at("join").refuse(fmt::format("is '{}', neither add nor subtract", word));
 }
 
 NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseReader& sparse) {
@@ -83,23 +88,25 @@ NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseRea
   const auto index = [&](const char* key, std::int64_t most) {
     return field.small_or(key, -1, {-1, most});
   };
+  std::vector<int> srcs = field.at("srcs").numbers_as<int>(kMostInputs, tensors);
+  if (srcs.empty()) field.at("srcs").refuse("is empty: a block reads something");
+  const std::size_t inputs = srcs.size();
   NetworkBlock block{
       .name = field.at("name").text(),
-      .src = field.at("src").small(tensors),
+      .srcs = std::move(srcs),
       .dst = field.at("dst").small(tensors),
       .parameters = field.at("parameters").number(kElements),
       .state = field.at("state").number(kElements),
       .macs = field.at("macs").number({0, model::kMaxMacs}),
       .inner_elements = field.at("inner_elements").number(kElements),
-      .spec = read_spec(field, sparse),
+      .spec = read_spec(field, inputs, sparse),
       .adds = field.flag_or("adds", false),
       .whole = index("whole", model::kMaxLayers),
       .whole_name = field.has("whole") ? field.at("whole_name").text() : "",
       .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
       .added = field.flag_or("added", false),
       .piece = index("piece", model::kMaxLayers),
-      .other = index("other", tensors.most),
-      .subtracts = field.flag_or("subtracts", false),
+      .join = read_join(field),
       .repeats = index("repeats", so_far.size() - 1),
       .state_sets = field.small_or("state_sets", usual.state_sets, {1, model::kMaxLayers}),
       .state_set = field.small_or("state_set", usual.state_set, {0, model::kMaxLayers})};
@@ -139,6 +146,7 @@ Network read_network(const JsonField& field, const model::ModelSpec* model) {
   for (const JsonField& block : field.at("blocks").list(kMostBlocks)) {
     network.blocks.push_back(read_block(block, network, sparse));
   }
+  network.last_readers = last_readers(network);
   check_layers(network, field);
   if (const JsonField hash = field.at("hash"); hash.text() != network_hash(network)) {
     hash.refuse(fmt::format("is {}, but that of the blocks is {}: the document is damaged",

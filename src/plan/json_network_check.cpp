@@ -77,23 +77,32 @@ class LayerCheck {
     return shape;
   }
 
+  std::vector<tensor::Shape> all_at(const std::vector<int>& tensors, const JsonField& field) {
+    std::vector<tensor::Shape> shapes;
+    for (const int tensor : tensors) shapes.push_back(at(tensor, field));
+    return shapes;
+  }
+
   void join(const NetworkBlock& block, const JsonField& field) {
-    if (at(block.src, field) != at(block.other, field)) {
-      field.refuse(fmt::format("joins {} and {}", at(block.src, field), at(block.other, field)));
+    if (block.srcs.size() != 2) {
+      field.refuse(fmt::format("joins {} tensors, not two", block.srcs.size()));
     }
-    put(block.dst, at(block.src, field), field);
+    const tensor::Shape first = at(block.srcs[0], field);
+    const tensor::Shape second = at(block.srcs[1], field);
+    if (first != second) field.refuse(fmt::format("joins {} and {}", first, second));
+    put(block.dst, first, field);
   }
 
   void layers(const NetworkBlock& block, const JsonField& field) {
-    const tensor::Shape src = at(block.src, field);
+    const std::vector<tensor::Shape> srcs = all_at(block.srcs, field);
     try {
-      put(block.dst, model::check_block(block.spec, src, "layers"), field);
+      put(block.dst, model::check_block(block.spec, srcs, "layers"), field);
     } catch (const UserError& error) {
       field.refuse(error.what());
     }
     std::int64_t trained = 0;
     std::int64_t moved = 0;
-    for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
+    for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, srcs)) {
       (parameter.trainable ? trained : moved) += parameter.shape.elements();
     }
     const std::int64_t sets = block.repeats < 0 ? block.state_sets : 1;
@@ -103,7 +112,7 @@ class LayerCheck {
     }
     if (block.repeats < 0) return;
     const NetworkBlock& home = network_.blocks[static_cast<std::size_t>(block.repeats)];
-    if (home.spec != block.spec || at(home.src, field) != src) {
+    if (home.spec != block.spec || all_at(home.srcs, field) != srcs) {
       field.refuse(fmt::format("repeats {}, which has other layers", home.name));
     }
   }
@@ -143,7 +152,7 @@ void check_is_of_model(const Network& network, const model::ModelSpec& model,
     }
     if (block.added || block.repeats >= 0) continue;
     const auto same = std::ranges::find(model.blocks, block.name, &model::BlockSpec::name);
-    if (same == model.blocks.end() || *same != block.spec) {
+    if (same == model.blocks.end() || same->nodes != block.spec.nodes) {
       refuse_model(field, model, fmt::format("it has no such block '{}'", block.name));
     }
     found[static_cast<std::size_t>(same - model.blocks.begin())] = true;

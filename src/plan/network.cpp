@@ -31,27 +31,52 @@ Network make_network(const model::ModelSpec& model) {
   for (const tensor::Shape& border : borders) network.tensors.push_back(border.elements());
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     NetworkBlock block{.name = model.blocks[i].name,
-                       .src = static_cast<int>(i),
                        .dst = static_cast<int>(i) + 1,
                        .macs = costs[i].macs,
                        .inner_elements = costs[i].activation_elements - costs[i].dst_elements,
                        .spec = model.blocks[i]};
+    for (const int read : model::inputs_of(model, i)) block.srcs.push_back(read + 1);
+    block.spec.inputs.clear();  // srcs says it
     for (const model::ParameterSpec& parameter :
-         model::block_parameters(model.blocks[i], borders[i])) {
+         model::block_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
       (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
     }
     network.blocks.push_back(std::move(block));
   }
+  network.last_readers = last_readers(network);
   return network;
+}
+
+std::vector<int> last_readers(const Network& network) {
+  std::vector<int> last(network.tensors.size(), -1);
+  bool several = false;
+  for (int b = 0; b < network.size(); ++b) {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    if (block.joins()) continue;
+    for (const int tensor : block.srcs) {
+      if (tensor == block.dst) continue;
+      int& reader = last[static_cast<std::size_t>(tensor)];
+      several = several || (reader >= 0 && tensor != 0);
+      reader = b;
+    }
+  }
+  return several ? last : std::vector<int>{};
+}
+
+std::vector<tensor::Shape> src_shapes(const NetworkBlock& block,
+                                      const std::vector<tensor::Shape>& tensors) {
+  std::vector<tensor::Shape> shapes;
+  for (const int tensor : block.srcs) shapes.push_back(tensors[static_cast<std::size_t>(tensor)]);
+  return shapes;
 }
 
 std::vector<tensor::Shape> tensor_shapes(const Network& network) {
   std::vector<tensor::Shape> shapes(network.tensors.size());
   shapes.front() = network.input;
   for (const NetworkBlock& block : network.blocks) {
-    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
     shapes[static_cast<std::size_t>(block.dst)] =
-        block.joins() ? src : model::node_shapes(block.spec, src).back();
+        block.joins() ? srcs.front() : model::node_shapes(block.spec, srcs).back();
   }
   return shapes;
 }
@@ -68,14 +93,13 @@ std::string network_hash(const Network& network) {
   for (std::int64_t elements : network.tensors) add_number(elements);
   for (const NetworkBlock& block : network.blocks) {
     add_text(block.name);
-    for (std::int64_t number : {std::int64_t{block.src}, std::int64_t{block.dst}, block.parameters,
-                                block.state, block.macs, block.inner_elements}) {
+    for (const int tensor : block.srcs) add_number(tensor);
+    for (std::int64_t number : {std::int64_t{block.dst}, block.parameters, block.state, block.macs,
+                                block.inner_elements}) {
       add_number(number);
     }
     if (block.joins() || block.repeats >= 0) {
-      for (const int number : {block.other, block.subtracts ? 1 : 0, block.repeats}) {
-        add_number(number);
-      }
+      for (const int number : {static_cast<int>(block.join), block.repeats}) add_number(number);
     }
     if (block.state_sets > 1 || block.state_set > 0) {
       for (const int number : {block.state_sets, block.state_set}) add_number(number);

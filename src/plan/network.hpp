@@ -1,9 +1,10 @@
-// Network: what a plan computes, as the planner sees it: blocks that read one tensor and write
-// another, in an order in which they can be computed. A plain model is the chain where block i
-// reads tensor i and writes tensor i + 1; a strategy may add blocks and tensors of its own: joins
-// of two tensors, and blocks that compute once more with the weights of an earlier one.
+// Network: what a plan computes, as the planner sees it: blocks that read tensors and write another
+// one, in an order in which they can be computed. Block i of a model writes tensor i + 1; a
+// strategy may add blocks and tensors of its own: joins of two tensors, and blocks that compute
+// once more with the weights of an earlier one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,9 +13,16 @@
 
 namespace plait::plan {
 
+/// A block without layers of its own: dst = a + b, or a - b, of the two tensors it reads. Its
+/// backward_data adds the gradient of dst to that of one of the two, which has been written before;
+/// there is none where both share the gradient of dst (Network::diffs).
+enum class Join : std::uint8_t { none, add, subtract };
+
 struct NetworkBlock {
   std::string name;
-  int src = 0;  ///< tensor; dst: backward_data works in place, forward is another block's
+  /// Tensors, each once. One of them may be dst: backward_data works in place, forward is another
+  /// block's.
+  std::vector<int> srcs{};
   int dst = 0;
   std::int64_t parameters = 0;  ///< trainable elements
   std::int64_t state = 0;       ///< running statistics, elements, all sets of them
@@ -30,11 +38,7 @@ struct NetworkBlock {
   double share = 1;
   bool added = false;  ///< not of the model: the strategy's own
   int piece = -1;      ///< that the strategy has put it in, for tables; -1: there are none
-  /// Of a join, which has no layers: dst = src + other, or src - other. Its backward_data adds the
-  /// gradient of dst to that of one of the two, which has been written before; there is none where
-  /// both share the gradient of dst (Network::diffs).
-  int other = -1;
-  bool subtracts = false;
+  Join join = Join::none;
   /// The earlier block whose layers and weights this one computes with; -1: its own.
   int repeats = -1;
   /// Sets of running statistics. A block that is computed several times in a step sees other values
@@ -42,7 +46,14 @@ struct NetworkBlock {
   int state_sets = 1;
   int state_set = 0;  ///< of its home's, which it computes with
 
-  bool joins() const { return other >= 0; }
+  bool joins() const { return join != Join::none; }
+  bool subtracts() const { return join == Join::subtract; }
+  bool reads(int tensor) const { return std::ranges::find(srcs, tensor) != srcs.end(); }
+  /// Nobody waits for the gradient of the network's input.
+  bool reads_input() const { return reads(0); }
+  bool reads_only_input() const { return srcs == std::vector{0}; }
+  /// Whether it has anything to do in backward.
+  bool has_backward() const { return parameters > 0 || !reads_only_input(); }
   bool operator==(const NetworkBlock&) const = default;
 };
 
@@ -56,7 +67,17 @@ struct Network {
   /// has its own.
   std::vector<int> diffs{};
 
+  /// Per tensor the last block that reads it (joins and blocks in place aside): its backward_data
+  /// writes the gradient, those of earlier readers add to it, from the last to the first. Empty:
+  /// each has one reader.
+  std::vector<int> last_readers{};
+
   int size() const { return static_cast<int>(blocks.size()); }
+  /// Whether backward_data of a block that reads `tensor` adds to a gradient that is there.
+  bool adds_gradient(int block, int tensor) const {
+    return !last_readers.empty() && last_readers[static_cast<std::size_t>(tensor)] != block &&
+           blocks[static_cast<std::size_t>(block)].dst != tensor;
+  }
   std::int64_t parameters() const;
   std::int64_t macs() const;
   int logits() const { return blocks.back().dst; }
@@ -72,6 +93,12 @@ struct Network {
 };
 
 Network make_network(const model::ModelSpec& model);
+
+/// As Network::last_readers says.
+std::vector<int> last_readers(const Network& network);
+/// Of those that every block reads.
+std::vector<tensor::Shape> src_shapes(const NetworkBlock& block,
+                                      const std::vector<tensor::Shape>& tensors);
 
 /// Of every tensor, without the batch. Not of a network that is cut.
 std::vector<tensor::Shape> tensor_shapes(const Network& network);

@@ -19,7 +19,7 @@ std::vector<std::size_t> joined(const Network& network) {
   };
   for (const NetworkBlock& block : network.blocks) {
     if (!block.joins()) continue;
-    for (const int tensor : {block.src, block.other}) alike[find(tensor)] = find(block.dst);
+    for (const int tensor : block.srcs) alike[find(tensor)] = find(block.dst);
   }
   for (std::size_t i = 0; i < alike.size(); ++i) alike[i] = find(static_cast<int>(i));
   return alike;
@@ -50,27 +50,32 @@ class SizedNetwork {
   }
 
   /// Rows of others, which only messages write, are in panels.
-  const tensor::TensorDesc& src_of(const NetworkBlock& block) {
-    tensor::TensorDesc& src = tensor(block.src);
-    if (src.shape.rank() == 0) {
-      const auto features = network_.tensors[static_cast<std::size_t>(block.src)];
-      src = {.shape = {samples_, features}, .layout = tensor::Layout::panels};
+  std::vector<tensor::TensorDesc> srcs_of(const NetworkBlock& block) {
+    std::vector<tensor::TensorDesc> srcs;
+    for (const int index : block.srcs) {
+      tensor::TensorDesc& src = tensor(index);
+      if (src.shape.rank() == 0) {
+        const auto features = network_.tensors[static_cast<std::size_t>(index)];
+        src = {.shape = {samples_, features}, .layout = tensor::Layout::panels};
+      }
+      srcs.push_back(src);
     }
-    return src;
+    return srcs;
   }
 
   model::BlockSizes size(const NetworkBlock& block) {
-    const tensor::TensorDesc& src = src_of(block);
+    const std::vector<tensor::TensorDesc> srcs = srcs_of(block);
     if (block.joins()) {
       model::BlockSizes join;
-      join.dst = src;
+      join.dst = srcs.front();
       return join;
     }
     if (block.repeats >= 0) return sizes_.blocks[static_cast<std::size_t>(block.repeats)];
-    model::BlockSizeOptions options{.wants_diff_src = block.src != 0, .kernels = options_};
+    model::BlockSizeOptions options{.kernels = options_};
+    for (const int index : block.srcs) options.wants_diff_srcs.push_back(index != 0);
     if (block.dst == network_.logits()) options.dst_layout = tensor::Layout::plain;
     if (like(block.dst).shape.rank() != 0) options.dst_layout = like(block.dst).layout;
-    return model::block_sizes(block.spec, src, options);
+    return model::block_sizes(block.spec, srcs, options);
   }
 
   const Network& network_;

@@ -71,17 +71,16 @@ WholeLayer WholeLayers::make(const model::Node& node, const tensor::Shape& src,
 const WholeLayer& WholeLayers::named(const JsonField& field) {
   const std::string name = field.text();
   if (const auto found = known_.find(name); found != known_.end()) return found->second;
-  tensor::Shape src = model_for(field).input;
-  for (const model::BlockSpec& block : model_->blocks) {
-    const std::vector<tensor::Shape> shapes = model::node_shapes(block, src);
+  const std::vector<tensor::Shape> borders = model::border_shapes(model_for(field));
+  for (std::size_t i = 0; i < model_->blocks.size(); ++i) {
+    const model::BlockSpec& block = model_->blocks[i];
+    const std::vector<tensor::Shape> srcs = model::input_shapes(*model_, borders, i);
+    const std::vector<tensor::Shape> shapes = model::node_shapes(block, srcs);
     for (const model::Node& node : block.nodes) {
       if (full_name(block, node) != name) continue;
-      const int from = node.inputs.front();
-      const tensor::Shape& at =
-          from == model::kBlockInput ? src : shapes[static_cast<std::size_t>(from)];
-      return known_.emplace(name, make(node, at, field)).first->second;
+      const tensor::Shape src = model::node_inputs(node, srcs, shapes, block.name).front();
+      return known_.emplace(name, make(node, src, field)).first->second;
     }
-    src = shapes.back();
   }
   field.refuse(fmt::format("is '{}', but model '{}' has no such layer", name, model_->name));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "plan/evaluation_memory.hpp"
 #include "plan/exchange_memory.hpp"
 #include "plan/value_slots.hpp"
@@ -156,7 +157,13 @@ WorkerMemory MemoryForecast::of(int worker) {
     if (block_of(task) < 0 || samples == 0) continue;
     const model::BlockSizes& block =
         sizes_.at(samples).blocks[static_cast<std::size_t>(block_of(task))];
-    memory.scratch = std::max(memory.scratch, block.scratch_bytes);
+    std::int64_t scratch = block.scratch_bytes;
+    for (const int tensor : plan_.network.blocks[static_cast<std::size_t>(block_of(task))].srcs) {
+      if (tensor == 0 || !plan_.network.adds_gradient(block_of(task), tensor)) continue;
+      const tensor::TensorDesc& desc = sizes_.at(samples).tensors[static_cast<std::size_t>(tensor)];
+      scratch = cache_lines(scratch) + cache_lines(static_cast<std::int64_t>(desc.bytes()));
+    }
+    memory.scratch = std::max(memory.scratch, scratch);
   }
   count_parameters(worker, memory);
   memory.exchanges =

@@ -39,7 +39,7 @@ struct Volume {
 Json volumes_json(const plan::Plan& plan) {
   std::map<int, const plan::NetworkBlock*> reader;
   for (const plan::NetworkBlock& block : plan.network.blocks) {
-    if (block.whole >= 0) reader[block.src] = &block;
+    if (block.whole >= 0) reader[block.srcs.front()] = &block;
   }
   std::map<int, Volume> volumes;
   std::set<std::pair<int, plan::Role>> counted;  // microbatches send the same rows again

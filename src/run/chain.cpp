@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/rounding.hpp"
 
 namespace plait::run {
 
@@ -23,7 +24,7 @@ std::vector<int> joined_tensors(const plan::Network& network) {
   };
   for (const plan::NetworkBlock& block : network.blocks) {
     if (!block.joins()) continue;
-    for (const int tensor : {block.src, block.other}) {
+    for (const int tensor : block.srcs) {
       alike[static_cast<std::size_t>(find(tensor))] = find(block.dst);
     }
   }
@@ -68,7 +69,8 @@ void Chain::build_all() {
   };
   if (std::ranges::any_of(network_.blocks, &plan::NetworkBlock::added)) {
     build_where([&](const plan::NetworkBlock& block) {
-      return !block.added && block.repeats < 0 && like(block.src).shape.rank() != 0;
+      return !block.added && block.repeats < 0 &&
+             std::ranges::all_of(block.srcs, [&](int src) { return like(src).shape.rank() != 0; });
     });
   }
   build_where([](const plan::NetworkBlock&) { return true; });
@@ -78,33 +80,43 @@ const tensor::TensorDesc& Chain::like(int tensor) const {
   return tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(tensor)])];
 }
 
-const tensor::TensorDesc& Chain::src_of(const plan::NetworkBlock& block) {
-  tensor::TensorDesc& src = tensors_[static_cast<std::size_t>(block.src)];
-  if (src.shape.rank() == 0) src = like(block.src);
+const tensor::TensorDesc& Chain::src_of(const plan::NetworkBlock& block, int tensor) {
+  tensor::TensorDesc& src = tensors_[static_cast<std::size_t>(tensor)];
+  if (src.shape.rank() == 0) src = like(tensor);
   if (src.shape.rank() != 0) return src;
   if (!network_.cut) fail("block '{}' comes before the block it reads from", block.name);
   // Rows of others, which only messages write.
-  src = layers::batch_desc({network_.tensors[static_cast<std::size_t>(block.src)]}, options_.batch,
+  src = layers::batch_desc({network_.tensors[static_cast<std::size_t>(tensor)]}, options_.batch,
                            rows_layout());
   return src;
 }
 
 std::shared_ptr<layers::Block> Chain::build(const plan::NetworkBlock& block) {
-  const tensor::TensorDesc& src = src_of(block);
-  if (block.joins()) return std::make_shared<layers::Block>(block.name, src);
+  std::vector<tensor::TensorDesc> srcs;
+  for (const int tensor : block.srcs) srcs.push_back(src_of(block, tensor));
+  if (block.joins()) return std::make_shared<layers::Block>(block.name, srcs.front());
   if (block.repeats >= 0) {
     const auto& earlier = blocks_[static_cast<std::size_t>(block.repeats)];
-    if (earlier->src_desc() != src) fail("block '{}' reads another layout", block.name);
+    if (earlier->src_descs() != srcs) fail("block '{}' reads another layout", block.name);
     return earlier;
   }
   layers::BlockOptions wanted{.backend = options_.backend,
                               .threads = options_.threads,
-                              .wants_diff_src = block.src != 0,
                               .dst_layout = {},
                               .kernels = options_.kernels};
+  for (const int tensor : block.srcs) wanted.wants_diff_srcs.push_back(tensor != 0);
   if (block.dst == network_.logits()) wanted.dst_layout = tensor::Layout::plain;
   if (like(block.dst).shape.rank() != 0) wanted.dst_layout = like(block.dst).layout;
-  return std::make_shared<layers::Block>(block.spec, src, wanted);
+  return std::make_shared<layers::Block>(block.spec, std::move(srcs), wanted);
+}
+
+std::size_t Chain::scratch_bytes(std::size_t i) const {
+  std::size_t bytes = blocks_[i]->scratch_bytes();
+  for (const int tensor : network_.blocks[i].srcs) {
+    if (tensor == 0 || !network_.adds_gradient(static_cast<int>(i), tensor)) continue;
+    bytes = cache_lines(bytes) + cache_lines(tensor_desc(tensor).bytes());
+  }
+  return bytes;
 }
 
 std::size_t Chain::rows_bytes(std::int64_t rows) const {

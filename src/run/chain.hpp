@@ -35,6 +35,8 @@ class Chain {
   const tensor::TensorDesc& tensor_desc(int tensor) const {
     return tensors_[static_cast<std::size_t>(tensor)];
   }
+  /// Scratch memory of its tasks, that for gradients which are added to others included.
+  std::size_t scratch_bytes(std::size_t i) const;
   /// Of so many rows (features) of a tensor in panels.
   std::size_t rows_bytes(std::int64_t rows) const;
   const tensor::TensorDesc& src_desc() const { return tensors_.front(); }
@@ -44,7 +46,7 @@ class Chain {
   void build_all();
   /// How what the tensor is joined with lies; rank 0 where that is not known yet.
   const tensor::TensorDesc& like(int tensor) const;
-  const tensor::TensorDesc& src_of(const plan::NetworkBlock& block);
+  const tensor::TensorDesc& src_of(const plan::NetworkBlock& block, int tensor);
   std::shared_ptr<layers::Block> build(const plan::NetworkBlock& block);
   tensor::Layout rows_layout() const {
     return options_.backend == layers::Backend::reference ? tensor::Layout::plain

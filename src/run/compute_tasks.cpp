@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/rounding.hpp"
+#include "layers/simd/add.hpp"
+
 namespace plait::run {
 
 ComputeTasks::ComputeTasks(const WorkerParts& parts, const BatchRing& batches)
@@ -31,9 +34,11 @@ void ComputeTasks::bind_block(const plan::Task& task, Binding& bound) const {
   const auto slot = [&](plan::Role role, int of) {
     return parts_.slot({role, of, plan::samples_of(task)});
   };
-  bound.src = slot(plan::Role::tensor, block.src);
+  for (const int tensor : block.srcs) {
+    bound.srcs.push_back(slot(plan::Role::tensor, tensor));
+    bound.diff_srcs.push_back(tensor == 0 ? -1 : slot(plan::Role::diff, tensor));
+  }
   bound.dst = slot(plan::Role::tensor, block.dst);
-  bound.diff_src = slot(plan::Role::diff, block.src);
   bound.diff_dst = slot(plan::Role::diff, block.dst);
   bound.saved = slot(plan::Role::saved, index);
   bound.pending = slot(plan::Role::pending, index);
@@ -41,10 +46,8 @@ void ComputeTasks::bind_block(const plan::Task& task, Binding& bound) const {
   if (weights != nullptr && weights->adds) {
     bound.partial = slot(plan::Role::partial, parts_.context.plan.network.home_of(index));
   }
-  if (!block.joins()) return;
-  bound.other = slot(plan::Role::tensor, block.other);
   const auto* data = std::get_if<plan::BackwardData>(&task.what);
-  if (data != nullptr) bound.diff_src = slot(plan::Role::diff, data->tensor);
+  if (block.joins() && data != nullptr) bound.joined_diff = slot(plan::Role::diff, data->tensor);
 }
 
 std::size_t ComputeTasks::home_of(const TaskRun& at) const {
@@ -62,14 +65,19 @@ void ComputeTasks::load(const TaskRun& at) {
 layers::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) const {
   const Binding& bound = bound_[at.task];
   const plan::Task& task = parts_.context.task(at);
-  const bool first = parts_.context.block(plan::block_of(task)).src == 0;
-  const float* loaded = first && batches_.read_in_place()
-                            ? batches_.at(at.minibatch).images.floats().data()
-                            : nullptr;
-  return {.src = loaded != nullptr ? loaded : floats(bound.src, at),
+  const std::vector<int>& tensors = parts_.context.block(plan::block_of(task)).srcs;
+  std::vector<const float*> srcs;
+  std::vector<float*> diff_srcs;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    const bool in_place = tensors[k] == 0 && batches_.read_in_place();
+    srcs.push_back(in_place ? batches_.at(at.minibatch).images.floats().data()
+                            : floats(bound.srcs[k], at));
+    diff_srcs.push_back(tensors[k] == 0 ? nullptr : floats(bound.diff_srcs[k], at));
+  }
+  return {.srcs = std::move(srcs),
           .dst = floats(bound.dst, at),
           .diff_dst = floats(bound.diff_dst, at),
-          .diff_src = first ? nullptr : floats(bound.diff_src, at),
+          .diff_srcs = std::move(diff_srcs),
           .weights = parameters.weights.floats().data(),
           .diff_weights = parameters.gradient.floats().data(),
           .state = parameters.state.floats().data(),
@@ -144,11 +152,38 @@ void ComputeTasks::backward_data(const TaskRun& at) {
   const int index = parts_.context.what<plan::BackwardData>(at).block;
   const plan::NetworkBlock& block = parts_.context.block(index);
   if (block.joins()) return join_backward(at, block);
-  parts_.memory.free_for_writing(bound_[at.task].diff_src, at.minibatch);
+  for (const int slot : bound_[at.task].diff_srcs) {
+    if (slot >= 0) parts_.memory.free_for_writing(slot, at.minibatch);
+  }
   parts_.memory.free_for_writing(bound_[at.task].pending, at.minibatch);
-  parts_.model.chains.at(at.samples)
-      .block(static_cast<std::size_t>(index))
-      .backward_data(args_with_weights(at));
+  layers::BlockArgs args = args_with_weights(at);
+  const std::vector<Added> added = redirect_added(at, args);
+  parts_.model.chains.at(at.samples).block(static_cast<std::size_t>(index)).backward_data(args);
+  for (const Added& one : added) {
+    layers::simd::add({one.sum, one.sum, one.gradient, one.count}, parts_.context.options.threads);
+  }
+}
+
+std::vector<ComputeTasks::Added> ComputeTasks::redirect_added(const TaskRun& at,
+                                                              layers::BlockArgs& args) const {
+  std::vector<Added> added;
+  const plan::Network& network = parts_.context.plan.network;
+  if (network.last_readers.empty()) return added;
+  const int index = plan::block_of(parts_.context.task(at));
+  const Chain& chain = parts_.model.chains.at(at.samples);
+  std::size_t used = chain.block(static_cast<std::size_t>(index)).scratch_bytes();
+  const std::vector<int>& tensors = network.blocks[static_cast<std::size_t>(index)].srcs;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    if (tensors[k] == 0 || !network.adds_gradient(index, tensors[k])) continue;
+    const tensor::TensorDesc& desc = chain.tensor_desc(tensors[k]);
+    used = cache_lines(used);
+    auto* gradient = reinterpret_cast<float*>(args.scratch + used);
+    used += desc.bytes();
+    added.push_back(
+        {args.diff_srcs[k], gradient, static_cast<std::size_t>(desc.physical_elements())});
+    args.diff_srcs[k] = gradient;
+  }
+  return added;
 }
 
 void ComputeTasks::backward_weights(const TaskRun& at) {
@@ -179,8 +214,8 @@ void ComputeTasks::join_forward(const TaskRun& at, const plan::NetworkBlock& blo
   parts_.memory.free_for_writing(bound.dst, at.minibatch);
   const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
   const ResidualSums sums =
-      plait::run::join_forward(block, {.src = floats(bound.src, at),
-                                       .other = floats(bound.other, at),
+      plait::run::join_forward(block, {.src = floats(bound.srcs[0], at),
+                                       .other = floats(bound.srcs[1], at),
                                        .dst = floats(bound.dst, at),
                                        .count = static_cast<std::size_t>(desc.physical_elements()),
                                        .threads = parts_.context.options.threads});
@@ -195,7 +230,7 @@ void ComputeTasks::join_backward(const TaskRun& at, const plan::NetworkBlock& bl
   const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
   plait::run::join_backward(block, parts_.context.what<plan::BackwardData>(at).tensor,
                             {.src = floats(bound.diff_dst, at),
-                             .dst = floats(bound.diff_src, at),
+                             .dst = floats(bound.joined_diff, at),
                              .count = static_cast<std::size_t>(desc.physical_elements()),
                              .threads = parts_.context.options.threads});
 }

@@ -32,9 +32,11 @@ class ComputeTasks {
  private:
   /// Slots of a task.
   struct Binding {
-    int src = -1, dst = -1, diff_src = -1, diff_dst = -1;
+    std::vector<int> srcs{};
+    std::vector<int> diff_srcs{};
+    int dst = -1, diff_dst = -1;
     int saved = -1, pending = -1, partial = -1;
-    int other = -1;  ///< of a join
+    int joined_diff = -1;  ///< of a join: the gradient that its backward_data adds to
   };
 
   Binding bind(const plan::Task& task) const;
@@ -46,6 +48,13 @@ class ComputeTasks {
   layers::BlockArgs block_args(const TaskRun& at, BlockMemory& parameters) const;
   /// Arguments with the weights this task reads, in the layout of its number of samples.
   layers::BlockArgs args_with_weights(const TaskRun& at);
+  /// Sends the gradients that are added to others into scratch memory.
+  struct Added {
+    float* sum;
+    const float* gradient;
+    std::size_t count;
+  };
+  std::vector<Added> redirect_added(const TaskRun& at, layers::BlockArgs& args) const;
   void join_forward(const TaskRun& at, const plan::NetworkBlock& block);
   void join_backward(const TaskRun& at, const plan::NetworkBlock& block);
 

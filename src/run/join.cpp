@@ -44,7 +44,7 @@ double ResidualSums::residual() const {
 }
 
 ResidualSums join_forward(const plan::NetworkBlock& block, const JoinArgs& args) {
-  if (!block.subtracts) {
+  if (!block.subtracts()) {
     each_piece(args.count, args.threads, [&](std::size_t, std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) args.dst[i] = args.src[i] + args.other[i];
     });
@@ -63,7 +63,7 @@ ResidualSums join_forward(const plan::NetworkBlock& block, const JoinArgs& args)
 }
 
 void join_backward(const plan::NetworkBlock& block, int tensor, const JoinArgs& args) {
-  const bool minus = block.subtracts && tensor == block.other;
+  const bool minus = block.subtracts() && tensor == block.srcs[1];
   each_piece(args.count, args.threads, [&](std::size_t, std::size_t first, std::size_t last) {
     if (minus) {
       for (std::size_t i = first; i < last; ++i) args.dst[i] -= args.src[i];
@@ -77,7 +77,7 @@ std::vector<Residual> residuals(const plan::Network& network,
                                 const std::vector<ResidualSums>& sums) {
   std::vector<Residual> all;
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
-    if (network.blocks[i].subtracts) {
+    if (network.blocks[i].subtracts()) {
       all.push_back({network.blocks[i].name, sums[i].residual()});
     }
   }

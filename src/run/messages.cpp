@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "run/message_tags.hpp"
 #include "run/row_packing.hpp"
@@ -18,8 +19,15 @@ Messages::Messages(const WorkerParts& parts, TaskLog& log)
       weight_sends_(parts.context.plan.network.blocks.size()) {
   const plan::Plan& plan = parts.context.plan;
   const std::vector<int> tags = message_tags(plan, parts.context.options.rank);
+  std::set<plan::Value> received;
+  for (const plan::Task& task : parts.context.program().tasks) {
+    if (plan::is<plan::Receive>(task)) received.insert(message_of(task)->value);
+  }
   for (std::size_t i = 0; i < tags.size(); ++i) {
-    bound_.push_back(bind(parts.context.program().tasks[i]));
+    const plan::Task& task = parts.context.program().tasks[i];
+    bound_.push_back(bind(task));
+    bound_.back().copied = plan::is<plan::Send>(task) && !plan::packs(task) &&
+                           received.contains(message_of(task)->value);
     bound_.back().tag = kTagsPerBucket * static_cast<int>(plan.buckets.size()) + tags[i];
   }
 }
@@ -157,10 +165,13 @@ void Messages::send(const TaskRun& at) {
   const double begin = now_seconds();
   const Binding& bound = bound_[at.task];
   if (plan::packs(parts_.context.task(at))) pack(at);
-  parts_.memory.sent(
-      bound.message, at.minibatch,
-      parts_.context.links.group.isend({parts_.memory.at(bound.message, at.minibatch), bytes},
-                                       message.peer, bound.tag));
+  const std::span<const std::byte> value(parts_.memory.at(bound.message, at.minibatch), bytes);
+  if (bound.copied) {
+    send_copy(at, value);
+  } else {
+    parts_.memory.sent(bound.message, at.minibatch,
+                       parts_.context.links.group.isend(value, message.peer, bound.tag));
+  }
   log_.communicated(at, begin, bytes);
 }
 

@@ -27,8 +27,10 @@ class Messages {
     int message = -1;  ///< slot of what travels
     int tensor = -1;   ///< slot of what is packed into it, or unpacked from it
     int tag = 0;
+    bool copied =
+        false;  ///< it is received too: the next one may come while this one is on its way
   };
-  /// Weights on their way that may change meanwhile.
+  /// What is on its way and may change meanwhile.
   struct Copy {
     std::shared_ptr<std::byte> bytes;
     std::size_t size = 0;

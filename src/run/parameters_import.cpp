@@ -75,8 +75,8 @@ void check_weights(const plan::Network& network,
   const bool with_added = has_added_weights(network, tensors);
   for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
-    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
-    for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
+    for (const model::ParameterSpec& parameter :
+         model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
       incoming.take_weight(block.name + "." + parameter.name, parameter);
     }
   }

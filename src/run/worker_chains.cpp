@@ -109,7 +109,7 @@ std::size_t WorkerChains::scratch_bytes(const std::vector<int>& blocks) const {
   std::size_t most = 0;
   for (const auto& [samples, chain] : chains_) {
     for (const int block : blocks) {
-      most = std::max(most, chain->block(static_cast<std::size_t>(block)).scratch_bytes());
+      most = std::max(most, chain->scratch_bytes(static_cast<std::size_t>(block)));
     }
   }
   return most;

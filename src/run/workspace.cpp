@@ -10,10 +10,6 @@ namespace plait::run {
 
 namespace {
 
-std::vector<int> sources(const plan::NetworkBlock& block) {
-  return block.joins() ? std::vector{block.src, block.other} : std::vector{block.src};
-}
-
 /// The blocks that the logits depend on, and those that measure how far tensors are apart.
 std::vector<bool> needed_blocks(const plan::Network& network) {
   std::vector<bool> blocks(network.blocks.size(), false);
@@ -21,9 +17,9 @@ std::vector<bool> needed_blocks(const plan::Network& network) {
   tensors[static_cast<std::size_t>(network.logits())] = true;
   for (std::size_t i = blocks.size(); i-- > 0;) {
     const plan::NetworkBlock& block = network.blocks[i];
-    blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.subtracts;
+    blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.subtracts();
     if (!blocks[i]) continue;
-    for (const int tensor : sources(block)) tensors[static_cast<std::size_t>(tensor)] = true;
+    for (const int tensor : block.srcs) tensors[static_cast<std::size_t>(tensor)] = true;
   }
   return blocks;
 }
@@ -34,7 +30,7 @@ std::vector<std::size_t> last_readers(const plan::Network& network,
   std::vector<std::size_t> last(network.tensors.size(), 0);
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
     if (!needed[i]) continue;
-    for (const int tensor : sources(network.blocks[i])) last[static_cast<std::size_t>(tensor)] = i;
+    for (const int tensor : network.blocks[i].srcs) last[static_cast<std::size_t>(tensor)] = i;
   }
   last[static_cast<std::size_t>(network.logits())] = network.blocks.size();
   return last;
@@ -59,7 +55,7 @@ Buffers assign_buffers(const plan::Network& network, const std::vector<bool>& ne
       dst = free.back();
       free.pop_back();
     }
-    for (const int tensor : sources(block)) {
+    for (const int tensor : block.srcs) {
       const int buffer = buffers.of[static_cast<std::size_t>(tensor)];
       const bool done = buffer >= 0 && last[static_cast<std::size_t>(tensor)] == i;
       if (done && std::ranges::find(free, buffer) == free.end()) free.push_back(buffer);
@@ -104,8 +100,8 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
   if (block.joins()) {
     const tensor::TensorDesc& desc = chain_.tensor_desc(block.dst);
     const ResidualSums sums =
-        join_forward(block, {.src = tensor(block.src),
-                             .other = tensor(block.other),
+        join_forward(block, {.src = tensor(block.srcs[0]),
+                             .other = tensor(block.srcs[1]),
                              .dst = tensor(block.dst),
                              .count = static_cast<std::size_t>(desc.physical_elements()),
                              .threads = chain_.options().threads});
@@ -116,7 +112,7 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
   BlockMemory& memory =
       parameters.block(static_cast<std::size_t>(chain_.network().home_of(static_cast<int>(index))));
   layers::BlockArgs args;
-  args.src = block.src == 0 ? images_ : tensor(block.src);
+  for (const int src : block.srcs) args.srcs.push_back(src == 0 ? images_ : tensor(src));
   args.dst = tensor(block.dst);
   args.weights = memory.weights.floats().data();
   args.state = parameters.state(index);
@@ -125,7 +121,7 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
   args.training = false;
   if (poisons_) {
     tensor::poison({saved_, saved_and_scratch_});
-    if (!block.adds && block.src != block.dst) {
+    if (!block.adds && !block.reads(block.dst)) {
       tensor::poison(
           {reinterpret_cast<std::byte*>(args.dst), chain_.block(index).dst_desc().bytes()});
     }

@@ -22,13 +22,11 @@ std::vector<std::optional<Norm>> single_valued_norms(const plan::Network& networ
   for (const plan::NetworkBlock& block : network.blocks) {
     std::optional<Norm>& found = norms.emplace_back();
     if (block.joins()) continue;
-    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
-    const std::vector<tensor::Shape> inner = model::node_shapes(block.spec, src);
+    const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
+    const std::vector<tensor::Shape> inner = model::node_shapes(block.spec, srcs);
     for (const model::Node& node : block.spec.nodes) {
       if (found || !std::holds_alternative<model::BatchNormSpec>(node.layer)) continue;
-      const int input = node.inputs[0];
-      const tensor::Shape& of =
-          input == model::kBlockInput ? src : inner[static_cast<std::size_t>(input)];
+      const tensor::Shape of = model::node_inputs(node, srcs, inner, block.name).front();
       if (of.elements() == of[0]) {
         found = Norm{fmt::format("block '{}', layer '{}'", block.name, node.name), of};
       }

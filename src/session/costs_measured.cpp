@@ -59,7 +59,7 @@ std::vector<plan::Network> coarse_chains(const plan::Network& model, const plan:
   std::vector<model::BlockSpec> coarse;
   for (const plan::NetworkBlock& block : torn.blocks) {
     if (!block.added || block.joins() || block.repeats >= 0) continue;
-    (block.src == 0 ? enters : coarse).push_back(block.spec);
+    (block.reads_input() ? enters : coarse).push_back(block.spec);
   }
   const int head = strategy::TornChain(model).head();
   std::vector<plan::Network> chains;

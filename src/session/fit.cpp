@@ -74,10 +74,10 @@ class Learner {
     return tensor::Tensor(tensor::Shape{desc.physical_elements()});
   }
   layers::BlockArgs args() {
-    return {.src = src_,
+    return {.srcs = {src_},
             .dst = dst_.floats().data(),
             .diff_dst = diff_dst_.floats().data(),
-            .diff_src = diff_src_.floats().data(),
+            .diff_srcs = {diff_src_.floats().data()},
             .weights = memory_.weights.floats().data(),
             .diff_weights = memory_.gradient.floats().data(),
             .state = memory_.state.floats().data(),
@@ -123,7 +123,7 @@ class Frozen {
       run::BlockMemory& memory = store_.block(static_cast<std::size_t>(index));
       tensor::Tensor dst(tensor::Shape{block.dst_desc().physical_elements()});
       layers::BlockArgs args;
-      args.src = src;
+      args.srcs = {src};
       args.dst = dst.floats().data();
       args.weights = memory.weights.floats().data();
       args.state = memory.state.floats().data();

@@ -18,17 +18,18 @@ class Reader {
     std::vector<FitInterface> all;
     std::vector<int> before = model_blocks(0, -1);
     for (const plan::NetworkBlock& block : network_.blocks) {
-      if (!block.subtracts) continue;
+      if (!block.subtracts()) continue;
       FitInterface one;
-      one.enter = writer(block.other);
+      one.enter = writer(block.srcs[1]);
       one.coarse =
-          find([&](const plan::NetworkBlock& b) { return b.src == block.dst && !b.joins(); });
+          find([&](const plan::NetworkBlock& b) { return b.reads(block.dst) && !b.joins(); });
       const int correction =
           one.coarse < 0 ? block.dst : network_.blocks[static_cast<std::size_t>(one.coarse)].dst;
       const int sum =
-          find([&](const plan::NetworkBlock& b) { return b.joins() && b.other == correction; });
+          find([&](const plan::NetworkBlock& b) { return b.joins() && b.srcs[1] == correction; });
       if (one.enter < 0 || sum < 0) fail("block '{}' is not at an interface", block.name);
-      one.piece = model_blocks(block.other, network_.blocks[static_cast<std::size_t>(sum)].src);
+      one.piece =
+          model_blocks(block.srcs[1], network_.blocks[static_cast<std::size_t>(sum)].srcs[0]);
       one.before = std::exchange(before, one.piece);
       all.push_back(std::move(one));
     }
@@ -43,14 +44,14 @@ class Reader {
   }
   int writer(int tensor) const {
     return find(
-        [&](const plan::NetworkBlock& b) { return b.dst == tensor && b.added && b.src == 0; });
+        [&](const plan::NetworkBlock& b) { return b.dst == tensor && b.added && b.reads_input(); });
   }
   /// From tensor to tensor (-1: as far as they go before a join).
   std::vector<int> model_blocks(int from, int to) const {
     std::vector<int> blocks;
     while (from != to) {
       const int next = find(
-          [&](const plan::NetworkBlock& b) { return b.src == from && !b.added && !b.joins(); });
+          [&](const plan::NetworkBlock& b) { return b.reads(from) && !b.added && !b.joins(); });
       if (next < 0) break;
       blocks.push_back(next);
       from = network_.blocks[static_cast<std::size_t>(next)].dst;

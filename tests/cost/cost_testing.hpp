@@ -17,8 +17,8 @@ inline plan::Network lenet() {
 /// Block 0 (4 -> 8, 32 parameters, 32 MACs), block 1 (8 -> 2, no parameters, 5 inside).
 inline plan::Network two_blocks() {
   return {.name = "two",
-          .blocks = {{.name = "a", .src = 0, .dst = 1, .parameters = 32, .macs = 32},
-                     {.name = "b", .src = 1, .dst = 2, .inner_elements = 5}},
+          .blocks = {{.name = "a", .srcs = {0}, .dst = 1, .parameters = 32, .macs = 32},
+                     {.name = "b", .srcs = {1}, .dst = 2, .inner_elements = 5}},
           .tensors = {4, 8, 2},
           .input = {4}};
 }

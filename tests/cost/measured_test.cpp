@@ -119,8 +119,9 @@ TEST(MeasuredCost, RefusesAProfileOfAnotherNetwork) {
 plan::Network with_added() {
   plan::Network network = two_blocks();
   network.blocks.push_back(
-      {.name = "b.coarse", .src = 1, .dst = 3, .parameters = 6, .macs = 12, .added = true});
-  network.blocks.push_back({.name = "b.sum", .src = 2, .dst = 4, .added = true, .other = 3});
+      {.name = "b.coarse", .srcs = {1}, .dst = 3, .parameters = 6, .macs = 12, .added = true});
+  network.blocks.push_back(
+      {.name = "b.sum", .srcs = {2, 3}, .dst = 4, .added = true, .join = plan::Join::add});
   network.tensors = {4, 8, 2, 2, 1000};
   return network;
 }

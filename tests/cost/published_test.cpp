@@ -56,7 +56,7 @@ TEST(PublishedProfile, IsAChainOfBlocksThatBeginWithAMatrix) {
   EXPECT_EQ(profile.batch, 8);  // 320 bytes are 8 x 10 features
   for (int i = 0; i < network.size(); ++i) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
-    EXPECT_EQ(block.src, i);
+    EXPECT_EQ(block.srcs, std::vector{i});
     EXPECT_EQ(block.dst, i + 1);
     EXPECT_TRUE(block.spec.nodes.empty());
   }

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto cost = plait::cost::make_published_cost(profile);
     for (int i = 0; i < network.size(); ++i) {
       const plait::plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
-      if (block.src != i || block.dst != i + 1 || block.parameters < 0) std::abort();
+      if (block.srcs != std::vector{i} || block.dst != i + 1 || block.parameters < 0) std::abort();
       const double seconds = cost->block(i, 1000).forward;
       if (!(seconds >= 0) || !std::isfinite(seconds)) std::abort();
     }

@@ -17,7 +17,7 @@ class BlockRig {
       : block((omp_set_num_threads(options.threads), spec), src, options),
         weights(static_cast<std::size_t>(block.weights_size()), 0.0F),
         state(static_cast<std::size_t>(block.state_size()), 0.0F),
-        wants_diff_src_(options.wants_diff_src) {}
+        wants_diff_src_(options.wants_diff_srcs.empty() || options.wants_diff_srcs[0]) {}
 
   Block block;
   Floats weights;
@@ -43,7 +43,7 @@ class BlockRig {
     saved_ = Memory(block.saved_bytes());
     BlockArgs args = base_args();
     Memory scratch(block.scratch_bytes());
-    args.src = src_.floats();
+    args.srcs = {src_.floats()};
     args.dst = dst.floats();
     args.scratch = scratch.data();
     block.forward(args);
@@ -63,10 +63,10 @@ class BlockRig {
     Memory dst(dst_);
     diff_weights_ = Memory(weights.size() * sizeof(float));
     BlockArgs args = base_args();
-    args.src = block.backward_reads_src() ? src_.floats() : no_src.floats();
+    args.srcs = {block.backward_reads_src() ? src_.floats() : no_src.floats()};
     args.dst = block.backward_reads_dst() ? dst.floats() : no_dst.floats();
     args.diff_dst = gradient.floats();
-    args.diff_src = wants_diff_src_ ? diff_src.floats() : nullptr;
+    args.diff_srcs = {wants_diff_src_ ? diff_src.floats() : nullptr};
     args.diff_weights = diff_weights_.floats();
     args.pending = pending.data();
     for (bool data : {true, false}) {

@@ -132,7 +132,7 @@ class Rig {
     Memory unsaved(layer_->saved_bytes());
     LayerArgs args = base_args();
     args.saved = options.training ? saved_.data() : unsaved.data();
-    for (std::size_t k = 0; k < srcs.size(); ++k) args.src[k] = srcs_[k].floats();
+    for (Memory& src : srcs_) args.src.push_back(src.floats());
     args.dst = dst_.floats();
     if (options.in_place && layer_->traits().forward_in_place) {
       std::memcpy(dst_.data(), srcs_[0].data(), dst_desc.bytes());
@@ -190,7 +190,7 @@ class Rig {
     LayerArgs args = base_args();
     for (std::size_t k = 0; k < srcs_.size(); ++k) {
       unreadable_.emplace_back(request_.srcs[k].bytes());
-      args.src[k] = reads_src && k == 0 ? srcs_[k].floats() : unreadable_.back().floats();
+      args.src.push_back(reads_src ? srcs_[k].floats() : unreadable_.back().floats());
     }
     unreadable_.emplace_back(layer_->dst_desc().bytes());
     args.dst = reads_dst ? dst_.floats() : unreadable_.back().floats();

@@ -98,7 +98,7 @@ class RecordedNetwork : public testing::TestWithParam<Backend> {
     tensor::TensorDesc src = batch_desc(model.input, 8);
     for (const model::BlockSpec& spec : model.blocks) {
       blocks_.push_back(std::make_unique<BlockRig>(
-          spec, src, BlockOptions{.backend = GetParam(), .wants_diff_src = !blocks_.empty()}));
+          spec, src, BlockOptions{.backend = GetParam(), .wants_diff_srcs = {!blocks_.empty()}}));
       src = blocks_.back()->block.dst_desc();
     }
     for_each_parameter(

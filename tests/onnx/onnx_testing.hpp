@@ -19,7 +19,8 @@ inline std::vector<checkpoint::NamedTensor> lively_weights(const model::ModelSpe
   std::vector<checkpoint::NamedTensor> weights;
   const std::vector<tensor::Shape> borders = model::border_shapes(model);
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const model::ParameterSpec& spec : model::block_parameters(model.blocks[i], borders[i])) {
+    for (const model::ParameterSpec& spec :
+         model::block_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
       const std::string name = model.blocks[i].name + "." + spec.name;
       tensor::Tensor tensor = model::initial_value(spec, 7, name);
       Rng rng(11, Purpose::test, weights.size());
@@ -114,6 +115,31 @@ name = "c"
 layers = [ {type = "average_pool", kernel = 2, ceil_mode = true}, {type = "flatten"}, {type = "linear", out = "classes"} ]
 )";
 
+inline const char* kBranches = R"(
+input = [3, 12, 10]
+[[block]]
+name = "stem"
+layers = [ {type = "convolution", out = 6, kernel = 3, padding = 1}, {type = "batch_norm"}, {type = "relu"} ]
+[[block]]
+name = "narrow"
+layers = [ {type = "convolution", out = 5, kernel = 1} ]
+[[block]]
+name = "wide"
+inputs = ["stem"]
+layers = [ {type = "convolution", out = 16, kernel = 3, padding = 1}, {type = "tanh"} ]
+[[block]]
+name = "join"
+inputs = ["narrow", "wide", "input"]
+layers = [ {type = "concat"}, {type = "convolution", out = 6, kernel = 1} ]
+[[block]]
+name = "sum"
+inputs = ["join", "stem"]
+layers = [ {type = "add"}, {type = "relu"} ]
+[[block]]
+name = "head"
+layers = [ {type = "global_average_pool"}, {type = "flatten"}, {type = "linear", out = "classes"} ]
+)";
+
 inline std::vector<Example> examples() {
   std::vector<Example> all;
   const auto zoo = [&](const std::string& name, const tensor::Shape& input) {
@@ -128,6 +154,7 @@ inline std::vector<Example> examples() {
   all.push_back({"mlp with all activations",
                  model::parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
   all.push_back({"pools", model::parse_model(kPools, "pools.toml", {}, 5), 5e-6F});
+  all.push_back({"branches", model::parse_model(kBranches, "branches.toml", {}, 5), 5e-6F});
   all.push_back({"chain of our own", model::parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
   return all;
 }

@@ -42,6 +42,24 @@ TEST(Accesses, OfLaterMicrobatchesLeaveTheStateAlone) {
       UnorderedElementsAre("read tensor 2", "read weights 2", "write tensor 3", "write saved 2"));
 }
 
+/// conv1 is read by pool and by fc, which reads bn too.
+TEST(Accesses, OfATensorWithSeveralReaders) {
+  Plan plan = hand_made::data_parallel();
+  plan.network.blocks[3].srcs = {3, 1};
+  plan.network.last_readers = last_readers(plan.network);
+  EXPECT_THAT(plan.network.last_readers, ElementsAre(0, 3, 2, 3, -1));
+  const auto backward = [&](int block) {
+    std::vector<std::string> diffs;
+    for (const Access& access : accesses(plan, {.what = BackwardData{.block = block}})) {
+      if (access.value.role != Role::diff) continue;
+      diffs.push_back((access.writes ? "write " : "read ") + std::to_string(access.value.index));
+    }
+    return diffs;
+  };
+  EXPECT_THAT(backward(3), ElementsAre("read 4", "write 3", "write 1"));
+  EXPECT_THAT(backward(1), ElementsAre("read 2", "read 1", "write 1")) << "adds to what is there";
+}
+
 TEST(Accesses, OfTheEnds) {
   EXPECT_THAT(words({.what = Load{}}), ElementsAre("write tensor 0", "write targets 0"));
   EXPECT_THAT(words({.what = Loss{}}),

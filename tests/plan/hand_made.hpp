@@ -15,10 +15,10 @@ namespace plait::plan::hand_made {
 inline Network network() {
   Network net{.name = "tiny", .blocks = {}, .tensors = {64, 32, 16, 16, 10}, .input = {1, 8, 8}};
   net.blocks = {
-      {.name = "conv1", .src = 0, .dst = 1, .parameters = 16, .macs = 500, .inner_elements = 32},
-      {.name = "pool", .src = 1, .dst = 2, .inner_elements = 0},
-      {.name = "bn", .src = 2, .dst = 3, .parameters = 8, .state = 8, .inner_elements = 16},
-      {.name = "fc", .src = 3, .dst = 4, .parameters = 40, .macs = 160}};
+      {.name = "conv1", .srcs = {0}, .dst = 1, .parameters = 16, .macs = 500, .inner_elements = 32},
+      {.name = "pool", .srcs = {1}, .dst = 2, .inner_elements = 0},
+      {.name = "bn", .srcs = {2}, .dst = 3, .parameters = 8, .state = 8, .inner_elements = 16},
+      {.name = "fc", .srcs = {3}, .dst = 4, .parameters = 40, .macs = 160}};
   return net;
 }
 

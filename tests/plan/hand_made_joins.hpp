@@ -13,13 +13,13 @@ inline Network joined_network() {
               .tensors = {64, 16, 16, 16, 16, 16, 16, 10},
               .input = {1, 8, 8}};
   net.blocks = {
-      {.name = "enter", .src = 0, .dst = 1, .parameters = 8, .added = true},
-      {.name = "front", .src = 0, .dst = 2, .parameters = 24, .inner_elements = 8},
-      {.name = "back", .src = 1, .dst = 3, .parameters = 16, .inner_elements = 4},
-      {.name = "residual", .src = 2, .dst = 4, .added = true, .other = 1, .subtracts = true},
-      {.name = "coarse", .src = 4, .dst = 5, .parameters = 12, .added = true},
-      {.name = "sum", .src = 3, .dst = 6, .added = true, .other = 5},
-      {.name = "fc", .src = 6, .dst = 7, .parameters = 40}};
+      {.name = "enter", .srcs = {0}, .dst = 1, .parameters = 8, .added = true},
+      {.name = "front", .srcs = {0}, .dst = 2, .parameters = 24, .inner_elements = 8},
+      {.name = "back", .srcs = {1}, .dst = 3, .parameters = 16, .inner_elements = 4},
+      {.name = "residual", .srcs = {2, 1}, .dst = 4, .added = true, .join = plan::Join::subtract},
+      {.name = "coarse", .srcs = {4}, .dst = 5, .parameters = 12, .added = true},
+      {.name = "sum", .srcs = {3, 5}, .dst = 6, .added = true, .join = plan::Join::add},
+      {.name = "fc", .srcs = {6}, .dst = 7, .parameters = 40}};
   net.diffs = {0, 1, 2, 6, 2, 6, 6, 7};
   return net;
 }
@@ -79,9 +79,10 @@ inline Plan repeated() {
   Plan plan = empty_plan("repeated", 1);
   Network& net = plan.network;
   net = {.name = "repeated", .blocks = {}, .tensors = {16, 16, 16, 10}, .input = {16}};
-  net.blocks = {{.name = "body", .src = 0, .dst = 1, .parameters = 32, .state = 4},
-                {.name = "body#2", .src = 1, .dst = 2, .parameters = 32, .state = 4, .repeats = 0},
-                {.name = "fc", .src = 2, .dst = 3, .parameters = 40}};
+  net.blocks = {
+      {.name = "body", .srcs = {0}, .dst = 1, .parameters = 32, .state = 4},
+      {.name = "body#2", .srcs = {1}, .dst = 2, .parameters = 32, .state = 4, .repeats = 0},
+      {.name = "fc", .srcs = {2}, .dst = 3, .parameters = 40}};
   Writer write(plan.programs[0]);
   write.task(TaskKind::load);
   write.with.accumulate = true;

@@ -14,14 +14,14 @@ inline Network cut_network() {
               .tensors = {16, 4, 5, 3, 2, 2, 2, 3, 2},
               .input = {16},
               .cut = true};
-  net.blocks = {{.name = "a@0", .src = 0, .dst = 1, .parameters = 8, .macs = 8},
-                {.name = "a@1", .src = 0, .dst = 2, .parameters = 9, .macs = 9},
-                {.name = "b@0", .src = 1, .dst = 3, .parameters = 6, .macs = 6},
-                {.name = "b@0<1", .src = 4, .dst = 3, .parameters = 4, .macs = 4, .adds = true},
-                {.name = "b@1", .src = 2, .dst = 5, .parameters = 7, .macs = 7},
-                {.name = "b@1<0", .src = 6, .dst = 5, .parameters = 3, .macs = 3, .adds = true},
-                {.name = "c@0", .src = 3, .dst = 7, .parameters = 9, .macs = 9},
-                {.name = "c@0<1", .src = 8, .dst = 7, .parameters = 6, .macs = 6, .adds = true}};
+  net.blocks = {{.name = "a@0", .srcs = {0}, .dst = 1, .parameters = 8, .macs = 8},
+                {.name = "a@1", .srcs = {0}, .dst = 2, .parameters = 9, .macs = 9},
+                {.name = "b@0", .srcs = {1}, .dst = 3, .parameters = 6, .macs = 6},
+                {.name = "b@0<1", .srcs = {4}, .dst = 3, .parameters = 4, .macs = 4, .adds = true},
+                {.name = "b@1", .srcs = {2}, .dst = 5, .parameters = 7, .macs = 7},
+                {.name = "b@1<0", .srcs = {6}, .dst = 5, .parameters = 3, .macs = 3, .adds = true},
+                {.name = "c@0", .srcs = {3}, .dst = 7, .parameters = 9, .macs = 9},
+                {.name = "c@0<1", .srcs = {8}, .dst = 7, .parameters = 6, .macs = 6, .adds = true}};
   return net;
 }
 

@@ -79,8 +79,8 @@ TEST(Joins, OfUnequalSizesAreAFault) {
   plan.network.tensors[1] = 17;
   expect_fault(plan, "residual joins tensors of 16 and 17 elements to one of 16");
   plan = joined();
-  plan.network.blocks[5].other = 8;
-  expect_fault(plan, "sum joins tensor 8, but there are 8");
+  plan.network.blocks[5].srcs[1] = 8;
+  expect_fault(plan, "block sum goes from tensor 3 and 8 to 6, but there are 8 tensors");
 }
 
 TEST(Joins, HaveNoWeights) {
@@ -261,14 +261,14 @@ TEST(Joins, AreInTheHashAndInJson) {
     change(other.blocks);
     EXPECT_NE(network_hash(other), network_hash(net));
   };
-  differs([](auto& blocks) { blocks[3].subtracts = false; });
-  differs([](auto& blocks) { std::swap(blocks[5].src, blocks[5].other); });
+  differs([](auto& blocks) { blocks[3].join = Join::add; });
+  differs([](auto& blocks) { std::ranges::reverse(blocks[5].srcs); });
   Network again = repeated().network;
   const std::string repeats = network_hash(again);
   again.blocks[1].repeats = -1;
   EXPECT_NE(network_hash(again), repeats);
   EXPECT_THAT(to_json(joined_on_two(true)),
-              AllOf(HasSubstr("\"subtracts\""), HasSubstr("\"half\"")));
+              AllOf(HasSubstr("\"subtract\""), HasSubstr("\"half\"")));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(PlanJson, ReadsWhatItWrites) {
 }
 
 TEST(PlanJson, BeginsWithItsVersion) {
-  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":2,)"));
+  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":3,)"));
 }
 
 /// What follows from a plan is for readers with eyes.
@@ -99,10 +99,10 @@ TEST(PlanJson, RefusesWhatIsNoPlan) {
   EXPECT_EQ(refusal("{}"), "dir/plan.json: no plan of plait (it has no 'plait_plan')");
   EXPECT_EQ(refusal(R"({"name": "some other tool's"})"),
             "dir/plan.json: no plan of plait (it has no 'plait_plan')");
-  EXPECT_EQ(refusal(R"({"plait_plan": 3})"),
-            "dir/plan.json: plait_plan is 3, and this plait reads version 2: plan again");
+  EXPECT_EQ(refusal(R"({"plait_plan": 2})"),
+            "dir/plan.json: plait_plan is 2, and this plait reads version 3: plan again");
   EXPECT_THAT(refusal(R"({"plait_plan": "1"})"), HasSubstr("plait_plan must be a whole number"));
-  EXPECT_EQ(refusal(R"({"plait_plan": 2})"), "dir/plan.json: strategy is missing");
+  EXPECT_EQ(refusal(R"({"plait_plan": 3})"), "dir/plan.json: strategy is missing");
 }
 
 /// Every field that is taken away, and every one that becomes something else, is a UserError or
@@ -159,8 +159,8 @@ const Damage kDamages[] = {
      "/workers/0/tasks/2/samples",
      {1, 1, 2},
      "workers[0].tasks[2].samples must be [begin, end, of], a part of a minibatch"},
-    {"ATensorThatIsNotThere", "/network/blocks/2/src", 9,
-     "network.blocks[2].src must be a whole number from 0 to 4, and is 9"},
+    {"ATensorThatIsNotThere", "/network/blocks/2/srcs/0", 9,
+     "network.blocks[2].srcs[0] must be a whole number from 0 to 4, and is 9"},
     {"ALaterBlock", "/network/blocks/2/repeats", 2,
      "network.blocks[2].repeats must be a whole number from -1 to 1, and is 2"},
     {"AnotherNetwork", "/network/blocks/2/name", "norm", "network.hash is "},
@@ -198,8 +198,8 @@ TEST(PlanJson, ChecksLayers) {
   second.then("relu", model::ActivationSpec{model::ActivationKind::relu});
   second.then("linear", model::LinearSpec{.out_features = 5, .bias = false});
   plan.network.blocks = {
-      {.name = "a", .src = 0, .dst = 1, .parameters = 64 * 12 + 12, .spec = first},
-      {.name = "b", .src = 1, .dst = 2, .parameters = 60, .spec = second}};
+      {.name = "a", .srcs = {0}, .dst = 1, .parameters = 64 * 12 + 12, .spec = first},
+      {.name = "b", .srcs = {1}, .dst = 2, .parameters = 60, .spec = second}};
   plan.programs[0] = {};
   hand_made::Writer write(plan.programs[0]);
   write.task(TaskKind::load).forward(0, 1).task(TaskKind::loss).backward(plan.network, 1, 0);
@@ -223,7 +223,7 @@ TEST(PlanJson, ChecksLayers) {
   EXPECT_THAT(says("1/layers/0/kind", "relo"), HasSubstr("layers[0].kind is no activation"));
   EXPECT_THAT(says("1/layers/0/type", "magic"), HasSubstr("layers[0].type is no layer"));
   EXPECT_THAT(says("1/layers/1/initial_scale", 2.0), HasSubstr("network.hash is "));
-  EXPECT_THAT(says("1/src", 2), HasSubstr("reads tensor 2, which no block before it writes"));
+  EXPECT_THAT(says("1/srcs/0", 2), HasSubstr("reads tensor 2, which no block before it writes"));
 
   const model::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second}};
   EXPECT_TRUE(plan_from_json(good.dump(), "p", model) == plan);

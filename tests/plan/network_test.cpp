@@ -35,7 +35,7 @@ TEST(Network, OfAModelIsAChain) {
   ASSERT_EQ(network.blocks.size(), model.blocks.size());
   ASSERT_EQ(network.tensors.size(), model.blocks.size() + 1);
   for (int i = 0; i < network.size(); ++i) {
-    EXPECT_EQ(network.blocks[static_cast<std::size_t>(i)].src, i);
+    EXPECT_EQ(network.blocks[static_cast<std::size_t>(i)].srcs, std::vector{i});
     EXPECT_EQ(network.blocks[static_cast<std::size_t>(i)].dst, i + 1);
     EXPECT_EQ(network.blocks[static_cast<std::size_t>(i)].name,
               model.blocks[static_cast<std::size_t>(i)].name);

@@ -71,7 +71,7 @@ TEST(Record, CountsTheWordsOfLayersCutByRows) {
   plan::Plan plan = two_workers();
   plan.row_lists = {{0, 2, 5}};
   plan.network.blocks.push_back(
-      {.name = "fc@1<0", .src = 9, .dst = 2, .whole = 1, .whole_name = "fc"});
+      {.name = "fc@1<0", .srcs = {9}, .dst = 2, .whole = 1, .whole_name = "fc"});
   for (int microbatch = 0; microbatch < 2; ++microbatch) {
     plan.programs[1].tasks.push_back(
         {.what = plan::Receive{{.value = {.index = 9}, .peer = 0, .list = 0}}});

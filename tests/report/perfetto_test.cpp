@@ -22,7 +22,7 @@ using testing::HasSubstr;
 plan::Plan small_plan() {
   plan::Plan plan;
   plan.machine = {.nodes = 2, .workers_per_node = 2};
-  plan.network.blocks = {{.name = "conv1", .src = 0, .dst = 1}};
+  plan.network.blocks = {{.name = "conv1", .srcs = {0}, .dst = 1}};
   plan.programs.resize(4);
   plan.programs[3].tasks = {
       {.what = plan::Load{}},

@@ -14,8 +14,8 @@ inline plan::Plan two_workers() {
   plan.batch = 8;
   plan.machine = {.nodes = 1, .workers_per_node = 2};
   plan.network.tensors = {4, 4, 2};
-  plan.network.blocks = {{.name = "conv1", .src = 0, .dst = 1, .parameters = 10},
-                         {.name = "fc", .src = 1, .dst = 2, .parameters = 20}};
+  plan.network.blocks = {{.name = "conv1", .srcs = {0}, .dst = 1, .parameters = 10},
+                         {.name = "fc", .srcs = {1}, .dst = 2, .parameters = 20}};
   plan.groups = {{0, 1}};
   plan.buckets = {{.payload = plan::Payload::gradient, .blocks = {0}}};
   plan.programs.resize(2);

@@ -51,18 +51,6 @@ class PipelineOracle : public TrainTest {
     return plan_for(config, make_setup(config).model, session::machine_of(config));
   }
 
-  /// How many workers add up gradients of each block.
-  static std::vector<int> sums_of(const plan::Plan& plan) {
-    std::vector<int> sums(plan.network.blocks.size(), 0);
-    for (const plan::Program& program : plan.programs) {
-      for (const plan::Task& task : program.tasks) {
-        if (plan::is<plan::Update>(task)) ++sums[static_cast<std::size_t>(plan::block_of(task))];
-      }
-    }
-    for (int& sum : sums) sum = std::max(1, sum);
-    return sums;
-  }
-
   std::string oracle(const session::TrainConfig& config, const plan::Plan& plan) {
     return PlainSgd(config, {.delay = plan::staleness(plan), .sums = sums_of(plan)}).run();
   }

@@ -25,7 +25,7 @@ class PlainPart {
  public:
   PlainPart(const model::BlockSpec& spec, const tensor::TensorDesc& src, bool wants_diff_src,
             std::optional<tensor::Layout> dst_layout = {})
-      : block_(spec, src, {.wants_diff_src = wants_diff_src, .dst_layout = dst_layout}),
+      : block_(spec, src, {.wants_diff_srcs = {wants_diff_src}, .dst_layout = dst_layout}),
         dst_(block_.dst_desc()),
         diff_src_(block_.src_desc()),
         saved_(bytes(block_.saved_bytes())),
@@ -36,7 +36,7 @@ class PlainPart {
     }
     state_ = tensor::Tensor(tensor::Shape{std::max<std::int64_t>(1, block_.state_size())});
     args_ = {.dst = dst_.floats().data(),
-             .diff_src = wants_diff_src ? diff_src_.floats().data() : nullptr,
+             .diff_srcs = {wants_diff_src ? diff_src_.floats().data() : nullptr},
              .weights = weights_.floats().data(),
              .diff_weights = gradient_.floats().data(),
              .state = state_.floats().data(),
@@ -51,7 +51,7 @@ class PlainPart {
   std::span<float> diff_src() { return diff_src_.floats(); }
 
   std::span<const float> forward(std::span<const float> src) {
-    args_.src = src.data();
+    args_.srcs = {src.data()};
     block_.forward(args_);
     return dst_.floats();
   }

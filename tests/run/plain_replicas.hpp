@@ -199,10 +199,10 @@ class PlainReplicas {
     tensor::Tensor diff(chain_.dst_desc());
     const auto args = [&](std::size_t i) {
       return layers::BlockArgs{
-          .src = i == 0 ? images.data() : dst_[i - 1].floats().data(),
+          .srcs = {i == 0 ? images.data() : dst_[i - 1].floats().data()},
           .dst = dst_[i].floats().data(),
           .diff_dst = i + 1 == store.size() ? diff.floats().data() : diff_[i + 1].floats().data(),
-          .diff_src = i == 0 ? nullptr : diff_[i].floats().data(),
+          .diff_srcs = {i == 0 ? nullptr : diff_[i].floats().data()},
           .weights = store.block(i).weights.floats().data(),
           .diff_weights = store.block(i).gradient.floats().data(),
           .state = state[i].data(),

@@ -81,7 +81,8 @@ class PlainSgd {
  private:
   struct BlockState {
     tensor::Tensor dst;
-    tensor::Tensor diff_src;
+    tensor::Tensor diff_dst;  ///< the sum over all readers, from the last to the first
+    std::vector<tensor::Tensor> diff_srcs;  ///< by input, of this block alone
     std::shared_ptr<std::byte> saved;
     std::shared_ptr<std::byte> pending;
   };
@@ -91,8 +92,14 @@ class PlainSgd {
       std::size_t most = 64;
       for (std::size_t i = 0; i < chain.size(); ++i) {
         const layers::Block& block = chain.block(i);
-        blocks.push_back({tensor::Tensor(block.dst_desc()), tensor::Tensor(block.src_desc()),
-                          bytes(block.saved_bytes()), bytes(block.pending_bytes())});
+        blocks.push_back({tensor::Tensor(block.dst_desc()),
+                          tensor::Tensor(block.dst_desc()),
+                          {},
+                          bytes(block.saved_bytes()),
+                          bytes(block.pending_bytes())});
+        for (const tensor::TensorDesc& src : block.src_descs()) {
+          blocks.back().diff_srcs.emplace_back(src);
+        }
         most = std::max(most, block.scratch_bytes());
         weights.emplace_back(tensor::Shape{block.weights_size()});
         gradient.emplace_back(tensor::Shape{block.weights_size()});
@@ -189,11 +196,18 @@ class PlainSgd {
       weights = size.weights[i].floats().data();
       state = size.state[i].floats().data();
     }
-    return {.src = i == 0 ? images : size.blocks[i - 1].dst.floats().data(),
+    std::vector<const float*> srcs;
+    std::vector<float*> diff_srcs;
+    for (const int read : model::inputs_of(setup_.model, i)) {
+      const bool input = read == model::kModelInput;
+      srcs.push_back(input ? images
+                           : size.blocks[static_cast<std::size_t>(read)].dst.floats().data());
+      diff_srcs.push_back(input ? nullptr : of.diff_srcs[diff_srcs.size()].floats().data());
+    }
+    return {.srcs = std::move(srcs),
             .dst = of.dst.floats().data(),
-            .diff_dst =
-                i + 1 == size.blocks.size() ? diff : size.blocks[i + 1].diff_src.floats().data(),
-            .diff_src = i == 0 ? nullptr : of.diff_src.floats().data(),
+            .diff_dst = i + 1 == size.blocks.size() ? diff : of.diff_dst.floats().data(),
+            .diff_srcs = std::move(diff_srcs),
             .weights = weights,
             .diff_weights =
                 (&size == &home_ ? store_.block(i).gradient : size.gradient[i]).floats().data(),
@@ -235,16 +249,32 @@ class PlainSgd {
                   .classes = chain.dst_desc().shape[1],
                   .scale = 1.0 / minibatch_weight_},
                  diff.floats());
+    std::vector<bool> begun(sums_.size(), false);
     for (std::size_t i = sums_.size(); i-- > 0;) {
       const layers::BlockArgs now =
           args(size, i, minibatch, images.floats().data(), diff.floats().data());
       chain.block(i).backward_data(now);
+      hand_back(size, i, begun);
       chain.block(i).backward_weights(now);
       if (&size != &home_) {
         convert({chain.block(i), now.diff_weights},
                 {home_.chain.block(i), store_.block(i).gradient.floats().data()}, true);
       }
       add_gradient(i, k);
+    }
+  }
+
+  /// The gradients of what block i has read, to the blocks that wrote it.
+  void hand_back(Sized& size, std::size_t i, std::vector<bool>& begun) const {
+    std::size_t input = 0;
+    for (const int read : model::inputs_of(setup_.model, i)) {
+      const std::span<const float> own = size.blocks[i].diff_srcs[input++].floats();
+      if (read == model::kModelInput) continue;
+      const auto writer = static_cast<std::size_t>(read);
+      const std::span<float> all = size.blocks[writer].diff_dst.floats();
+      for (std::size_t j = 0; j < all.size(); ++j)
+        all[j] = begun[writer] ? all[j] + own[j] : own[j];
+      begun[writer] = true;
     }
   }
 

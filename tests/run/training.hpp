@@ -40,6 +40,18 @@ inline plan::Plan plan_for(const session::TrainConfig& config, const model::Mode
                         .exchange = strategy::exchange_request(config)});
 }
 
+/// How many workers add up gradients of each block.
+inline std::vector<int> sums_of(const plan::Plan& plan) {
+  std::vector<int> sums(plan.network.blocks.size(), 0);
+  for (const plan::Program& program : plan.programs) {
+    for (const plan::Task& task : program.tasks) {
+      if (plan::is<plan::Update>(task)) ++sums[static_cast<std::size_t>(plan::block_of(task))];
+    }
+  }
+  for (int& sum : sums) sum = std::max(1, sum);
+  return sums;
+}
+
 /// A job whose plan `make` makes.
 inline session::TrainJob job_with_plan(const session::TrainConfig& config,
                                        session::TrainObserver& observer, session::PlanMaker make) {

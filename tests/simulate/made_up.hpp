@@ -35,7 +35,7 @@ inline plan::Network chain_of(int blocks) {
   plan::Network network{.name = "chain", .blocks = {}, .tensors = {10}, .input = {10}};
   for (int i = 0; i < blocks; ++i) {
     network.blocks.push_back(
-        {.name = fmt::format("b{}", i), .src = i, .dst = i + 1, .parameters = 100});
+        {.name = fmt::format("b{}", i), .srcs = {i}, .dst = i + 1, .parameters = 100});
     network.tensors.push_back(10);
   }
   return network;

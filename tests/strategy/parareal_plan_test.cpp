@@ -83,7 +83,7 @@ std::map<int, int> crossings(const TornNetwork& torn) {
       const TornCell& cell = torn.cell(sweep, piece);
       if (sweep > 0) found[cell.x] = piece - 1;
       if (cell.difference >= 0) {
-        found[torn.network.blocks[static_cast<std::size_t>(cell.difference)].src] = piece - 1;
+        found[torn.network.blocks[static_cast<std::size_t>(cell.difference)].srcs[0]] = piece - 1;
       }
     }
   }

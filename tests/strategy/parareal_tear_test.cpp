@@ -61,7 +61,7 @@ TEST(PararealHead, NoPieceBeginsInIt) {
 
 TEST(PararealChain, NeedsOneAndItsLayers) {
   plan::Network skip = network_of(kDeep);
-  skip.blocks[2].src = 1;
+  skip.blocks[2].srcs = {1};
   EXPECT_THAT([&] { TornChain chain(skip); },
               testing::ThrowsMessage<UserError>(AllOf(HasSubstr("fc3"), Not(HasSubstr("\n")))));
   const plan::Network bare = chain_with({16, 16, 16});

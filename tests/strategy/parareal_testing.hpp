@@ -80,7 +80,7 @@ inline std::vector<std::string> weight_names(const plan::Network& network) {
   std::vector<std::string> names;
   for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0) continue;
-    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.src)];
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.srcs[0])];
     for (int set = 0; set < block.state_sets; ++set) {
       for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
         if (set > 0 && parameter.trainable) continue;

@@ -143,21 +143,6 @@ TEST(PipelineRefusals, ClippingNeedsAllGradientsInOnePlace) {
   }
 }
 
-TEST(PipelineRefusals, ASkipOverBlocksIsNamed) {
-  MadeUp made = even_network(4);
-  made.network.blocks[2].src = 1;
-  const TableCost cost = made.cost();
-  const plan::Machine machine = one_node(2);
-  for (const std::string& strategy : pipelines()) {
-    const std::string message = one_line(strategy, {.network = made.network,
-                                                    .machine = machine,
-                                                    .cost = &cost,
-                                                    .batch = 4,
-                                                    .microbatches = 4});
-    EXPECT_THAT(message, AllOf(HasSubstr("block b2 reads tensor 1"), HasSubstr("skip")));
-  }
-}
-
 TEST(PipelineRefusals, TwoVersionsNeedEnoughMicrobatches) {
   for (int workers = 3; workers <= 8; ++workers) {
     for (const std::int64_t batch : {8, 24, 30, 64}) {

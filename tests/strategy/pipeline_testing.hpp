@@ -46,7 +46,7 @@ inline plan::Network chain_with(const std::vector<std::int64_t>& parameters) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const int b = static_cast<int>(i);
     network.blocks.push_back(
-        {.name = fmt::format("b{}", i), .src = b, .dst = b + 1, .parameters = parameters[i]});
+        {.name = fmt::format("b{}", i), .srcs = {b}, .dst = b + 1, .parameters = parameters[i]});
     network.tensors.push_back(4);
   }
   return network;

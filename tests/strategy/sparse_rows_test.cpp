@@ -84,7 +84,7 @@ TEST(SparseRows, EveryElementIsInOnePieceOfItsOwner) {
       std::size_t parameters = 0;
       for (const plan::NetworkBlock& block : network.blocks)
         parameters += model::block_parameters(
-                          block.spec, {network.tensors[static_cast<std::size_t>(block.src)]})
+                          block.spec, {network.tensors[static_cast<std::size_t>(block.srcs[0])]})
                           .size();
       EXPECT_EQ(found.times.size(), parameters);
       for (const auto& [name, times] : found.times) {

@@ -24,7 +24,7 @@ inline plan::Network four_blocks() {
   const std::int64_t state[] = {2, 0, 2, 0};
   for (int i = 0; i < 4; ++i) {
     network.blocks.push_back({.name = fmt::format("b{}", i),
-                              .src = i,
+                              .srcs = {i},
                               .dst = i + 1,
                               .parameters = parameters[i],
                               .state = state[i],

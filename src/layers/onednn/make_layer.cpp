@@ -30,6 +30,7 @@ struct Make {
   Result operator()(const model::DropoutSpec&) const { return make_dropout(request); }
   Result operator()(const model::FlattenSpec&) const { return make_flatten(request); }
   Result operator()(const model::AddSpec&) const { return make_add(request); }
+  Result operator()(const model::ConcatSpec&) const { return make_concat(request); }
 };
 
 }  // namespace

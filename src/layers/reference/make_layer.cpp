@@ -34,6 +34,7 @@ struct Make {
     return make_flatten(request);
   }
   std::unique_ptr<Layer> operator()(const model::AddSpec&) const { return make_add(request); }
+  std::unique_ptr<Layer> operator()(const model::ConcatSpec&) const { return make_concat(request); }
 };
 
 }  // namespace

@@ -31,5 +31,6 @@ std::unique_ptr<Layer> make_global_average_pool(const LayerRequest& request);
 std::unique_ptr<Layer> make_dropout(const LayerRequest& request);
 std::unique_ptr<Layer> make_flatten(const LayerRequest& request);
 std::unique_ptr<Layer> make_add(const LayerRequest& request);
+std::unique_ptr<Layer> make_concat(const LayerRequest& request);
 
 }  // namespace plait::layers::reference

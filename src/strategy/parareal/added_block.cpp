@@ -24,6 +24,7 @@ plan::Network network_of_one(const model::BlockSpec& spec, const tensor::Shape& 
   network.input = src;
   network.tensors = {src.elements(), model::block_cost(spec, src).dst_elements};
   network.blocks.push_back(added_block(spec, src));
+  network.blocks.back().srcs = {0};
   network.blocks.back().dst = 1;
   return network;
 }

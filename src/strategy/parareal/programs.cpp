@@ -77,7 +77,7 @@ class PieceTasks {
     add(plan::BackwardWeights{.block = of, .samples = samples_, .adds = adds});
   }
   void both(int of, bool adds) {
-    if (block(of).src == 0 && block(of).parameters == 0) return;
+    if (!block(of).has_backward()) return;
     data(of);
     weights(of, adds);
   }

@@ -1,18 +1,37 @@
 // The head of a chain, the shapes at its borders, and where a piece may begin.
 #include "strategy/parareal/torn_chain.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "model/shapes.hpp"
 #include "strategy/parareal/coarse.hpp"
 
 namespace plait::strategy {
 
+namespace {
+
+/// "'conv1' and 'up2'": the blocks that write these tensors.
+std::string names_of(const plan::Network& network, const std::vector<int>& tensors) {
+  std::vector<std::string> names;
+  for (const int tensor : tensors) {
+    const auto writer = std::ranges::find(network.blocks, tensor, &plan::NetworkBlock::dst);
+    names.push_back(writer == network.blocks.end() ? "the input"
+                                                   : fmt::format("'{}'", writer->name));
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+}  // namespace
+
 TornChain::TornChain(const plan::Network& network) : network_(network) {
   model::ModelSpec model{.name = network.name, .input = network.input, .blocks = {}};
   for (int b = 0; b < network.size(); ++b) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    if (block.src != b || block.dst != b + 1) {
-      user_error("parareal tears a chain, but block '{}' reads tensor {}", block.name, block.src);
+    if (block.srcs != std::vector{b} || block.dst != b + 1) {
+      user_error(
+          "parareal tears a chain, but block '{}' reads {}: put blocks that share tensors into one",
+          block.name, names_of(network, block.srcs));
     }
     if (block.spec.nodes.empty()) {
       user_error(

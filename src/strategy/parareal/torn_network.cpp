@@ -38,6 +38,7 @@ class Builder {
     unused_coarse();
     head();
     share_diffs();
+    torn_.network.last_readers = plan::last_readers(torn_.network);
     return std::move(torn_);
   }
 
@@ -88,8 +89,8 @@ class Builder {
     torn_.network.tensors.push_back(elements);
     return static_cast<int>(torn_.network.tensors.size()) - 1;
   }
-  int add(plan::NetworkBlock block, int src, int dst, int piece) {
-    block.src = src;
+  int add(plan::NetworkBlock block, std::vector<int> srcs, int dst, int piece) {
+    block.srcs = std::move(srcs);
     block.dst = dst;
     block.piece = piece;
     torn_.network.blocks.push_back(std::move(block));
@@ -105,7 +106,7 @@ class Builder {
     int& home = homes_.try_emplace(block, -1).first->second;
     added.repeats = home;
     if (home >= 0) added.name = in_sweep(added.name, sweep);
-    const int index = add(std::move(added), src, add_tensor(elements), piece);
+    const int index = add(std::move(added), {src}, add_tensor(elements), piece);
     if (home < 0) home = index;
     keep_state(index, state_set(sweep, piece, false));
     return index;
@@ -120,7 +121,7 @@ class Builder {
           enter_block(enter_name(name_of(piece)), image, shape_before(piece),
                       chain_.is_rectified(tearing_.first[static_cast<std::size_t>(piece)]));
       const int dst = add_tensor(shape_before(piece).elements());
-      torn_.enter.push_back(add(added_block(spec, image), 0, dst, piece));
+      torn_.enter.push_back(add(added_block(spec, image), {0}, dst, piece));
     }
   }
 
@@ -142,8 +143,8 @@ class Builder {
     here.y = src;
   }
 
-  plan::NetworkBlock join_block(const std::string& name, int other, bool subtracts) {
-    return {.name = name, .added = true, .other = other, .subtracts = subtracts};
+  static plan::NetworkBlock join_block(const std::string& name, plan::Join join) {
+    return {.name = name, .added = true, .join = join};
   }
 
   void join(int sweep, int piece) {
@@ -155,14 +156,15 @@ class Builder {
     const std::string name = in_sweep(name_of(piece), sweep);
     const int before = cell(sweep, piece - 1).u;
     here.d = add_tensor(shape_before(piece).elements());
-    here.difference = add(join_block(name + ".residual", here.x, true), before, here.d, piece);
+    here.difference =
+        add(join_block(name + ".residual", plan::Join::subtract), {before, here.x}, here.d, piece);
     int correction = here.d;
     if (tearing_.coarse != CoarseKind::identity) {
       here.coarse = add_coarse(sweep, piece, here.d);
       correction = dst_of(here.coarse);
     }
     here.u = add_tensor(shape_before(piece + 1).elements());
-    here.sum = add(join_block(name + ".sum", correction, false), here.y, here.u, piece);
+    here.sum = add(join_block(name + ".sum", plan::Join::add), {here.y, correction}, here.u, piece);
   }
 
   int add_coarse(int sweep, int piece, int src) {
@@ -174,7 +176,7 @@ class Builder {
     block.repeats = home;
     if (home >= 0) block.name = in_sweep(block.name, sweep);
     const int dst = add_tensor(shape_before(piece + 1).elements());
-    const int index = add(std::move(block), src, dst, piece);
+    const int index = add(std::move(block), {src}, dst, piece);
     if (home < 0) home = index;
     keep_state(index, state_set(sweep, piece, true));
     return index;

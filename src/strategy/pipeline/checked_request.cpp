@@ -8,18 +8,6 @@ namespace plait::strategy::pipeline {
 
 namespace {
 
-void check_chain(const PlanRequest& request) {
-  const plan::Network& network = request.network;
-  for (int b = 0; b < network.size(); ++b) {
-    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    if (block.src == b && block.dst == b + 1) continue;
-    user_error(
-        "block {} reads tensor {} instead of the result of the block before it: a pipeline is "
-        "cut where one tensor crosses; put the skip and what it spans into one block",
-        block.name, block.src);
-  }
-}
-
 void check_clip(const PlanRequest& request) {
   if (!request.clip) return;
   user_error(
@@ -35,7 +23,6 @@ CheckedRequest::CheckedRequest(const PlanRequest& given) : request_(given) {
     counted_ = cost::make_analytic_cost(given.network);
     request_.cost = counted_.get();
   }
-  check_chain(request_);
   check_clip(request_);
   check_microbatches(request_.microbatches, request_.batch);
 }

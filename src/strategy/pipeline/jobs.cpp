@@ -31,7 +31,6 @@ class Builder {
 
   JobGraph run() {
     for (int k = 0; k < graph_.microbatches; ++k) add_microbatch(k);
-    for (std::size_t i = 0; i < graph_.jobs.size(); ++i) connect(static_cast<int>(i));
     order_gradients();
     add_updates();
     return std::move(graph_);
@@ -61,7 +60,9 @@ class Builder {
   void add_microbatch(int k) {
     const plan::Samples samples = plan::part_of(k, graph_.microbatches);
     const auto add_pass = [&](const plan::What& what, Pass3 pass, int b) {
-      note_writes(add(what, placement_.worker(pass, b, k), k));
+      const int index = add(what, placement_.worker(pass, b, k), k);
+      connect(index);  // a gradient with several readers has one maker after the other
+      note_writes(index);
     };
     for (int b = 0; b < network_.size(); ++b) {
       add_pass(plan::Forward{.block = b, .samples = samples, .moves_state = k == 0}, Pass3::forward,
@@ -69,7 +70,7 @@ class Builder {
     }
     add_pass(plan::Loss{samples}, Pass3::forward, network_.size() - 1);
     for (int b = network_.size(); b-- > 0;) {
-      if (block(b).src == 0 && block(b).parameters == 0) continue;
+      if (!block(b).has_backward()) continue;
       add_pass(plan::BackwardData{.block = b, .samples = samples}, Pass3::backward_data, b);
       if (block(b).parameters == 0) continue;
       add_pass(plan::BackwardWeights{.block = b, .samples = samples}, Pass3::backward_weights, b);

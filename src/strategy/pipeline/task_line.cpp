@@ -17,13 +17,56 @@ double link_seconds_per_byte(const plan::Machine& machine) {
   return slow.bytes_per_second > 0 ? 1 / slow.bytes_per_second : kLeastSecondsPerByte;
 }
 
-/// Blocks without parameters before the first one that has some have none.
-bool has_backward(const plan::Network& network, int block) {
-  const plan::NetworkBlock& of = network.blocks[static_cast<std::size_t>(block)];
-  return of.src != 0 || of.parameters > 0;
-}
-
 }  // namespace
+
+/// Which tensors cross the borders between blocks.
+class TaskLine::Crossings {
+ public:
+  explicit Crossings(const plan::Network& network)
+      : network_(network),
+        last_(network.tensors.size(), -1),
+        returns_(network.tensors.size(), false),
+        elements_(network.blocks.size() + 1, 0) {
+    for (int b = 0; b < network.size(); ++b) {
+      for (const int tensor : block(b).srcs) last_[at(tensor)] = b;
+      returns_[at(block(b).dst)] = block(b).has_backward();
+    }
+    for (int b = 0; b < network.size(); ++b) {
+      if (last_[at(block(b).dst)] <= b) continue;
+      elements_[at(b) + 1] += both_ways(block(b).dst);
+      elements_[at(last_[at(block(b).dst)]) + 1] -= both_ways(block(b).dst);
+    }
+    for (std::size_t b = 1; b < elements_.size(); ++b) elements_[b] += elements_[b - 1];
+  }
+
+  /// Elements per sample before a block, those whose gradients come back counted twice.
+  double before(int index) const { return elements_[at(index)]; }
+  /// Of those behind a block, the ones that it has not written.
+  double past(int index) const {
+    const int dst = block(index).dst;
+    return before(index + 1) - (last_[at(dst)] > index ? both_ways(dst) : 0);
+  }
+  /// Of tensors that nobody reads behind this block; of gradients the share `returned` comes back.
+  double sources(int index, double returned) const {
+    double sum = 0;
+    for (const int tensor : block(index).srcs) {
+      if (tensor == 0 || last_[at(tensor)] != index) continue;
+      sum += elements(tensor) * (1 + (returns_[at(tensor)] ? returned : 0));
+    }
+    return sum;
+  }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  const plan::NetworkBlock& block(int index) const { return network_.blocks[at(index)]; }
+  double elements(int tensor) const { return static_cast<double>(network_.tensors[at(tensor)]); }
+  double both_ways(int tensor) const { return (returns_[at(tensor)] ? 2 : 1) * elements(tensor); }
+
+  const plan::Network& network_;
+  std::vector<int> last_;      ///< reader, by tensor
+  std::vector<bool> returns_;  ///< its gradient does
+  std::vector<double> elements_;
+};
 
 TaskLine::TaskLine(const PlanRequest& request, bool fused)
     : microbatches_(request.microbatches),
@@ -50,18 +93,17 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
 
   const int room = std::max(1, kMostCuts / network.size() - 2);
   const int pieces = std::min(microbatches_, room);
+  const Crossings crossings(network);
   double seconds = 0;
   double weights = 0;
   for (int b = 0; b < network.size(); ++b) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    const auto tensor = static_cast<double>(network.tensors[static_cast<std::size_t>(block.src)]);
-    const bool returns = b > 0 && has_backward(network, b - 1);
-    add({b, 0}, seconds, b == 0 ? 0 : (returns ? 2 : 1) * 4 * batch_ * tensor, weights);
+    add({b, 0}, seconds, 4 * batch_ * crossings.before(b), weights);
     for (int piece = 0; !fused && block.parameters > 0 && piece <= pieces; ++piece) {
       const int left = static_cast<int>(std::int64_t{piece} * microbatches_ / pieces);
       const double share = static_cast<double>(left) / microbatches_;
       add({b, left + 1}, seconds + load(b).forward + share * load(b).backward_data,
-          inner_bytes(network, b, share), weights);
+          inner_bytes(network, crossings, b, share), weights);
     }
     seconds += load(b).forward + load(b).backward_data + load(b).backward_weights;
     weights += 4 * static_cast<double>(block.parameters);
@@ -78,19 +120,16 @@ void TaskLine::add(const Cut& cut, double seconds, double bytes, double weights)
 
 /// To the right: src, dst, what forward saves, and what backward_data of the `left` share leaves.
 /// To the left: gradients, and the weights once per minibatch.
-double TaskLine::inner_bytes(const plan::Network& network, int index, double left) const {
+double TaskLine::inner_bytes(const plan::Network& network, const Crossings& crossings, int index,
+                             double left) const {
   const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
-  const auto elements = [&](int tensor) {
-    return tensor == 0 ? 0.0
-                       : static_cast<double>(network.tensors[static_cast<std::size_t>(tensor)]);
-  };
+  const auto dst = static_cast<double>(network.tensors[static_cast<std::size_t>(block.dst)]);
   const auto inner = static_cast<double>(block.inner_elements);
   // Behind the last block there is no forward, and the loss is with its own: the gradient comes
   // from the left.
   const bool last = index + 1 == network.size();
-  const double src = 1 + (index > 0 && has_backward(network, index - 1) ? 1 - left : 0);
-  const double samples = elements(block.src) * src +
-                         elements(block.dst) * (last ? 2 - left : 1 + left) + inner * (1 + left);
+  const double samples = crossings.sources(index, 1 - left) + crossings.past(index) +
+                         dst * (last ? 2 - left : 1 + left) + inner * (1 + left);
   return 4 * (batch_ * samples + static_cast<double>(block.parameters));
 }
 

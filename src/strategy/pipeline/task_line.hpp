@@ -48,7 +48,9 @@ class TaskLine {
 
  private:
   void add(const Cut& cut, double seconds, double bytes, double weights);
-  double inner_bytes(const plan::Network& network, int index, double left) const;
+  class Crossings;
+  double inner_bytes(const plan::Network& network, const Crossings& crossings, int index,
+                     double left) const;
 
   int microbatches_ = 1;
   double batch_ = 1;

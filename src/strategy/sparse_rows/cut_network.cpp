@@ -63,7 +63,7 @@ class Cutter {
     model::BlockSpec spec{.name = "logits", .nodes = {}};
     spec.then("flatten", model::FlattenSpec{});  // the loss reads plain rows
     cut_.logits = add_block({.name = "logits",
-                             .src = sums,
+                             .srcs = {sums},
                              .dst = add_tensor(whole_.tensors.back()),
                              .spec = std::move(spec),
                              .whole = layers_.back().block,
@@ -126,7 +126,7 @@ class Cutter {
                             .nodes = {}};
       spec.then(layer.activation->name, layer.activation->layer);
       part.activation = add_block({.name = spec.name,
-                                   .src = part.rows,
+                                   .srcs = {part.rows},
                                    .dst = part.out,
                                    .spec = spec,
                                    .whole = layer.block,
@@ -220,7 +220,7 @@ class Cutter {
                                       .ends_in = activation});
     return add_block(
         {.name = name,
-         .src = ends.src,
+         .srcs = {ends.src},
          .dst = ends.dst,
          .parameters = size + (bias ? rows : 0),
          .macs = size,

@@ -101,7 +101,8 @@ std::vector<RowLayer> row_layers(const plan::Network& network) {
   tensor::Shape src = network.input;
   for (int b = 0; b < network.size(); ++b) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    if (block.spec.nodes.empty() || block.src != b || block.dst != b + 1) refuse(block);
+    if (block.spec.nodes.empty() || block.srcs != std::vector{b} || block.dst != b + 1)
+      refuse(block);
     if (b > 0 && src.rank() != 1) refuse(block);
     layers.push_back(read(block, b, src, dense));
     src = node_shapes(block.spec, src).back();

@@ -1,0 +1,47 @@
+// Concat: dst[n] = src[0][n], src[1][n], ... one behind the other; gradients are cut apart again.
+#include "layers/reference/plain_layer.hpp"
+
+namespace plait::layers::reference {
+
+namespace {
+
+class Concat final : public PlainLayer {
+ public:
+  explicit Concat(const LayerRequest& request) : PlainLayer(request) {
+    for (const tensor::TensorDesc& src : request.srcs) {
+      sizes_.push_back(src.shape.elements() / src.shape[0]);
+    }
+  }
+
+  LayerTraits traits() const override { return {}; }
+
+  void forward(const LayerArgs& args) override {
+    for (std::int64_t n = 0, at = 0; n < src_.shape[0]; ++n) {
+      for (std::size_t k = 0; k < sizes_.size(); ++k) {
+        for (std::int64_t i = 0; i < sizes_[k]; ++i)
+          args.dst[at++] = args.src[k][n * sizes_[k] + i];
+      }
+    }
+  }
+  void backward_data(const LayerArgs& args) override {
+    for (std::int64_t n = 0, at = 0; n < src_.shape[0]; ++n) {
+      for (std::size_t k = 0; k < sizes_.size(); ++k) {
+        float* diff = k == 0 ? args.diff_src : args.more_diff_srcs[k - 1];
+        for (std::int64_t i = 0; i < sizes_[k]; ++i, ++at) {
+          if (diff != nullptr) diff[n * sizes_[k] + i] = args.diff_dst[at];
+        }
+      }
+    }
+  }
+
+ private:
+  std::vector<std::int64_t> sizes_;  ///< of a sample, by source
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_concat(const LayerRequest& request) {
+  return std::make_unique<Concat>(request);
+}
+
+}  // namespace plait::layers::reference

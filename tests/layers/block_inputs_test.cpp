@@ -1,0 +1,218 @@
+// Blocks that read several tensors: the fast layers against the plain loops, with gradients of
+// every input, and the plain loops against finite differences.
+#include <omp.h>
+
+#include "layers/block.hpp"
+#include "layers/layer_testing.hpp"
+
+namespace plait::layers::layer_testing {
+namespace {
+
+constexpr std::int64_t kSamples = 3;
+
+/// Everything in plain memory, inputs and result too.
+class PlainBlock {
+ public:
+  PlainBlock(const model::BlockSpec& spec, const std::vector<tensor::Shape>& inputs,
+             Backend backend)
+      : block_(spec, descs(inputs),
+               {.backend = backend, .threads = 2, .dst_layout = tensor::Layout::plain}),
+        weights_(Floats(static_cast<std::size_t>(block_.weights_size()), 0.0F)),
+        diff_weights_(static_cast<std::size_t>(block_.weights_size()) * sizeof(float)),
+        state_(Floats(static_cast<std::size_t>(block_.state_size()), 0.0F)),
+        saved_(block_.saved_bytes()),
+        pending_(block_.pending_bytes()),
+        scratch_(block_.scratch_bytes()) {
+    for (const BlockParameter& parameter : block_.parameters()) {
+      const Floats plain = noise(count(parameter.spec.shape), parameter.name);
+      Memory& home = parameter.spec.trainable ? weights_ : state_;
+      block_.pack_parameter(parameter, plain.data(), home.floats() + parameter.offset);
+    }
+  }
+
+  static Floats noise(std::size_t size, const std::string& name) {
+    Rng rng(1, Purpose::test, hash_of(name));
+    Floats values(size);
+    for (float& x : values) x = 0.5F * rng.normal();
+    return values;
+  }
+
+  Floats forward(const std::vector<Floats>& inputs) {
+    inputs_.clear();
+    for (const Floats& input : inputs) inputs_.emplace_back(input);
+    dst_ = Memory(block_.dst_desc().bytes());
+    BlockArgs args = base_args();
+    for (Memory& input : inputs_) args.srcs.push_back(input.floats());
+    args.dst = dst_.floats();
+    block_.forward(args);
+    return values(dst_, block_.dst_desc());
+  }
+
+  /// Gradients of the inputs.
+  std::vector<Floats> backward(const Floats& gradient) {
+    Memory diff_dst(gradient);
+    BlockArgs args = base_args();
+    std::vector<Memory> diffs;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      args.srcs.push_back(inputs_[k].floats());
+      diffs.emplace_back(block_.src_descs()[k].bytes());
+    }
+    for (Memory& diff : diffs) args.diff_srcs.push_back(diff.floats());
+    args.dst = dst_.floats();
+    args.diff_dst = diff_dst.floats();
+    block_.backward_data(args);
+    block_.backward_weights(args);
+    std::vector<Floats> result;
+    for (std::size_t k = 0; k < diffs.size(); ++k) {
+      diffs[k].expect_intact("diff_src");
+      result.push_back(values(diffs[k], block_.src_descs()[k]));
+    }
+    return result;
+  }
+
+  Floats parameter_gradients() {
+    Floats all;
+    for (const BlockParameter& parameter : block_.parameters()) {
+      if (!parameter.spec.trainable) continue;
+      Floats plain(count(parameter.spec.shape));
+      block_.unpack_parameter(parameter, diff_weights_.floats() + parameter.offset, plain.data());
+      all.insert(all.end(), plain.begin(), plain.end());
+    }
+    return all;
+  }
+
+ private:
+  static std::vector<tensor::TensorDesc> descs(const std::vector<tensor::Shape>& inputs) {
+    omp_set_num_threads(2);
+    std::vector<tensor::TensorDesc> list;
+    for (const tensor::Shape& input : inputs) list.push_back(batch_desc(input, kSamples));
+    return list;
+  }
+  static std::uint64_t hash_of(const std::string& name) { return std::hash<std::string>()(name); }
+  static Floats values(Memory& memory, const tensor::TensorDesc& desc) {
+    return {memory.floats(), memory.floats() + desc.physical_elements()};
+  }
+  BlockArgs base_args() {
+    BlockArgs args;
+    args.weights = weights_.floats();
+    args.diff_weights = diff_weights_.floats();
+    args.state = state_.floats();
+    args.saved = saved_.data();
+    args.pending = pending_.data();
+    args.scratch = scratch_.data();
+    return args;
+  }
+
+  Block block_;
+  Memory weights_, diff_weights_, state_, saved_, pending_, scratch_;
+  std::vector<Memory> inputs_;
+  Memory dst_;
+};
+
+struct Case {
+  std::string name;
+  std::vector<tensor::Shape> inputs;
+  model::BlockSpec block;
+};
+
+using model::block_input;
+
+/// Input 0 has three readers; concat gets blocked and plain sources.
+Case braided(std::int64_t left, std::int64_t right) {
+  Case one{.name = "braided", .inputs = {{left, 6, 6}, {right, 6, 6}}, .block = {}};
+  one.block.name = "b";
+  const model::ConvolutionSpec same{.out_channels = left, .padding = {1, 1}};
+  const int a = one.block.join("a", same, {block_input(0)});
+  const int b = one.block.join("b", same, {block_input(1)});
+  const int all =
+      one.block.join("all", model::ConcatSpec{}, {a, b, block_input(0), block_input(1)});
+  const int rectified =
+      one.block.join("relu", model::ActivationSpec{model::ActivationKind::tanh}, {all});
+  const int mixed = one.block.join(
+      "mixed", model::ConvolutionSpec{.out_channels = left, .kernel = {1, 1}}, {rectified});
+  one.block.join("sum", model::AddSpec{}, {mixed, block_input(0)});
+  return one;
+}
+
+Case of_one_layer(const model::LayerSpec& layer, std::vector<tensor::Shape> inputs) {
+  Case one{.name = std::string(model::kind_name(layer)), .inputs = std::move(inputs), .block = {}};
+  std::vector<int> all;
+  for (int k = 0; k < static_cast<int>(one.inputs.size()); ++k) all.push_back(block_input(k));
+  one.block.name = "b";
+  one.block.join(one.name, layer, all);
+  return one;
+}
+
+std::vector<Case> cases() {
+  return {braided(16, 32), braided(5, 3), of_one_layer(model::AddSpec{}, {{4, 3, 3}, {4, 3, 3}}),
+          of_one_layer(model::ConcatSpec{}, {{7}, {1}, {4}}),
+          of_one_layer(model::ConcatSpec{}, {{2, 3, 3}, {5, 3, 3}})};
+}
+
+class BlockInputs : public testing::TestWithParam<Case> {
+ protected:
+  std::vector<Floats> inputs() const {
+    std::vector<Floats> all;
+    for (const tensor::Shape& shape : GetParam().inputs) {
+      all.push_back(PlainBlock::noise(static_cast<std::size_t>(kSamples * shape.elements()),
+                                      std::to_string(all.size())));
+    }
+    return all;
+  }
+};
+
+double dot(const Floats& a, const Floats& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
+  return sum;
+}
+
+void expect_near(const Floats& wanted, const Floats& got, const std::string& what) {
+  ASSERT_EQ(wanted.size(), got.size()) << what;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    ASSERT_NEAR(wanted[i], got[i], 2e-5 * (1 + std::abs(wanted[i]))) << what << " " << i;
+  }
+}
+
+TEST_P(BlockInputs, FastLayersComputeWhatPlainLoopsDo) {
+  PlainBlock slow(GetParam().block, GetParam().inputs, Backend::reference);
+  PlainBlock fast(GetParam().block, GetParam().inputs, Backend::onednn);
+  const Floats wanted = slow.forward(inputs());
+  expect_near(wanted, fast.forward(inputs()), "dst");
+  const Floats gradient = PlainBlock::noise(wanted.size(), "gradient");
+  const std::vector<Floats> diffs = slow.backward(gradient);
+  const std::vector<Floats> fast_diffs = fast.backward(gradient);
+  for (std::size_t k = 0; k < diffs.size(); ++k) {
+    expect_near(diffs[k], fast_diffs[k], "gradient of input " + std::to_string(k));
+  }
+  expect_near(slow.parameter_gradients(), fast.parameter_gradients(), "parameters");
+}
+
+/// Along a random direction of each input.
+TEST_P(BlockInputs, GradientsAreThoseOfFiniteDifferences) {
+  PlainBlock block(GetParam().block, GetParam().inputs, Backend::reference);
+  const std::vector<Floats> at = inputs();
+  const Floats dst = block.forward(at);
+  const Floats gradient = PlainBlock::noise(dst.size(), "gradient");
+  const std::vector<Floats> diffs = block.backward(gradient);
+  constexpr double kStep = 4e-3;
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    const Floats direction = PlainBlock::noise(at[k].size(), "direction");
+    const auto value = [&](double step) {
+      std::vector<Floats> moved = at;
+      for (std::size_t i = 0; i < direction.size(); ++i) {
+        moved[k][i] += static_cast<float>(step * direction[i]);
+      }
+      return dot(block.forward(moved), gradient);
+    };
+    const double expected = (value(kStep) - value(-kStep)) / (2 * kStep);
+    EXPECT_NEAR(dot(diffs[k], direction), expected, 2e-3 * (1 + std::abs(expected))) << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BlockInputs, testing::ValuesIn(cases()), [](const auto& one) {
+  return one.param.name + std::to_string(one.index);
+});
+
+}  // namespace
+}  // namespace plait::layers::layer_testing
