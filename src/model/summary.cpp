@@ -55,13 +55,17 @@ struct LayerText {
   }
 };
 
-std::string layers_text(const BlockSpec& block) {
-  std::string text;
-  for (const Node& node : block.nodes) {
-    if (!text.empty()) text += ", ";
-    text += std::visit(LayerText{}, node.layer);
+/// "conv3x3 8, bn", and "[b, stem] add" where the file names what the block reads.
+std::string layers_text(const ModelSpec& model, const BlockSpec& block) {
+  std::vector<std::string> inputs;
+  for (const int read : block.inputs) {
+    inputs.push_back(read == kModelInput ? "input"
+                                         : model.blocks[static_cast<std::size_t>(read)].name);
   }
-  return text;
+  std::vector<std::string> layers;
+  for (const Node& node : block.nodes) layers.push_back(std::visit(LayerText{}, node.layer));
+  return fmt::format("{}{}", inputs.empty() ? "" : fmt::format("[{}] ", fmt::join(inputs, ", ")),
+                     fmt::join(layers, ", "));
 }
 
 }  // namespace
@@ -72,10 +76,10 @@ std::string summary(const ModelSpec& model) {
   std::vector<Row> rows{{"block", "layers", "output", "parameters", "MACs"},
                         {"input", "", model.input.to_string(), "", ""}};
   for (std::size_t i = 0; i < model.blocks.size();) {
-    const std::string layers = layers_text(model.blocks[i]);
+    const std::string layers = layers_text(model, model.blocks[i]);
     std::size_t end = i + 1;
     while (end < model.blocks.size() && costs[end] == costs[i] &&
-           borders[end + 1] == borders[i + 1] && layers_text(model.blocks[end]) == layers) {
+           borders[end + 1] == borders[i + 1] && layers_text(model, model.blocks[end]) == layers) {
       ++end;
     }
     if (end - i < 3) end = i + 1;
