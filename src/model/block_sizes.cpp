@@ -7,69 +7,11 @@
 #include <span>
 
 #include "base/rounding.hpp"
+#include "model/counted_steps.hpp"
 
 namespace plait::model {
 
 namespace {
-
-/// One layer call. Of a block with n inputs tensors 0 .. n - 1 are those, tensor n + i the result
-/// of node i; conversions make further ones.
-struct CountedStep {
-  LayerSpec spec;
-  std::vector<int> srcs;
-  int dst = 0;
-  bool residual = false;  ///< an add is fused into this convolution; srcs[1] is the skip
-  std::optional<tensor::Layout> convert_to{};
-  LayerSizes sizes{};
-
-  bool adds() const { return std::holds_alternative<AddSpec>(spec) && !convert_to; }
-  bool concats() const { return std::holds_alternative<ConcatSpec>(spec); }
-  bool trains() const { return sizes.weights > 0; }
-};
-
-/// BatchNorm + ReLU and convolution + add are one step where the first has no other reader.
-std::vector<CountedStep> fused_steps(const BlockSpec& block, int inputs) {
-  const auto tensor_of = [&](int input) {
-    return input < 0 ? number_of_input(input) : inputs + input;
-  };
-  std::vector<int> readers(block.nodes.size(), 0);
-  for (const Node& node : block.nodes) {
-    for (const int input : node.inputs) {
-      if (input >= 0) ++readers[static_cast<std::size_t>(input)];
-    }
-  }
-  std::vector<bool> absorbed(block.nodes.size(), false);
-  std::vector<CountedStep> steps;
-  for (std::size_t i = 0; i < block.nodes.size(); ++i) {
-    if (absorbed[i]) continue;
-    const Node& node = block.nodes[i];
-    CountedStep step{.spec = node.layer, .srcs = {}, .dst = inputs + static_cast<int>(i)};
-    for (const int input : node.inputs) step.srcs.push_back(tensor_of(input));
-    const auto reads = [&](const Node& next) {
-      return std::ranges::find(next.inputs, static_cast<int>(i)) != next.inputs.end();
-    };
-    const auto next = std::ranges::find_if(block.nodes, reads);
-    if (readers[i] == 1) {
-      const auto at = static_cast<std::size_t>(next - block.nodes.begin());
-      const auto* activation = std::get_if<ActivationSpec>(&next->layer);
-      const bool relu = activation != nullptr && activation->kind == ActivationKind::relu;
-      bool fuses = std::holds_alternative<BatchNormSpec>(node.layer) && relu;
-      if (std::holds_alternative<ConvolutionSpec>(node.layer) &&
-          std::holds_alternative<AddSpec>(next->layer)) {
-        const bool first = next->inputs[0] == static_cast<int>(i);
-        const int skip = next->inputs[first ? 1 : 0];
-        fuses = step.residual = skip < static_cast<int>(i);
-        if (fuses) step.srcs.push_back(tensor_of(skip));
-      }
-      if (fuses) {
-        step.dst = inputs + static_cast<int>(at);
-        absorbed[at] = true;
-      }
-    }
-    steps.push_back(std::move(step));
-  }
-  return steps;
-}
 
 /// Where a gradient lies: nowhere yet, the block's own two, or `pending` buffer number >= 0.
 constexpr int kNowhere = -3;

@@ -157,7 +157,7 @@ TEST(SparseLinear, APieceAddsToWhatIsThere) {
     Memory weights(layer->parameter_slots()[0].physical_size * sizeof(float));
     layer->pack_parameter(0, weight.data(), weights.floats());
     LayerArgs args;
-    args.src[0] = from.floats();
+    args.src = {from.floats()};
     args.dst = to.floats();
     args.weights = weights.floats();
     layer->forward(args);
