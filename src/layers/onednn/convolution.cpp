@@ -186,10 +186,11 @@ class Convolution final : public Layer {
   bool by_winograd(Pass pass) const { return by_winograd_[static_cast<std::size_t>(pass)]; }
 
   void run_forward(const LayerArgs& args) {
+    const float* residual = residual_ ? args.src[1] : nullptr;
     forward_.run({{DNNL_ARG_SRC, args.src[0]},
                   {DNNL_ARG_WEIGHTS, args.weights},
                   {DNNL_ARG_BIAS, bias_of(args.weights)},
-                  {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, args.src[1]},
+                  {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual},
                   {DNNL_ARG_DST, args.dst}},
                  args.scratch);
   }
