@@ -202,10 +202,7 @@ void Block::backward_data(const BlockArgs& args) {
     if (step.run_data) {
       LayerArgs layer = layer_args(i, args);
       layer.diff_dst = at(step.diff_dst);
-      layer.diff_src = at(step.diff_srcs.front());
-      for (std::size_t k = 1; k < step.diff_srcs.size(); ++k) {
-        layer.more_diff_srcs.push_back(at(step.diff_srcs[k]));
-      }
+      for (const Place& place : step.diff_srcs) layer.diff_srcs.push_back(at(place));
       layer.diff_addend = at(step.addend);
       layer.diff_weights = nullptr;
       if (early_[i].bytes > 0) {

@@ -204,7 +204,11 @@ class Placement {
                             !shared_.contains(step.diff_dst.offset) &&
                             descs_[index(src)].bytes() == descs_[index(graph.dst)].bytes();
       Place& diff_src = step.diff_srcs[k];
-      diff_src = on_way_home || in_place ? step.diff_dst : destination(src, i);
+      if (std::ranges::find(srcs.subspan(k + 1), src) != srcs.end()) {  // read once more
+        diff_src = take(memory_.pending_bytes, Where::pending, descs_[index(src)].bytes());
+      } else {
+        diff_src = on_way_home || in_place ? step.diff_dst : destination(src, i);
+      }
       const Place earlier = gradients_[index(src)];
       if (earlier.where != Where::none && traits.adds_addend) {
         step.addend = earlier;

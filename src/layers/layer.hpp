@@ -35,9 +35,7 @@ struct LayerArgs {
   std::vector<const float*> src{};
   float* dst = nullptr;
   const float* diff_dst = nullptr;
-  float* diff_src = nullptr;  ///< of the first input
-  std::vector<float*>
-      more_diff_srcs{};                ///< of the others, where a layer has several; null: unwanted
+  std::vector<float*> diff_srcs{};     ///< by input; null: not wanted
   const float* diff_addend = nullptr;  ///< if set: diff_src <- gradient + diff_addend
   const float* weights = nullptr;      ///< the layer's trainable parameters, physical
   float* diff_weights = nullptr;       ///< same layout; overwritten
@@ -46,6 +44,9 @@ struct LayerArgs {
   std::byte* scratch = nullptr;  ///< garbage before and after
   bool training = true;
   Randomness randomness;
+
+  /// Of a layer with one input.
+  float* diff_src() const { return diff_srcs.empty() ? nullptr : diff_srcs.front(); }
 };
 
 /// What the graph around a layer must keep, and may do.

@@ -220,8 +220,13 @@ class BlockCounter {
       if (step.adds() || step.residual) share(step.srcs[1], diff_dst);
       if (!runs_data(step)) continue;
       const std::span<const int> srcs = data_srcs(step);
-      for (const int one : srcs) {
+      for (std::size_t k = 0; k < srcs.size(); ++k) {
+        const int one = srcs[k];
         if (!wanted(one)) continue;
+        if (std::ranges::find(srcs.subspan(k + 1), one) != srcs.end()) {  // read once more
+          gradient(one) = take(one);
+          continue;
+        }
         const bool alone = srcs.size() == 1;
         const bool in_place = alone && step.sizes.diff_in_place && !step.sizes.weights_reads_src &&
                               !is_input(one) && diff_dst >= 0 && !shared_.contains(diff_dst) &&

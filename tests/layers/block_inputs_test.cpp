@@ -143,10 +143,22 @@ Case of_one_layer(const model::LayerSpec& layer, std::vector<tensor::Shape> inpu
   return one;
 }
 
+/// One layer may read an input more than once.
+Case read_twice() {
+  Case one{.name = "twice", .inputs = {{4, 3, 3}}, .block = {}};
+  one.block.name = "b";
+  const int tanh = one.block.then("tanh", model::ActivationSpec{model::ActivationKind::tanh});
+  one.block.join("all", model::ConcatSpec{}, {block_input(0), tanh, block_input(0), tanh});
+  return one;
+}
+
 std::vector<Case> cases() {
-  return {braided(16, 32), braided(5, 3), of_one_layer(model::AddSpec{}, {{4, 3, 3}, {4, 3, 3}}),
+  return {braided(16, 32),
+          braided(5, 3),
+          of_one_layer(model::AddSpec{}, {{4, 3, 3}, {4, 3, 3}}),
           of_one_layer(model::ConcatSpec{}, {{7}, {1}, {4}}),
-          of_one_layer(model::ConcatSpec{}, {{2, 3, 3}, {5, 3, 3}})};
+          of_one_layer(model::ConcatSpec{}, {{2, 3, 3}, {5, 3, 3}}),
+          read_twice()};
 }
 
 class BlockInputs : public testing::TestWithParam<Case> {

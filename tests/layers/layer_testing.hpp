@@ -154,13 +154,13 @@ class Rig {
     LayerArgs args =
         backward_args(layer_->traits().data_reads_src, layer_->traits().data_reads_dst);
     args.diff_dst = gradient.floats();
-    args.diff_src = diff_src.floats();
-    if (options.in_place && layer_->traits().diff_in_place) args.diff_src = gradient.floats();
+    args.diff_srcs = {diff_src.floats()};
+    if (options.in_place && layer_->traits().diff_in_place) args.diff_srcs = {gradient.floats()};
     if (!addend.empty()) args.diff_addend = added.floats();
     run(Pass::backward_data, args);
     gradient.expect_intact("diff_dst");
     diff_src.expect_intact("diff_src");
-    return to_plain(src_desc, args.diff_src);
+    return to_plain(src_desc, args.diff_src());
   }
 
   /// Gradients of the trainable parameters; after backward_data, which writes BatchNorm's.

@@ -87,7 +87,7 @@ class Activation final : public Layer {
     backward_.run({{DNNL_ARG_SRC, args.src[0]},
                    {DNNL_ARG_DST, args.dst},
                    {DNNL_ARG_DIFF_DST, args.diff_dst},
-                   {DNNL_ARG_DIFF_SRC, args.diff_src}},
+                   {DNNL_ARG_DIFF_SRC, args.diff_src()}},
                   args.scratch);
   }
 

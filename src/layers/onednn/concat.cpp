@@ -33,7 +33,7 @@ class Concat final : public Layer {
   }
   void backward_data(const LayerArgs& args) override {
     each_run([&](std::size_t n, std::size_t k) {
-      float* const diff = k == 0 ? args.diff_src : args.more_diff_srcs[k - 1];
+      float* const diff = args.diff_srcs[k];
       if (diff == nullptr) return;
       const auto* diff_dst = reinterpret_cast<const std::byte*>(args.diff_dst);
       std::memcpy(reinterpret_cast<std::byte*>(diff) + n * runs_[k].bytes,

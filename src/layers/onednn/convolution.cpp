@@ -136,11 +136,11 @@ class Convolution final : public Layer {
 
   void backward_data(const LayerArgs& args) override {
     if (by_winograd(Pass::backward_data)) {
-      return winograd_->backward_data(args.diff_dst, args.weights, args.diff_src, args.scratch);
+      return winograd_->backward_data(args.diff_dst, args.weights, args.diff_src(), args.scratch);
     }
     backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
                         {DNNL_ARG_WEIGHTS, args.weights},
-                        {DNNL_ARG_DIFF_SRC, args.diff_src}},
+                        {DNNL_ARG_DIFF_SRC, args.diff_src()}},
                        args.scratch);
   }
 

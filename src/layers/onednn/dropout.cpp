@@ -33,7 +33,7 @@ class Dropout final : public Layer {
     }
   }
   void backward_data(const LayerArgs& args) override {
-    multiply(args.diff_dst, reinterpret_cast<const std::uint8_t*>(args.saved), args.diff_src);
+    multiply(args.diff_dst, reinterpret_cast<const std::uint8_t*>(args.saved), args.diff_src());
   }
 
  private:

@@ -75,7 +75,7 @@ class Linear final : public Layer {
   void backward_data(const LayerArgs& args) override {
     backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
                         {DNNL_ARG_WEIGHTS, args.weights},
-                        {DNNL_ARG_DIFF_SRC, args.diff_src}},
+                        {DNNL_ARG_DIFF_SRC, args.diff_src()}},
                        args.scratch);
   }
   void backward_weights(const LayerArgs& args) override {

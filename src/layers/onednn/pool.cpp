@@ -112,7 +112,7 @@ class Pool final : public Layer {
       diff_dst = scaled;
     }
     backward_.run({{DNNL_ARG_DIFF_DST, diff_dst},
-                   {DNNL_ARG_DIFF_SRC, args.diff_src},
+                   {DNNL_ARG_DIFF_SRC, args.diff_src()},
                    {DNNL_ARG_WORKSPACE, args.saved}},
                   args.scratch + scaled_bytes());
   }

@@ -50,7 +50,7 @@ class Relayout final : public Layer {
   }
   void forward(const LayerArgs& args) override { out_.run(args.src[0], args.dst, args.scratch); }
   void backward_data(const LayerArgs& args) override {
-    back_.run(args.diff_dst, args.diff_src, args.scratch);
+    back_.run(args.diff_dst, args.diff_src(), args.scratch);
   }
 
  private:

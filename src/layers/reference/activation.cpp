@@ -42,7 +42,7 @@ class Activation final : public PlainLayer {
   void backward_data(const LayerArgs& args) override {
     const float* from = from_src() ? args.src[0] : args.dst;
     for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
-      args.diff_src[i] = static_cast<float>(args.diff_dst[i] * derivative(from[i]));
+      args.diff_src()[i] = static_cast<float>(args.diff_dst[i] * derivative(from[i]));
     }
   }
 

@@ -26,7 +26,7 @@ class AveragePool final : public PlainLayer {
     std::vector<double> sum(static_cast<std::size_t>(src_.shape.elements()));
     for_each_pair(
         [&](std::size_t src, std::size_t dst) { sum[src] += args.diff_dst[dst] / divisor(dst); });
-    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src[i] = static_cast<float>(sum[i]);
+    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src()[i] = static_cast<float>(sum[i]);
   }
 
  private:

@@ -69,7 +69,7 @@ class BatchNorm final : public PlainLayer {
       });
       args.diff_weights[slots_[0].offset + c] = static_cast<float>(diff_weight);
       if (spec_.centered) args.diff_weights[slots_[1].offset + c] = static_cast<float>(diff_bias);
-      if (args.diff_src == nullptr) continue;
+      if (args.diff_src() == nullptr) continue;
 
       const double weight = args.weights[slots_[0].offset + c];
       const double count = per_channel();
@@ -77,7 +77,7 @@ class BatchNorm final : public PlainLayer {
         double value =
             weight * inverse * (g(i) - diff_bias / count - xhat(i) * diff_weight / count);
         if (args.diff_addend != nullptr) value += args.diff_addend[i];
-        args.diff_src[i] = static_cast<float>(value);
+        args.diff_src()[i] = static_cast<float>(value);
       });
     }
   }

@@ -26,7 +26,7 @@ class Concat final : public PlainLayer {
   void backward_data(const LayerArgs& args) override {
     for (std::int64_t n = 0, at = 0; n < src_.shape[0]; ++n) {
       for (std::size_t k = 0; k < sizes_.size(); ++k) {
-        float* diff = k == 0 ? args.diff_src : args.more_diff_srcs[k - 1];
+        float* diff = args.diff_srcs[k];
         for (std::int64_t i = 0; i < sizes_[k]; ++i, ++at) {
           if (diff != nullptr) diff[n * sizes_[k] + i] = args.diff_dst[at];
         }

@@ -36,7 +36,7 @@ class Convolution final : public PlainLayer {
     for_each_product([&](Product at) {
       sum[at.src] += static_cast<double>(args.weights[at.weight]) * args.diff_dst[at.dst];
     });
-    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src[i] = static_cast<float>(sum[i]);
+    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src()[i] = static_cast<float>(sum[i]);
   }
 
   void backward_weights(const LayerArgs& args) override {

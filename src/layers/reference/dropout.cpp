@@ -36,7 +36,9 @@ class Dropout final : public PlainLayer {
     apply(args, args.src[0], args.dst);
   }
 
-  void backward_data(const LayerArgs& args) override { apply(args, args.diff_dst, args.diff_src); }
+  void backward_data(const LayerArgs& args) override {
+    apply(args, args.diff_dst, args.diff_src());
+  }
 
  private:
   void apply(const LayerArgs& args, const float* from, float* to) const {

@@ -17,7 +17,7 @@ class Flatten final : public PlainLayer {
     if (args.dst != args.src[0]) std::memcpy(args.dst, args.src[0], src_.bytes());
   }
   void backward_data(const LayerArgs& args) override {
-    if (args.diff_src != args.diff_dst) std::memcpy(args.diff_src, args.diff_dst, src_.bytes());
+    if (args.diff_src() != args.diff_dst) std::memcpy(args.diff_src(), args.diff_dst, src_.bytes());
   }
 };
 

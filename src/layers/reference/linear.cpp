@@ -31,7 +31,7 @@ class Linear final : public PlainLayer {
         for (std::int64_t o = 0; o < out(); ++o) {
           sum += static_cast<double>(args.weights[o * in() + i]) * args.diff_dst[n * out() + o];
         }
-        args.diff_src[n * in() + i] = static_cast<float>(sum);
+        args.diff_src()[n * in() + i] = static_cast<float>(sum);
       }
     }
   }

@@ -42,7 +42,7 @@ class MaxPool final : public PlainLayer {
     for (std::int64_t i = 0; i < dst_.shape.elements(); ++i) {
       sum[static_cast<std::size_t>(i / dst_pixels * src_pixels() + winners[i])] += args.diff_dst[i];
     }
-    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src[i] = static_cast<float>(sum[i]);
+    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src()[i] = static_cast<float>(sum[i]);
   }
 
  private:

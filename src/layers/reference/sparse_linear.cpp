@@ -51,7 +51,7 @@ class SparseLinear final : public PlainLayer {
         }
       }
       for (std::int64_t i = 0; i < src_.shape[1]; ++i) {
-        args.diff_src[n * src_.shape[1] + i] =
+        args.diff_src()[n * src_.shape[1] + i] =
             static_cast<float>(sums[static_cast<std::size_t>(i)]);
       }
     }

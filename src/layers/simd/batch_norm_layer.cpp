@@ -95,7 +95,7 @@ class BatchNorm final : public Layer {
     }
     std::fill(c.slope + channels_, c.slope + padded_, 0.0F);
     std::fill(c.level + channels_, c.level + padded_, 0.0F);
-    if (args.diff_src != nullptr) in_planes(pass, args, diff_apply_);
+    if (args.diff_src() != nullptr) in_planes(pass, args, diff_apply_);
   }
 
  private:
@@ -132,7 +132,7 @@ class BatchNorm final : public Layer {
             .y = args.dst,
             .diff_y = args.diff_dst,
             .addend = args.diff_addend,
-            .diff_x = args.diff_src,
+            .diff_x = args.diff_src(),
             .scale = c.scale,
             .shift = c.shift,
             .center = c.center,

@@ -28,7 +28,7 @@ class Clip final : public Layer {
   void backward_data(const LayerArgs& args) override {
     const float* dst = args.dst;
     const float* diff_dst = args.diff_dst;
-    float* diff_src = args.diff_src;
+    float* diff_src = args.diff_src();
     const float ceiling = ceiling_;
 #pragma omp parallel for simd num_threads(threads_) schedule(static)
     for (std::int64_t i = 0; i < desc_.physical_elements(); ++i) {

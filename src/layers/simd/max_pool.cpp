@@ -45,7 +45,7 @@ class MaxPool final : public Layer {
   void backward_data(const LayerArgs& args) override {
     MaxPoolPass pass = pass_;
     pass.diff_dst = args.diff_dst;
-    pass.diff_src = args.diff_src;
+    pass.diff_src = args.diff_src();
     pass.places = reinterpret_cast<std::uint8_t*>(args.saved);
     in_planes(pass, max_pool_diff);
   }

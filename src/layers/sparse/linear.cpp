@@ -43,7 +43,7 @@ class Linear final : public Layer {
     }
   }
   void backward_data(const LayerArgs& args) override {
-    kernels().backward_data(panels_, args.weights, args.diff_dst, args.diff_src, false, threads_);
+    kernels().backward_data(panels_, args.weights, args.diff_dst, args.diff_src(), false, threads_);
   }
   void backward_weights(const LayerArgs& args) override {
     kernels().backward_weights(panels_, args.src[0], args.diff_dst, args.diff_weights,
@@ -95,7 +95,7 @@ class Conversion final : public Layer {
   void backward_data(const LayerArgs& args) override {
     convert(
         dst_desc_.layout == tensor::Layout::panels ? tensor::Layout::plain : tensor::Layout::panels,
-        args.diff_dst, args.diff_src);
+        args.diff_dst, args.diff_src());
   }
 
  private:
