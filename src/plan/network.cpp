@@ -47,6 +47,14 @@ Network make_network(const model::ModelSpec& model) {
   return network;
 }
 
+bool is_chain(const Network& network) {
+  for (int b = 0; b < network.size(); ++b) {
+    const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    if (block.srcs != std::vector{b} || block.dst != b + 1) return false;
+  }
+  return true;
+}
+
 std::vector<int> last_readers(const Network& network) {
   std::vector<int> last(network.tensors.size(), -1);
   bool several = false;

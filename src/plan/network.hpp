@@ -94,6 +94,8 @@ struct Network {
 
 Network make_network(const model::ModelSpec& model);
 
+/// Whether block i reads tensor i alone and writes tensor i + 1.
+bool is_chain(const Network& network);
 /// As Network::last_readers says.
 std::vector<int> last_readers(const Network& network);
 /// Of those that every block reads.

@@ -7,8 +7,9 @@ namespace plait::strategy {
 
 plan::Network network_of_weights(const plan::Network& model, const std::vector<std::string>& names,
                                  std::int64_t sweeps) {
-  const TornChain chain(model);
-  const std::optional<Tearing> tearing = tearing_of(chain, names);
+  std::optional<TornChain> chain;  // only chains are torn
+  if (plan::is_chain(model)) chain.emplace(model);
+  const std::optional<Tearing> tearing = chain ? tearing_of(*chain, names) : std::nullopt;
   if (!tearing) {
     if (sweeps <= 1) return model;
     setting_error("sweeps", sweeps,
@@ -21,7 +22,7 @@ plan::Network network_of_weights(const plan::Network& model, const std::vector<s
                   "sweeps; use 1 to {}",
                   tearing->pieces(), tearing->pieces());
   }
-  return tear_network(chain, *tearing, static_cast<int>(sweeps), Sweeping::all).network;
+  return tear_network(*chain, *tearing, static_cast<int>(sweeps), Sweeping::all).network;
 }
 
 }  // namespace plait::strategy
