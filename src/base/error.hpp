@@ -29,6 +29,14 @@ class UserError : public std::runtime_error {
   const std::string& value() const { return value_; }
   const std::string& reason() const { return reason_; }
 
+  /// One whose text is `text` as it stands.
+  static UserError about(std::string field, std::string value, std::string text) {
+    UserError error(std::move(text));
+    error.field_ = std::move(field);
+    error.value_ = std::move(value);
+    return error;
+  }
+
   /// The same with a place in front: "plan.json: `microbatches` 7 must ...".
   UserError in(std::string_view place) const {
     UserError placed(fmt::format("{}: {}", place, what()));

@@ -27,7 +27,7 @@ Comparison::Comparison(const Arguments& arguments)
   settings_ = plan_config(arguments, subject_.batch);
   subject_.batch = settings_.batch;
   const std::vector<std::string> names = wanted_strategies(arguments);
-  std::ranges::for_each(names, strategy::check_strategy);
+  for (const std::string& name : names) strategy::check_strategy(name, "strategies");
   settle_costs(subject_, arguments, machines_);
   const plan::Machine one{.inside = plan::kUsualInside, .between = plan::kUsualBetween};
   serial_seconds_ = play(plan_of("serial", one)).simulation.step_seconds;

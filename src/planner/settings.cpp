@@ -128,7 +128,7 @@ void check_plan_settings(const PlanSettings& settings) {
                   "is out of range; it must be between 0 and 1, or -1 (chosen)");
   }
   if (settings.strategy != kAutoStrategy) strategy::check_strategy(settings.strategy);
-  strategy::check_inner(settings.inner);
+  strategy::check_strategy(settings.inner, "inner");
   strategy::check_microbatches(settings.microbatches, settings.batch);
 }
 

@@ -40,15 +40,6 @@ bool clips_what_it_updates(const plan::Program& program) {
 
 }  // namespace
 
-void check_inner(const std::string& name) {
-  const std::vector<std::string> names = strategy_names();
-  if (std::ranges::find(names, name) == names.end()) {
-    const std::string shown = name.substr(0, 60);
-    setting_error("inner", shown, "is no strategy{}; known: {}", did_you_mean(shown, names),
-                  fmt::join(names, ", "));
-  }
-}
-
 void check_microbatches(int microbatches, std::int64_t batch) {
   if (microbatches <= batch) return;
   setting_error("microbatches", microbatches,
@@ -114,12 +105,12 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-void check_strategy(const std::string& name) {
+void check_strategy(const std::string& name, std::string_view field) {
   const std::vector<std::string> names = strategy_names();
   if (std::ranges::find(names, name) != names.end()) return;
   const std::string shown = name.substr(0, 60);
-  user_error("unknown strategy '{}'{}; known: {}", shown, did_you_mean(shown, names),
-             fmt::join(names, ", "));
+  setting_error(field, shown, "is no strategy{}; known: {}", did_you_mean(shown, names),
+                fmt::join(names, ", "));
 }
 
 const Strategy& find_strategy(const std::string& name) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "cost/cost_model.hpp"
 #include "strategy/parareal/request.hpp"
@@ -19,9 +20,6 @@ using RowOwners = std::vector<std::vector<std::int32_t>>;
 /// Who shall own the rows of these layers, each of which reads the one before it.
 using RowPartitioner = std::function<RowOwners(
     const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers, int workers)>;
-
-/// UserError ("did you mean") where no strategy inside a node has this name.
-void check_inner(const std::string& name);
 
 /// UserError where there are more of them than samples. They need not divide the batch: some then
 /// have one sample more than others.
@@ -53,8 +51,8 @@ struct Strategy {
 
 std::span<const Strategy> strategies();
 std::vector<std::string> strategy_names();
-/// UserError ("did you mean") for a name that is not among them.
-void check_strategy(const std::string& name);
+/// UserError ("did you mean") that blames `field` for a name that is not among them.
+void check_strategy(const std::string& name, std::string_view field = "strategy");
 
 /// UserError for a name that is not among them.
 const Strategy& find_strategy(const std::string& name);

@@ -86,7 +86,7 @@ TEST_F(BadInput, Flags) {
   expect_train_refused({"--epochs", "--seed", "1"}, "--epochs needs a value");
   expect_train_refused({"--optimizer", "sdg"}, "did you mean 'sgd'?");
   expect_train_refused({"--strategy", "layerpip"},
-                       "unknown strategy 'layerpip' (did you mean 'layerpipe'?)");
+                       "--strategy layerpip is no strategy (did you mean 'layerpipe'?)");
   expect_train_refused({"--workers", "2"}, "--strategy serial is for one worker, not for 2");
   expect_train_refused({"--model", "lent"}, "did you mean 'lenet'?");
   expect_train_refused({"--data", "glyhps"}, "did you mean 'glyphs'?");

@@ -18,8 +18,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const std::string kDeep = "mlp:32-32-32-32-32-32";
-
 struct Numbers {
   int pieces = 2;
   int sweeps = 1;
@@ -194,6 +192,23 @@ std::string one_line(const PlanRequest& request) {
   const std::string message = refusal("parareal", request);
   EXPECT_THAT(message, AllOf(Not(HasSubstr("\n")), Not("no UserError")));
   return message;
+}
+
+TEST(PararealRefusals, BlameASetting) {
+  const plan::Network network = network_of(kDeep);
+  const auto blamed = [&](int workers, const TearRequest& tear) {
+    const plan::Machine machine = one_node(workers);
+    try {
+      make_plan("parareal", {.network = network, .machine = machine, .batch = 16, .tear = tear});
+    } catch (const UserError& error) {
+      return error.field() + " " + error.value();
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(blamed(4, {.pieces = 3}), "workers 4");
+  EXPECT_EQ(blamed(5, {.pieces = 2, .replicas = 2}), "replicas 2");
+  EXPECT_EQ(blamed(2, {.pieces = 2, .sweeps = 3}), "sweeps 3");
+  EXPECT_EQ(blamed(20, {.pieces = 20}), "pieces 20");
 }
 
 TEST(PararealRefusals, AreOneLineWithAValueThatWorks) {

@@ -19,8 +19,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kDeep = "mlp:32-32-32-32-32-32";
-
 std::string head_name(const plan::Network& network) {
   return network.blocks[static_cast<std::size_t>(TornChain(network).head())].name;
 }

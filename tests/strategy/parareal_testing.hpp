@@ -15,6 +15,8 @@
 
 namespace plait::strategy {
 
+inline const std::string kDeep = "mlp:32-32-32-32-32-32";
+
 /// Seconds per sample and block of the model as in TableCost; every C_j takes `enter`, every F_j
 /// `coarse`, joins take no time.
 class TornCost final : public cost::CostModel {

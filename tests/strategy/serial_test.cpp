@@ -82,9 +82,10 @@ TEST(Strategies, AreKnownByNameAndRefusedOtherwise) {
                           "parareal", "daso", "local_sgd", "diloco"));
   for (const Strategy& strategy : strategies()) EXPECT_FALSE(strategy.about.empty());
   const plan::Network network = four_blocks();
-  EXPECT_THAT(refusal("data_paralel", {.network = network, .machine = kOne}),
-              AllOf(HasSubstr("unknown strategy 'data_paralel' (did you mean 'data_parallel'?)"),
-                    HasSubstr("known: serial, data_parallel, layerpipe, ")));
+  EXPECT_THAT(
+      refusal("data_paralel", {.network = network, .machine = kOne}),
+      AllOf(HasSubstr("`strategy` data_paralel is no strategy (did you mean 'data_parallel'?)"),
+            HasSubstr("known: serial, data_parallel, layerpipe, ")));
 }
 
 TEST(Strategies, RefuseRequestsThatMakeNoSense) {

@@ -17,6 +17,8 @@ namespace {
 
 /// Why numbers do not fit together; make_parareal_plan() adds which ones do.
 struct Refusal {
+  std::string field;
+  int value = 0;
   std::string reason;
 };
 
@@ -29,14 +31,16 @@ struct Shares {
 
 Shares shares_of(const TearNumbers& asked) {
   if (asked.workers % asked.replicas != 0) {
-    throw Refusal{fmt::format("`replicas` {} do not share {} worker(s) evenly", asked.replicas,
+    throw Refusal{"replicas", asked.replicas,
+                  fmt::format("`replicas` {} do not share {} worker(s) evenly", asked.replicas,
                               asked.workers)};
   }
   const Shares shares{.pieces = asked.pieces,
                       .replicas = asked.replicas,
                       .workers = asked.workers / asked.replicas};
   if (shares.workers > shares.pieces) {
-    throw Refusal{fmt::format("`workers` {} are more than {} piece(s) x {} replica(s) can use",
+    throw Refusal{"workers", asked.workers,
+                  fmt::format("`workers` {} are more than {} piece(s) x {} replica(s) can use",
                               asked.workers, asked.pieces, asked.replicas)};
   }
   return shares;
@@ -44,9 +48,9 @@ Shares shares_of(const TearNumbers& asked) {
 
 void check(const PlanRequest& request) {
   if (request.clip && request.machine.workers() > 1) {
-    user_error(
-        "`clip_norm` needs the gradients of the whole network on every worker, but parareal "
-        "distributes them; leave it out, or use data_parallel");
+    setting_error("clip_norm", "",
+                  "needs the gradients of the whole network on every worker, but parareal "
+                  "distributes them; leave it out, or use data_parallel");
   }
 }
 
@@ -62,9 +66,9 @@ void check_sweeps(const TearNumbers& asked) {
   if (asked.sweeps < 1) setting_error("sweeps", asked.sweeps, "must be at least 1");
   if (asked.sweeps <= asked.pieces) return;
   throw Refusal{
+      "sweeps", asked.sweeps,
       fmt::format("`sweeps` {} are more than {} pieces: after {} sweeps the torn network already "
-                  "equals the serial "
-                  "one",
+                  "equals the serial one",
                   asked.sweeps, asked.pieces, asked.pieces)};
 }
 
@@ -150,8 +154,8 @@ class Planner {
     }
     if (best) return std::move(*best);
     if (reason.empty()) reason = "there is no way to share them by pieces and replicas";
-    user_error("`pieces` auto finds no valid split for {} worker(s): {}; {}", workers, reason,
-               advice(asked(std::max(2, workers), std::max(1, request_.tear.replicas))));
+    setting_error("pieces", "auto", "finds no valid split for {} worker(s): {}; {}", workers,
+                  reason, advice(asked(std::max(2, workers), std::max(1, request_.tear.replicas))));
   }
 
   /// Numbers near these that work.
@@ -179,7 +183,7 @@ class Planner {
     } catch (const UserError&) {
       const auto reason = why_not_torn(chain_, cost(), how);
       if (!reason) throw;
-      throw Refusal{*reason};
+      throw Refusal{"pieces", asked.pieces, *reason};
     }
   }
   /// With as many workers, whatever the machine has.
@@ -227,7 +231,8 @@ plan::Plan make_parareal_plan(const PlanRequest& request) {
   try {
     return planner.plan(asked);
   } catch (const Refusal& refusal) {
-    user_error("{}; {}", refusal.reason, planner.advice(asked));
+    throw UserError::about(refusal.field, fmt::format("{}", refusal.value),
+                           fmt::format("{}; {}", refusal.reason, planner.advice(asked)));
   }
 }
 

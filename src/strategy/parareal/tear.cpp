@@ -202,8 +202,9 @@ Tearing tear(const TornChain& chain, const cost::CostModel& cost, const TearOpti
   std::vector<std::string> ways;
   if (most > 1) ways.push_back(fmt::format("`pieces` {}", most));
   if (options.coarse == CoarseKind::identity) ways.emplace_back("`coarse` block");
-  user_error("{}{}{}", *why_not_torn(chain, cost, options), ways.empty() ? "" : "; use ",
-             fmt::join(ways, " or "));
+  throw UserError::about("pieces", fmt::format("{}", options.pieces),
+                         fmt::format("{}{}{}", *why_not_torn(chain, cost, options),
+                                     ways.empty() ? "" : "; use ", fmt::join(ways, " or ")));
 }
 
 std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std::string>& names) {

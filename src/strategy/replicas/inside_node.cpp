@@ -59,7 +59,7 @@ plan::Plan inner_plan(const std::string& name, const PlanRequest& request) {
   plan::Machine node = request.machine;
   node.nodes = 1;
   plan::Plan plan = [&] {
-    check_strategy(inner);
+    check_strategy(inner, "inner");
     try {
       return make_plan(inner, in_one_node(request, node));
     } catch (const UserError& error) {
