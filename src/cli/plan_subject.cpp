@@ -23,7 +23,6 @@ namespace plait::cli {
 namespace {
 
 constexpr std::int64_t kMaxWorkers = 1 << 20;
-constexpr std::int64_t kMaxThreads = 4096;
 
 plan::Network network_of(const Arguments& arguments, const std::string& model) {
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
@@ -110,7 +109,7 @@ PlanSubject plan_subject(const Arguments& arguments) {
 
 void settle_costs(PlanSubject& subject, const Arguments& arguments,
                   const std::vector<plan::Machine>& machines) {
-  const auto asked = static_cast<int>(arguments.integer("--threads", 0, {0, kMaxThreads}));
+  const auto asked = static_cast<int>(arguments.integer("--threads", 0, {0, run::kMaxThreads}));
   if (subject.settings.cost == "analytic") {
     if (asked > 0) {
       user_error(

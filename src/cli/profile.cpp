@@ -25,7 +25,6 @@ namespace plait::cli {
 namespace {
 
 constexpr std::int64_t kMaxBatch = 1 << 24;
-constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxClasses = 1 << 24;
 
 struct Request {
@@ -42,7 +41,7 @@ Request read_request(const Arguments& arguments) {
   request.model = arguments.text("--model", "lenet");
   request.classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
   request.batch = arguments.integer("--batch", 64, {1, kMaxBatch});
-  const std::int64_t threads = arguments.integer("--threads", 0, {0, kMaxThreads});
+  const std::int64_t threads = arguments.integer("--threads", 0, {0, run::kMaxThreads});
   request.config.threads = threads > 0 ? static_cast<int>(threads) : run::usable_cores();
   request.config.steps = arguments.integer("--steps", 10, {1, 1'000'000});
   const std::string* shape = arguments.find("--data-shape");

@@ -10,8 +10,6 @@ namespace plait::cost {
 
 namespace {
 
-constexpr double kFloatBytes = 4;
-
 /// max(arithmetic n, memory n + fixed).
 struct Roofline {
   double arithmetic = 0;  ///< seconds per sample
@@ -36,7 +34,7 @@ double tensor(const plan::Network& network, int index) {
 }
 
 double seconds_of_memory(const AnalyticRates& rates, double elements) {
-  return kFloatBytes * elements / rates.memory_bytes_per_second;
+  return tensor::kFloatBytes * elements / rates.memory_bytes_per_second;
 }
 
 BlockRooflines rooflines(const plan::Network& network, const plan::NetworkBlock& block,

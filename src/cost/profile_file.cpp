@@ -16,10 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxDepth = 8;
-constexpr double kMaxMilliseconds = 1e9;
 constexpr double kMaxFactor = 1e6;
 constexpr double kMaxRate = 1e18;
-constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxWorkers = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxClasses = std::int64_t{1} << 24;

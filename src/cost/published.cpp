@@ -19,9 +19,6 @@ namespace {
 
 using Nodes = std::vector<PublishedNode>;
 
-constexpr double kFloatBytes = 4;
-constexpr double kMaxBatch = 1 << 24;
-
 /// One beginning and one end, or the graph is no chain of blocks.
 void check_ends(const Nodes& nodes, const std::string& source) {
   if (nodes.empty()) user_error("{}: contains no nodes; is this a profile?", source);
@@ -56,7 +53,7 @@ std::optional<std::int64_t> batch_of(const PublishedNode& node) {
   std::int64_t features = 0;
   std::from_chars(text.data() + found + kKey.size(), text.data() + text.size(), features);
   if (features < 1) return {};
-  const double batch = node.activation_bytes / kFloatBytes / static_cast<double>(features);
+  const double batch = node.activation_bytes / tensor::kFloatBytes / static_cast<double>(features);
   if (batch < 1 || batch > kMaxBatch || batch != std::floor(batch)) return {};
   return static_cast<std::int64_t>(batch);
 }
@@ -125,7 +122,7 @@ class ChainBuilder {
     last_ = short_name(node);
     block_.inner_elements += dst_;
     dst_ = elements(node.activation_bytes);
-    block_.parameters += std::llround(node.parameter_bytes / kFloatBytes);
+    block_.parameters += std::llround(node.parameter_bytes / tensor::kFloatBytes);
     seconds_.forward += 1e-3 * node.forward_ms;
     seconds_.backward_data += 1e-3 * node.backward_ms;
   }
@@ -153,7 +150,8 @@ class ChainBuilder {
  private:
   /// Per sample.
   std::int64_t elements(double bytes) const {
-    return std::llround(std::ceil(bytes / kFloatBytes / static_cast<double>(profile_.batch)));
+    return std::llround(
+        std::ceil(bytes / tensor::kFloatBytes / static_cast<double>(profile_.batch)));
   }
 
   PublishedProfile& profile_;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxEdges = 1'000'000;
-constexpr double kMaxMilliseconds = 1e9;
 constexpr double kMaxBytes = 1e13;  // of one node; a sum over all nodes fits 63 bits
 
 struct Line {

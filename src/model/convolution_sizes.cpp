@@ -10,7 +10,6 @@ namespace plait::model {
 
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kMiB = 1 << 20;
 
 struct SizedConvolution {
@@ -82,7 +81,7 @@ TileCount tiles_of(const SizedConvolution& c) {
 /// weights.
 std::int64_t winograd_data(const TileCount& tiles, std::int64_t in, std::int64_t out,
                            std::int64_t threads) {
-  const std::int64_t each = kFloat * tiles.positions;
+  const std::int64_t each = tensor::kFloatBytes * tiles.positions;
   const std::int64_t panels = each * in * out;
   if (panels > 4 * kMiB && out >= 32 * threads) {
     const std::int64_t chunk =
@@ -95,7 +94,7 @@ std::int64_t winograd_data(const TileCount& tiles, std::int64_t in, std::int64_t
 
 std::int64_t winograd_weights(const TileCount& tiles, std::int64_t in, std::int64_t out,
                               std::int64_t threads) {
-  const std::int64_t each = kFloat * tiles.positions;
+  const std::int64_t each = tensor::kFloatBytes * tiles.positions;
   const std::int64_t tile = each * (in + out);
   const std::int64_t panels = each * in * out;
   if (panels <= 3 * kMiB) {
@@ -109,15 +108,16 @@ std::int64_t winograd_weights(const TileCount& tiles, std::int64_t in, std::int6
 
 std::int64_t scratch(const SizedConvolution& c, std::int64_t weights, bool blocked) {
   if (!blocked) {  // columns of the image for every thread
-    return kFloat * c.threads * c.in() / c.spec.groups * c.taps() * c.dst[1] * c.dst[2];
+    return tensor::kFloatBytes * c.threads * c.in() / c.spec.groups * c.taps() * c.dst[1] *
+           c.dst[2];
   }
   if (c.src.layout == tensor::Layout::plain) {
     // The weights' gradient once per thread; the image's gradient, which is not asked for, blocked.
     const std::int64_t image = c.batch() * c.block() * c.src.shape[2] * c.src.shape[3];
-    return kFloat * std::max((1 + c.threads) * weights, image + weights);
+    return tensor::kFloatBytes * std::max((1 + c.threads) * weights, image + weights);
   }
   // backward_data reads the weights in another order, backward_weights adds up those of threads.
-  std::int64_t most = kFloat * weights * std::max<std::int64_t>(1, c.threads - 1);
+  std::int64_t most = tensor::kFloatBytes * weights * std::max<std::int64_t>(1, c.threads - 1);
   if (by_winograd(c)) {
     const TileCount tiles = tiles_of(c);
     const std::int64_t in = c.whole_blocks(c.in());

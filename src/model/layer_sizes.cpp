@@ -13,8 +13,6 @@ namespace plait::model {
 
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
-
 tensor::TensorDesc reshaped(const tensor::TensorDesc& src, const LayerSpec& layer) {
   const tensor::Shape sample = src.shape.without_front();
   return {.shape = layer_shape(layer, {&sample, 1}, "memory").with_front(src.shape[0]),
@@ -64,8 +62,8 @@ struct SizesOf {
     const std::int64_t channels = round_up(src.shape[1], block);
     LayerSizes sizes = plain_sizes(src);
     sizes.data_reads_src = sizes.adds_addend = sizes.diff_in_place = true;
-    sizes.saved_bytes = 2 * kFloat * channels;
-    sizes.scratch_bytes = channels * (16 * options.threads + 5 * kFloat);
+    sizes.saved_bytes = 2 * tensor::kFloatBytes * channels;
+    sizes.scratch_bytes = channels * (16 * options.threads + 5 * tensor::kFloatBytes);
     return sizes;
   }
   LayerSizes operator()(const ActivationSpec& spec) const {
@@ -78,7 +76,8 @@ struct SizesOf {
   LayerSizes operator()(const PoolSpec& spec) const {
     LayerSizes sizes = plain_sizes(reshaped(src, layer));
     if (spec.kind == PoolKind::max) {  // where the largest was: a byte, or four
-      const std::int64_t each = spec.kernel.height * spec.kernel.width > 256 ? kFloat : 1;
+      const std::int64_t each =
+          spec.kernel.height * spec.kernel.width > 256 ? tensor::kFloatBytes : 1;
       sizes.saved_bytes = each * sizes.dst.physical_elements();
     }
     return sizes;

@@ -3,13 +3,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 
 #include "onnx/graph.hpp"
 
 namespace plait::onnx::onnx_graph {
+
+/// More bytes than these one protobuf message cannot hold.
+inline constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
 
 bool has_onnx();
 

@@ -86,7 +86,6 @@ class SizedNetwork {
 };
 
 NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
-  constexpr std::int64_t kFloat = sizeof(float);
   NetworkSizes sizes;
   for (const std::int64_t elements : network.tensors) {
     sizes.tensors.push_back({.shape = {samples, elements}});
@@ -94,7 +93,7 @@ NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
   for (const NetworkBlock& block : network.blocks) {
     model::BlockSizes one;
     one.dst = sizes.tensors[static_cast<std::size_t>(block.dst)];
-    one.saved_bytes = kFloat * block.inner_elements * samples;
+    one.saved_bytes = tensor::kFloatBytes * block.inner_elements * samples;
     one.pending_bytes = block.parameters > 0 ? one.saved_bytes : 0;
     one.weights = block.parameters;
     one.state = block.state / std::max(1, block.state_sets);

@@ -14,7 +14,6 @@ namespace plait::plan {
 
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 /// Minibatches that are ready, being loaded, and in the worker's hands.
 constexpr std::int64_t kBatches = 4;
 
@@ -88,10 +87,10 @@ std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
   switch (value.role) {
     case Role::tensor:
     case Role::diff: return tensor_bytes(index);
-    case Role::targets: return samples * kFloat;
+    case Role::targets: return samples * tensor::kFloatBytes;
     case Role::saved: return sizes.blocks[index].saved_bytes;
     case Role::pending: return sizes.blocks[index].pending_bytes;
-    case Role::partial: return home(index).weights * kFloat;
+    case Role::partial: return home(index).weights * tensor::kFloatBytes;
     case Role::half_tensor:
     case Role::half_diff: return (tensor_bytes(index) + 1) / 2;
     case Role::sent_rows:
@@ -116,12 +115,12 @@ void MemoryForecast::count_parameters(int worker, WorkerMemory& memory) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const NetworkBlock& block = plan_.network.blocks[i];
     if (block.repeats >= 0) continue;
-    const std::int64_t weights = home(i).weights * kFloat;
+    const std::int64_t weights = home(i).weights * tensor::kFloatBytes;
     const std::int64_t arrays = (uses[i].weights ? 1 : 0) + (uses[i].gradient ? 1 : 0) +
                                 (uses[i].optimizer ? plan_.optimizer_states + outer : 0);
     memory.parameters += weights * arrays;
     if (uses[i].weights) {
-      memory.parameters += home(i).state * block.state_sets * (1 + outer) * kFloat;
+      memory.parameters += home(i).state * block.state_sets * (1 + outer) * tensor::kFloatBytes;
     }
     const std::int64_t old = old_arrays(plan_, versions[i], staleness_[i]);
     memory.versions += weights * old;
@@ -182,14 +181,14 @@ void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   for (const Task& task : program.tasks) {
     if (is<Load>(task)) loaded += samples_of(task).count(plan_.batch);
   }
-  memory.batches = kBatches * loaded * (plan_.network.input.elements() + 1) * kFloat;
+  memory.batches = kBatches * loaded * (plan_.network.input.elements() + 1) * tensor::kFloatBytes;
   const bool all = std::ranges::all_of(
       plan_.programs, [&](const Program& one) { return has_forward_of_all(plan_, one); });
   if (all || worker == 0) {
     memory.evaluation = workspace_bytes(plan_.network, sizes_.at(home_samples_));
   }
   if (worker == 0) {
-    memory.saving = plan_.network.parameters() * (1 + plan_.optimizer_states) * kFloat;
+    memory.saving = plan_.network.parameters() * (1 + plan_.optimizer_states) * tensor::kFloatBytes;
   }
   memory.kernels = kernels_of(worker);
   memory.program = kProgramBytes;

@@ -3,9 +3,13 @@
 
 #include <sched.h>
 
+#include <cstdint>
 #include <string>
 
 namespace plait::run {
+
+/// More threads than these nobody means.
+inline constexpr std::int64_t kMaxThreads = 4096;
 
 /// Cores (not hyperthreads) that this process may use: those of its affinity mask, and no more than
 /// the CPU quota of its control group; at least 1. What mpirun binds a process to does not count.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "run/cores.hpp"
 #include "session/config.hpp"
 
 namespace plait::session {
@@ -122,7 +123,7 @@ std::vector<Setting<C>> own_rows() {
        .group = kMachine,
        .value = "N",
        .help = "threads per worker; 0: cores / workers",
-       .bounds = {0, 4096},
+       .bounds = {0, run::kMaxThreads},
        .decides_bits = false},
       {.key = "pin",
        .member = &C::pin,

@@ -11,6 +11,8 @@
 
 namespace plait::tensor {
 
+inline constexpr std::int64_t kFloatBytes = sizeof(float);
+
 class Shape {
  public:
   Shape() = default;

@@ -173,12 +173,6 @@ class BlockInputs : public testing::TestWithParam<Case> {
   }
 };
 
-double dot(const Floats& a, const Floats& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
-  return sum;
-}
-
 void expect_near(const Floats& wanted, const Floats& got, const std::string& what) {
   ASSERT_EQ(wanted.size(), got.size()) << what;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

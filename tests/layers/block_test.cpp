@@ -118,17 +118,6 @@ std::vector<model::BlockSpec> graphs() {
           three_readers(), nested_skips(),   shortcut(),   head(),      early_result()};
 }
 
-double dot(const Floats& a, const Floats& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i];
-  return sum;
-}
-
-Floats moved(Floats x, const Floats& direction, double by) {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += static_cast<float>(by) * direction[i];
-  return x;
-}
-
 class BlockGraph
     : public testing::TestWithParam<std::tuple<model::BlockSpec, Backend, tensor::Layout>> {
  protected:

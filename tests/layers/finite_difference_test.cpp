@@ -14,18 +14,6 @@ namespace {
 constexpr double kStep = 1e-2;
 constexpr double kTolerance = 1e-3;  // truncation h^2 f''' / 6 and float rounding / h
 
-double dot(const Floats& a, const Floats& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i];
-  return sum;
-}
-
-Floats moved(const Floats& x, const Floats& direction, double by) {
-  Floats result(x);
-  for (std::size_t i = 0; i < x.size(); ++i) result[i] += static_cast<float>(by) * direction[i];
-  return result;
-}
-
 /// Magnitudes in [0.5, 1], neighbours of opposite sign: no value within a step of 0, and every
 /// channel of a BatchNorm has values well on both sides of its mean.
 Floats two_sided(const tensor::Shape& shape, std::uint64_t stream) {

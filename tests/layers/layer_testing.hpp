@@ -240,4 +240,16 @@ class Rig {
   Memory diff_weights_;
 };
 
+inline double dot(const Floats& a, const Floats& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i];
+  return sum;
+}
+
+/// x + by * direction.
+inline Floats moved(Floats x, const Floats& direction, double by) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += static_cast<float>(by) * direction[i];
+  return x;
+}
+
 }  // namespace plait::layers::layer_testing

@@ -87,17 +87,6 @@ void fill_parameters(BlockRig& rig) {
   }
 }
 
-double dot(const Floats& a, const Floats& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i];
-  return sum;
-}
-
-Floats moved(Floats x, const Floats& direction, double by) {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += static_cast<float>(by) * direction[i];
-  return x;
-}
-
 Floats slope(const Floats& ahead, const Floats& behind) {
   Floats result(ahead.size());
   for (std::size_t i = 0; i < result.size(); ++i) {

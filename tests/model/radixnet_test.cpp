@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string refusal(const std::string& text) {
+std::string radixnet_refusal(const std::string& text) {
   try {
     parse_radixnet(text);
   } catch (const UserError& error) {
@@ -36,21 +36,23 @@ TEST(ParseRadixNet, ReadsNeuronsAndLayers) {
 TEST(ParseRadixNet, RefusesWhatIsNoSize) {
   for (const char* text : {"", "x", "1024", "1024x", "x120", "1024x120x2", "1024 x120", "1024X120",
                            "1024x120 ", "a1024x120", "1e3x120", "99999999999999999999x1"}) {
-    EXPECT_THAT(refusal(text), HasSubstr("write NEURONSxLAYERS, for example 1024x120")) << text;
+    EXPECT_THAT(radixnet_refusal(text), HasSubstr("write NEURONSxLAYERS, for example 1024x120"))
+        << text;
   }
 }
 
 TEST(ParseRadixNet, RefusesOtherNumbersOfNeuronsAndNamesTheNeighbours) {
-  EXPECT_THAT(refusal("1000x120"), HasSubstr("1000 neurons are not a power of two; use 512 or"));
-  EXPECT_THAT(refusal("16x120"), HasSubstr("16 neurons are not within 32 and"));
-  EXPECT_THAT(refusal("-1024x120"), HasSubstr("-1024 neurons are not within"));
-  EXPECT_THAT(refusal("2097152x1"), HasSubstr("2097152 neurons are not within"));
+  EXPECT_THAT(radixnet_refusal("1000x120"),
+              HasSubstr("1000 neurons are not a power of two; use 512 or"));
+  EXPECT_THAT(radixnet_refusal("16x120"), HasSubstr("16 neurons are not within 32 and"));
+  EXPECT_THAT(radixnet_refusal("-1024x120"), HasSubstr("-1024 neurons are not within"));
+  EXPECT_THAT(radixnet_refusal("2097152x1"), HasSubstr("2097152 neurons are not within"));
 }
 
 TEST(ParseRadixNet, RefusesOtherNumbersOfLayers) {
-  EXPECT_THAT(refusal("1024x-3"), HasSubstr("-3 layers are not within 1 and"));
-  EXPECT_THAT(refusal("32x9999999"), HasSubstr("9999999 layers are not within"));
-  EXPECT_THAT(refusal("1048576x1920"), HasSubstr("use at most 128 layers"));
+  EXPECT_THAT(radixnet_refusal("1024x-3"), HasSubstr("-3 layers are not within 1 and"));
+  EXPECT_THAT(radixnet_refusal("32x9999999"), HasSubstr("9999999 layers are not within"));
+  EXPECT_THAT(radixnet_refusal("1048576x1920"), HasSubstr("use at most 128 layers"));
 }
 
 TEST(RadixNet, BiasIsThatOfTheNearestOfficialSize) {

@@ -15,11 +15,11 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const tensor::Shape kCifar{3, 32, 32};
+const tensor::Shape kZooImage{3, 32, 32};
 const tensor::Shape kImageNet{3, 224, 224};
 const tensor::Shape kMnist{1, 28, 28};
 
-std::string message_of(const std::string& name, const tensor::Shape& input, int classes = 10) {
+std::string zoo_refusal(const std::string& name, const tensor::Shape& input, int classes = 10) {
   try {
     make_model(name, input, classes);
   } catch (const UserError& error) {
@@ -53,17 +53,19 @@ INSTANTIATE_TEST_SUITE_P(
         Count{"mlp:100-50", kMnist, 10, 784 * 100 + 100 + 100 * 50 + 50 + 50 * 10 + 10},
         Count{"mlp", {20}, 3, 20 * 512 + 512 + 512 * 256 + 256 + 256 * 3 + 3},
         Count{"lenet", kMnist, 10, 431'080},           // Caffe's LeNet
-        Count{"lenet", kCifar, 10, 657'080},           // 1,520 + 25,050 + 625,500 + 5,010
-        Count{"vgg16", kCifar, 10, 14'728'266},        // parareal paper's VGG-16
+        Count{"lenet", kZooImage, 10, 657'080},        // 1,520 + 25,050 + 625,500 + 5,010
+        Count{"vgg16", kZooImage, 10, 14'728'266},     // parareal paper's VGG-16
         Count{"vgg11", kImageNet, 1000, 132'868'840},  // torchvision vgg11_bn
         Count{"vgg13", kImageNet, 1000, 133'053'736}, Count{"vgg16", kImageNet, 1000, 138'365'992},
         Count{"vgg19", kImageNet, 1000, 143'678'248},
         Count{"resnet18", kImageNet, 1000, 11'689'512},  // torchvision
         Count{"resnet34", kImageNet, 1000, 21'797'672},
-        Count{"resnet50", kImageNet, 1000, 25'557'032}, Count{"resnet18", kCifar, 10, 11'173'962},
-        Count{"resnet20", kCifar, 10, 272'474},  // option A 269,722 + two projections 2,752
-        Count{"resnet110", kCifar, 10, 1'730'714}, Count{"resnet164", kCifar, 10, 1'703'258},
-        Count{"preresnet164", kCifar, 10, 1'703'258}, Count{"resnet1001", kCifar, 10, 10'327'706}),
+        Count{"resnet50", kImageNet, 1000, 25'557'032},
+        Count{"resnet18", kZooImage, 10, 11'173'962},
+        Count{"resnet20", kZooImage, 10, 272'474},  // option A 269,722 + two projections 2,752
+        Count{"resnet110", kZooImage, 10, 1'730'714}, Count{"resnet164", kZooImage, 10, 1'703'258},
+        Count{"preresnet164", kZooImage, 10, 1'703'258},
+        Count{"resnet1001", kZooImage, 10, 10'327'706}),
     [](const auto& tested) {
       std::string name = tested.param.name + "_" + tested.param.input.to_string();
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
@@ -71,8 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Zoo, MacsOfResNet1001) {
-  EXPECT_NEAR(static_cast<double>(model_cost(make_model("resnet1001", kCifar, 10)).macs), 1.488e9,
-              0.5e6);
+  EXPECT_NEAR(static_cast<double>(model_cost(make_model("resnet1001", kZooImage, 10)).macs),
+              1.488e9, 0.5e6);
 }
 
 TEST(Zoo, MacsOfTorchvisionNetworks) {
@@ -85,7 +87,7 @@ TEST(Zoo, MacsOfTorchvisionNetworks) {
 }
 
 TEST(Zoo, MacsOfVgg16ByStage) {
-  const ModelSpec model = make_model("vgg16", kCifar, 10);
+  const ModelSpec model = make_model("vgg16", kZooImage, 10);
   const std::vector<BlockCost> costs = block_costs(model);
   std::vector<double> stages(1);
   for (std::size_t i = 0; i < costs.size(); ++i) {
@@ -102,7 +104,7 @@ TEST(Zoo, EveryNameBuildsAndIsUnique) {
   std::vector<std::string> names;
   for (const ZooEntry& entry : zoo_names()) {
     EXPECT_FALSE(entry.description.empty());
-    EXPECT_EQ(border_shapes(make_model(entry.name, kCifar, 7)).back(), tensor::Shape{7})
+    EXPECT_EQ(border_shapes(make_model(entry.name, kZooImage, 7)).back(), tensor::Shape{7})
         << entry.name;
     EXPECT_THAT(names, testing::Not(testing::Contains(entry.name)));
     names.push_back(entry.name);
@@ -110,7 +112,7 @@ TEST(Zoo, EveryNameBuildsAndIsUnique) {
 }
 
 TEST(Zoo, PreactFirstBlockSharesItsReluWithTheShortcut) {
-  const ModelSpec model = make_model("preresnet29", kCifar, 10);
+  const ModelSpec model = make_model("preresnet29", kZooImage, 10);
   ASSERT_EQ(model.blocks.size(), 1 + 9 + 1U);
   const BlockSpec& first = model.blocks[4];
   EXPECT_EQ(first.name, "layer2.0");
@@ -127,7 +129,7 @@ TEST(Zoo, PreactFirstBlockSharesItsReluWithTheShortcut) {
 }
 
 TEST(Zoo, ShapesAtTheBordersOfResNet164) {
-  const std::vector<tensor::Shape> borders = border_shapes(make_model("resnet164", kCifar, 10));
+  const std::vector<tensor::Shape> borders = border_shapes(make_model("resnet164", kZooImage, 10));
   EXPECT_EQ(borders[1], (tensor::Shape{16, 32, 32}));
   EXPECT_EQ(borders[2], (tensor::Shape{64, 32, 32}));
   EXPECT_EQ(borders[20], (tensor::Shape{128, 16, 16}));
@@ -151,37 +153,37 @@ TEST(Zoo, ResNetNamesFollowTorchvision) {
 }
 
 TEST(Zoo, SmallImagesGetASmallStem) {
-  EXPECT_EQ(border_shapes(make_model("resnet18", kCifar, 10))[1], (tensor::Shape{64, 32, 32}));
+  EXPECT_EQ(border_shapes(make_model("resnet18", kZooImage, 10))[1], (tensor::Shape{64, 32, 32}));
   EXPECT_EQ(border_shapes(make_model("resnet18", {3, 64, 64}, 10))[2], (tensor::Shape{64, 16, 16}));
 }
 
 TEST(Zoo, WrongInputsAreRefusedWithTheShape) {
-  EXPECT_THAT(message_of("vgg16", kMnist),
+  EXPECT_THAT(zoo_refusal("vgg16", kMnist),
               AllOf(HasSubstr("vgg16"), HasSubstr("32x32"), HasSubstr("1x28x28")));
-  EXPECT_THAT(message_of("resnet20", {784}), AllOf(HasSubstr("CxHxW"), HasSubstr("784")));
-  EXPECT_THAT(message_of("lenet", {1, 8, 8}), HasSubstr("16x16"));
-  EXPECT_THAT(message_of("mlp", {}), HasSubstr("input"));
-  EXPECT_THAT(message_of("mlp", kMnist, 0), HasSubstr("at least 1 class"));
-  EXPECT_THAT(message_of("mlp", {3, 0, 5}), HasSubstr("3x0x5"));
+  EXPECT_THAT(zoo_refusal("resnet20", {784}), AllOf(HasSubstr("CxHxW"), HasSubstr("784")));
+  EXPECT_THAT(zoo_refusal("lenet", {1, 8, 8}), HasSubstr("16x16"));
+  EXPECT_THAT(zoo_refusal("mlp", {}), HasSubstr("input"));
+  EXPECT_THAT(zoo_refusal("mlp", kMnist, 0), HasSubstr("at least 1 class"));
+  EXPECT_THAT(zoo_refusal("mlp", {3, 0, 5}), HasSubstr("3x0x5"));
 }
 
 TEST(Zoo, WrongNamesAreRefused) {
-  EXPECT_THAT(message_of("vgg61", kCifar),
+  EXPECT_THAT(zoo_refusal("vgg61", kZooImage),
               AllOf(HasSubstr("did you mean"), HasSubstr("resnet1001")));
-  EXPECT_THAT(message_of("resnet21", kCifar), HasSubstr("did you mean"));
-  EXPECT_THAT(message_of("vgg016", kCifar), HasSubstr("unknown model"));
-  EXPECT_THAT(message_of("vgg16 ", kCifar), HasSubstr("unknown model"));
-  EXPECT_THAT(message_of("", kCifar), HasSubstr("unknown model"));
-  EXPECT_THAT(message_of("preresnet30", kCifar), HasSubstr("9n+2"));
+  EXPECT_THAT(zoo_refusal("resnet21", kZooImage), HasSubstr("did you mean"));
+  EXPECT_THAT(zoo_refusal("vgg016", kZooImage), HasSubstr("unknown model"));
+  EXPECT_THAT(zoo_refusal("vgg16 ", kZooImage), HasSubstr("unknown model"));
+  EXPECT_THAT(zoo_refusal("", kZooImage), HasSubstr("unknown model"));
+  EXPECT_THAT(zoo_refusal("preresnet30", kZooImage), HasSubstr("9n+2"));
   for (const char* name :
        {"mlp:", "mlp:0", "mlp:-5", "mlp:5-", "mlp:5x6", "mlp:99999999999999999999"}) {
-    EXPECT_THAT(message_of(name, kCifar), HasSubstr("mlp:512-256")) << name;
+    EXPECT_THAT(zoo_refusal(name, kZooImage), HasSubstr("mlp:512-256")) << name;
   }
 }
 
 TEST(Zoo, AbsurdSizesAreRefusedBeforeTheyOverflow) {
-  EXPECT_THAT(message_of("mlp:2000000000-2000000000", kCifar), HasSubstr("2^40 parameters"));
-  EXPECT_THAT(message_of("linear", {1 << 30, 1 << 30, 1 << 30}), HasSubstr("2^40 elements"));
+  EXPECT_THAT(zoo_refusal("mlp:2000000000-2000000000", kZooImage), HasSubstr("2^40 parameters"));
+  EXPECT_THAT(zoo_refusal("linear", {1 << 30, 1 << 30, 1 << 30}), HasSubstr("2^40 elements"));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(Schedule, CosineFallsFromBaseToItsEndAndStays) {
   }
 }
 
-void expect_refused(const ScheduleSpec& spec, const std::string& part) {
+void expect_schedule_refused(const ScheduleSpec& spec, const std::string& part) {
   try {
     check_schedule(spec);
     ADD_FAILURE() << "accepted; wanted " << part;
@@ -61,14 +61,15 @@ TEST(Schedule, WarmUpBeginsWhereItIsTold) {
 
 TEST(Schedule, RefusesNonsense) {
   EXPECT_NO_THROW(check_schedule({}));
-  expect_refused({.kind = "cosin"}, "did you mean 'cosine'");
-  expect_refused({.base = -1}, "learning rate is -1");
-  expect_refused({.base = std::nan("")}, "learning rate is nan");
-  expect_refused({.warmup_steps = -3}, "-3");
-  expect_refused({.kind = "step", .step_size = 0}, "each 0 steps");
-  expect_refused({.kind = "step", .step_size = 5, .gamma = 0}, "gamma of the step schedule is 0");
-  expect_refused({.kind = "cosine", .warmup_steps = 9, .total_steps = 9}, "9 steps");
-  expect_refused({.kind = "cosine", .final_fraction = 2, .total_steps = 9}, "is 2");
+  expect_schedule_refused({.kind = "cosin"}, "did you mean 'cosine'");
+  expect_schedule_refused({.base = -1}, "learning rate is -1");
+  expect_schedule_refused({.base = std::nan("")}, "learning rate is nan");
+  expect_schedule_refused({.warmup_steps = -3}, "-3");
+  expect_schedule_refused({.kind = "step", .step_size = 0}, "each 0 steps");
+  expect_schedule_refused({.kind = "step", .step_size = 5, .gamma = 0},
+                          "gamma of the step schedule is 0");
+  expect_schedule_refused({.kind = "cosine", .warmup_steps = 9, .total_steps = 9}, "9 steps");
+  expect_schedule_refused({.kind = "cosine", .final_fraction = 2, .total_steps = 9}, "is 2");
 }
 
 }  // namespace

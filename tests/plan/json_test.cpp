@@ -126,16 +126,16 @@ TEST(PlanJson, RefusesEveryDamage) {
   }
 }
 
-struct Damage {
+struct BadValue {
   std::string name;
   std::string pointer;
   Json value;
   std::string says;
 };
 
-void PrintTo(const Damage& damage, std::ostream* out) { *out << damage.name; }
+void PrintTo(const BadValue& damage, std::ostream* out) { *out << damage.name; }
 
-class PlanJsonDamage : public ::testing::TestWithParam<Damage> {};
+class PlanJsonDamage : public ::testing::TestWithParam<BadValue> {};
 
 TEST_P(PlanJsonDamage, IsNamed) {
   Json json = Json::parse(to_json(hand_made::data_parallel()));
@@ -143,7 +143,7 @@ TEST_P(PlanJsonDamage, IsNamed) {
   EXPECT_THAT(refusal(json.dump()), StartsWith("dir/plan.json: " + GetParam().says));
 }
 
-const Damage kDamages[] = {
+const BadValue kDamages[] = {
     {"AText", "/batch", "many",
      R"(batch must be a whole number from 1 to 1073741824, and is "many")"},
     {"AFraction", "/batch", 1.5, "batch must be a whole number from 1 to 1073741824, and is 1.5"},

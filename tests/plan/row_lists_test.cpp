@@ -113,13 +113,13 @@ TEST(RowLists, TextNamesThem) {
                     HasSubstr("b@0<1")));
 }
 
-struct Damage {
+struct BadList {
   std::string name;
   std::function<void(Plan&)> spoil;
   std::string says;
 };
 
-class RowListFault : public ::testing::TestWithParam<Damage> {};
+class RowListFault : public ::testing::TestWithParam<BadList> {};
 
 TEST_P(RowListFault, IsFound) {
   Plan plan = cut_by_rows();
@@ -132,7 +132,7 @@ bool& adds(Plan& plan, int worker) {
   return std::get<Receive>(message_task(plan, worker, kReceive, Role::diff).what).adds;
 }
 
-const Damage kDamages[] = {
+const BadList kDamages[] = {
     {"OutOfRange", [](Plan& p) { message(p, 1, kSend, Role::tensor).list = 3; },
      "there is no row list 3 of a tensor, only 3"},
     {"OfSomethingElse",

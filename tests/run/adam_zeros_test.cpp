@@ -11,7 +11,7 @@
 namespace plait::run {
 namespace {
 
-constexpr std::int64_t kBatch = 12;
+constexpr std::int64_t kZerosBatch = 12;
 
 /// 5x5 taps on images of 2x2: the outer ones only meet padding.
 constexpr const char* kModel = R"([[block]]
@@ -32,11 +32,11 @@ std::vector<checkpoint::NamedTensor> trained(layers::Backend backend, int steps)
   SoloWorker worker(
       strategy::make_plan(
           "serial",
-          {.network = network, .machine = machine, .batch = kBatch, .optimizer_states = 2}),
+          {.network = network, .machine = machine, .batch = kZerosBatch, .optimizer_states = 2}),
       {.backend = backend, .seed = 3, .optimizer = {.kind = "adam"}});
   data::Batch batch;
-  batch.images = tensor::Tensor(tensor::Shape{kBatch, 3, 2, 2});
-  batch.targets = tensor::Tensor(tensor::Shape{kBatch, 1});
+  batch.images = tensor::Tensor(tensor::Shape{kZerosBatch, 3, 2, 2});
+  batch.targets = tensor::Tensor(tensor::Shape{kZerosBatch, 1});
   Rng rng(7, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) x = static_cast<float>(rng.below(10));

@@ -11,7 +11,7 @@
 namespace plait::run {
 namespace {
 
-constexpr std::int64_t kBatch = 2;
+constexpr std::int64_t kSweepBatch = 2;
 
 const std::vector<strategy::CoarseKind>& kinds() {
   static const std::vector<strategy::CoarseKind> all{
@@ -30,7 +30,7 @@ std::optional<strategy::Tearing> try_tear(const plan::Network& network, int piec
 }
 
 tensor::Tensor images_for(const plan::Network& network) {
-  return random_tensor(network.input.with_front(kBatch), 3);
+  return random_tensor(network.input.with_front(kSweepBatch), 3);
 }
 
 class SerialTwin : public testing::TestWithParam<const char*> {};
@@ -38,7 +38,7 @@ class SerialTwin : public testing::TestWithParam<const char*> {};
 TEST_P(SerialTwin, IsWhatAsManySweepsAsPiecesGive) {
   const plan::Network network = strategy::network_of(GetParam());
   const tensor::Tensor images = images_for(network);
-  const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
+  const std::vector<float> wanted = Evaluated(network, kSweepBatch).logits(images);
   EXPECT_TRUE(std::ranges::all_of(wanted, [](float x) { return std::isfinite(x) && x != 0; }));
   for (const int pieces : {2, 3, 6}) {
     for (const strategy::CoarseKind kind : kinds()) {
@@ -48,7 +48,8 @@ TEST_P(SerialTwin, IsWhatAsManySweepsAsPiecesGive) {
       if (!tearing) continue;
       SCOPED_TRACE(fmt::format("{} pieces, {}", pieces, name_of(kind)));
       const auto logits = [&](int sweeps) {
-        return Evaluated(torn_network(network, *tearing, sweeps).network, kBatch).logits(images);
+        return Evaluated(torn_network(network, *tearing, sweeps).network, kSweepBatch)
+            .logits(images);
       };
       EXPECT_TRUE(equal_bits(logits(pieces), wanted));
       if (large && pieces > 2) continue;
@@ -75,7 +76,7 @@ TEST(Sweeping, LeavingOutWhatIsNotNeededChangesNothing) {
         for (int sweeps = 1; sweeps <= pieces; ++sweeps) {
           tearing->sweeps = sweeps;  // each with running statistics of its own
           const auto logits = [&](strategy::Sweeping sweeping) {
-            return Evaluated(torn_network(network, *tearing, sweeps, sweeping).network, kBatch)
+            return Evaluated(torn_network(network, *tearing, sweeps, sweeping).network, kSweepBatch)
                 .logits(images);
           };
           EXPECT_TRUE(
@@ -102,15 +103,15 @@ TEST(Sweeping, EverySweepHasRunningStatisticsOfItsOwn) {
     std::erase_if(
         own, [](const checkpoint::NamedTensor& one) { return plan::is_of_another_set(one.name); });
     EXPECT_EQ(own.size() < weights.size(), several);
-    const std::vector<float> wanted = Evaluated(trained, kBatch, weights).logits(images);
+    const std::vector<float> wanted = Evaluated(trained, kSweepBatch, weights).logits(images);
     // what the file does not know begins as the model's own
-    const std::vector<float> without = Evaluated(trained, kBatch, own).logits(images);
+    const std::vector<float> without = Evaluated(trained, kSweepBatch, own).logits(images);
     EXPECT_EQ(equal_bits(without, wanted), !several);
     // with the sweeps of the training they are used, with others not
     const auto read = [&](int as_if_trained_with) {
       strategy::Tearing saved = tearing;
       saved.sweeps = as_if_trained_with;
-      return Evaluated(torn_network(network, saved, sweeps).network, kBatch, weights)
+      return Evaluated(torn_network(network, saved, sweeps).network, kSweepBatch, weights)
           .logits(images);
     };
     EXPECT_TRUE(equal_bits(read(sweeps), wanted));
@@ -126,7 +127,7 @@ TEST(Sweeping, TheFirstInterfacesAreExactAndTheOthersNot) {
     const strategy::Tearing tearing = tearing_for(network, kPieces);
     for (int sweeps = 1; sweeps <= kPieces; ++sweeps) {
       const strategy::TornNetwork torn = torn_network(network, tearing, sweeps);
-      Evaluated evaluated(torn.network, kBatch);
+      Evaluated evaluated(torn.network, kSweepBatch);
       evaluated.logits(images);
       const std::vector<ResidualSums> sums = evaluated.residuals();
       // u_j is right in sweep j and stays, so that in sweep k nothing changes in front of piece k
@@ -149,7 +150,7 @@ TEST(Sweeping, ALinearNetworkWithExactCoarsePartsIsSerialInOneSweep) {
   }
   const plan::Network network = plan::make_network(model);
   const tensor::Tensor images = images_for(network);
-  const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
+  const std::vector<float> wanted = Evaluated(network, kSweepBatch).logits(images);
   const strategy::Tearing tearing = tearing_for(network, 5, strategy::CoarseKind::conv);
   const plan::Network torn = torn_network(network, tearing, 1).network;
   const std::vector<checkpoint::NamedTensor> random = random_weights(torn);
@@ -166,7 +167,7 @@ TEST(Sweeping, ALinearNetworkWithExactCoarsePartsIsSerialInOneSweep) {
   }
   EXPECT_EQ(copied, 4);
   const auto distance = [&](const std::vector<checkpoint::NamedTensor>& with) {
-    const std::vector<float> logits = Evaluated(torn, kBatch, with).logits(images);
+    const std::vector<float> logits = Evaluated(torn, kSweepBatch, with).logits(images);
     double most = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       most = std::max(most, std::abs(static_cast<double>(logits[i]) - wanted[i]));
@@ -198,9 +199,9 @@ TEST(Sweeping, EveryCoarsePartMapsZeroToZero) {
             .then("flatten", model::FlattenSpec{});
       }
       const plan::Network network = plan::make_network(model);
-      Evaluated probe(network, kBatch);
+      Evaluated probe(network, kSweepBatch);
       const auto is_zero = [](float x) { return x == 0; };
-      const auto of_zeros = probe.logits(tensor::Tensor(src.with_front(kBatch)));
+      const auto of_zeros = probe.logits(tensor::Tensor(src.with_front(kSweepBatch)));
       EXPECT_TRUE(std::ranges::all_of(of_zeros, is_zero));
       EXPECT_FALSE(std::ranges::all_of(probe.logits(images_for(network)), is_zero));
     }

@@ -1,58 +1,20 @@
 // Pipelines against plain SGD, bit for bit: synchronous ones against the same microbatches,
 // asynchronous ones against the delays their plan states.
 #include "base/error.hpp"
-#include "plan/versions.hpp"
-#include "run/noise_images.hpp"
-#include "run/plain_sgd.hpp"
-#include "run/training.hpp"
+#include "run/pipeline_case.hpp"
 
 namespace plait::run {
 namespace {
 
-struct Case {
-  std::string strategy;
-  std::string model;
-  int workers;
-  int microbatches = 4;
-  std::string pipeline = "sync";
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& one) {
-  return out << one.strategy << "_" << one.pipeline << "_" << one.model << "_" << one.workers
-             << "_workers_" << one.microbatches << "_microbatches";
-}
-
-class PipelineOracle : public TrainTest {
+class PipelineOracle : public PipelineTest {
  protected:
-  session::TrainConfig config_of(const Case& one) {
-    session::TrainConfig config = small();
-    config.model = one.model;
-    config.strategy = one.strategy;
-    config.workers = one.workers;
-    config.microbatches = one.microbatches;
-    config.pipeline = one.pipeline;
-    config.threads = 1;
-    config.batch = 16;
-    config.epochs = 2;
-    config.checkpoint_every = 0;
-    config.weight_decay = 1e-3;
-    config.test_limit = 16;
-    config.stall_seconds = 10;
+  session::TrainConfig config_of(const PipelineCase& one) {
+    session::TrainConfig config = PipelineTest::config_of(one);
     if (one.model.starts_with("mlp")) {
+      config.data = small().data;
       config.train_limit = 160;
-    } else {
-      config.data = noise_images(folder_);
-      config.train_limit = 64;
     }
     return config;
-  }
-
-  static plan::Plan plan_of(const session::TrainConfig& config) {
-    return plan_for(config, make_setup(config).model, session::machine_of(config));
-  }
-
-  std::string oracle(const session::TrainConfig& config, const plan::Plan& plan) {
-    return PlainSgd(config, {.delay = plan::staleness(plan), .sums = sums_of(plan)}).run();
   }
 };
 
@@ -77,7 +39,7 @@ TEST_F(PipelineOracle, ClippedMicrobatchesArePlainSgd) {
   }
 }
 
-class EveryPipeline : public PipelineOracle, public testing::WithParamInterface<Case> {};
+class EveryPipeline : public PipelineOracle, public testing::WithParamInterface<PipelineCase> {};
 
 TEST_P(EveryPipeline, HasTheBitsOfPlainSgd) {
   const session::TrainConfig config = config_of(GetParam());
@@ -91,8 +53,8 @@ TEST_P(EveryPipeline, HasTheBitsOfPlainSgd) {
   EXPECT_EQ(run(config).weights_hash, oracle(config, plan));
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<PipelineCase> pipelines() {
+  std::vector<PipelineCase> all;
   const std::string deep = "mlp:32-32-32-32-32-32-32-32-32";
   for (const std::string& model : {deep, std::string("vgg11"), std::string("resnet20")}) {
     for (const int workers : {2, 3, 4, 8}) {
@@ -113,12 +75,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryPipeline, testing::ValuesIn(cases()), [](const auto& one) {
-  std::string name = testing::PrintToString(one.param);
-  std::ranges::replace_if(
-      name, [](char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, EveryPipeline, testing::ValuesIn(pipelines()), pipeline_case_name);
 
 TEST_F(PipelineOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
   const std::string one =

@@ -141,7 +141,7 @@ void nodes(session::TrainConfig& config) {
   clip_micro(config);
 }
 
-std::vector<Case> cases() {
+std::vector<Case> poisoned_runs() {
   std::vector<Case> all{
       {"serial", "serial"},
       {"serial_clip", "serial", 1, "mixed", clip},
@@ -189,7 +189,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryStrategy, PoisonedMemory, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(EveryStrategy, PoisonedMemory, testing::ValuesIn(poisoned_runs()),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace

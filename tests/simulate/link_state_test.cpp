@@ -7,7 +7,7 @@ namespace plait::simulate {
 namespace {
 
 /// Inside 100 B/s and 1 s, between 10 B/s and 2 s.
-plan::Machine machine(int nodes, int workers_per_node) {
+plan::Machine two_links(int nodes, int workers_per_node) {
   return {.nodes = nodes,
           .workers_per_node = workers_per_node,
           .inside = {.bytes_per_second = 100, .latency_seconds = 1},
@@ -15,14 +15,14 @@ plan::Machine machine(int nodes, int workers_per_node) {
 }
 
 TEST(LinkState, InsideANodeNothingIsShared) {
-  LinkState ways(machine(1, 3));
+  LinkState ways(two_links(1, 3));
   EXPECT_DOUBLE_EQ(ways.send(5, {0, 1, 200}), 8);
   EXPECT_DOUBLE_EQ(ways.send(5, {0, 1, 200}), 8);
   EXPECT_DOUBLE_EQ(ways.send(5, {2, 1, 0}), 6);
 }
 
 TEST(LinkState, TheWayOutCarriesOneMessageAtATime) {
-  LinkState ways(machine(3, 2));
+  LinkState ways(two_links(3, 2));
   EXPECT_DOUBLE_EQ(ways.send(0, {0, 2, 30}), 5);   // 3 s on the way, 2 s of latency
   EXPECT_DOUBLE_EQ(ways.send(1, {1, 4, 10}), 6);   // another worker, another node: begins at 3
   EXPECT_DOUBLE_EQ(ways.send(1, {0, 1, 100}), 3);  // inside meanwhile
@@ -31,7 +31,7 @@ TEST(LinkState, TheWayOutCarriesOneMessageAtATime) {
 }
 
 TEST(LinkState, TheWayInCarriesOneMessageAtATime) {
-  LinkState ways(machine(3, 1));
+  LinkState ways(two_links(3, 1));
   EXPECT_DOUBLE_EQ(ways.send(0, {0, 2, 30}), 5);
   EXPECT_DOUBLE_EQ(ways.send(0, {1, 2, 20}), 7);  // begins at 3
   EXPECT_DOUBLE_EQ(ways.send(0, {1, 0, 10}), 8);  // behind the one before on the way out: at 5
@@ -46,7 +46,7 @@ TEST(LinkState, ARateOfZeroTakesNoTime) {
 }
 
 TEST(Spread, CountsTheMembersOfEachNode) {
-  const Spread result = spread(machine(3, 4), {1, 2, 8, 9, 11});
+  const Spread result = spread(two_links(3, 4), {1, 2, 8, 9, 11});
   EXPECT_EQ(result.members, 5);
   ASSERT_EQ(result.parts.size(), 2U);
   EXPECT_EQ(result.parts[0].node, 0);
@@ -56,14 +56,14 @@ TEST(Spread, CountsTheMembersOfEachNode) {
 }
 
 TEST(LinkState, AnExchangeInsideIsWhatOneMemberPasses) {
-  LinkState ways(machine(1, 4));
+  LinkState ways(two_links(1, 4));
   // 3 of the 4 shards of 400 bytes at 100 B/s.
-  EXPECT_DOUBLE_EQ(ways.exchange(10, spread(machine(1, 4), {0, 1, 2, 3}), 1600), 10 + 1 + 12);
-  EXPECT_DOUBLE_EQ(ways.exchange(10, spread(machine(1, 4), {2}), 1600), 10);
+  EXPECT_DOUBLE_EQ(ways.exchange(10, spread(two_links(1, 4), {0, 1, 2, 3}), 1600), 10 + 1 + 12);
+  EXPECT_DOUBLE_EQ(ways.exchange(10, spread(two_links(1, 4), {2}), 1600), 10);
 }
 
 TEST(LinkState, AnExchangeBetweenNodesSharesTheirWays) {
-  const plan::Machine two = machine(2, 2);
+  const plan::Machine two = two_links(2, 2);
   LinkState ways(two);
   const Spread all = spread(two, {0, 1, 2, 3});
   // Each node: 2 members send 2 shards of 10 bytes over 10 B/s: 4 s, then 2 s. Inside: 1 + 0.1 s.
@@ -75,7 +75,7 @@ TEST(LinkState, AnExchangeBetweenNodesSharesTheirWays) {
 }
 
 TEST(LinkState, AnUnevenExchangeWaitsForTheBusiestNode) {
-  const plan::Machine two = machine(2, 3);
+  const plan::Machine two = two_links(2, 3);
   LinkState ways(two);
   // Members 0, 1, 2 | 3: every way carries 3 x 1 shards of 10 bytes; inside 2 shards.
   EXPECT_DOUBLE_EQ(ways.exchange(0, spread(two, {0, 1, 2, 3}), 40), 3 + 2);

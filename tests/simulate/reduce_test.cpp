@@ -10,7 +10,7 @@ namespace {
 
 /// A bucket of 100 parameters is 400 bytes: two members exchange shards of 200 in 20 + 2 s between
 /// nodes, in 2 + 1 s inside one.
-plan::Machine machine(int nodes, int workers_per_node) {
+plan::Machine unequal_links(int nodes, int workers_per_node) {
   return {.nodes = nodes,
           .workers_per_node = workers_per_node,
           .inside = {.bytes_per_second = 100, .latency_seconds = 1},
@@ -38,7 +38,7 @@ const std::vector<cost::BlockSeconds> kSeconds{{1, 1, 1, 0.5}, {3, 1, 1, 0.5}};
 TEST(SimulateReduction, MembersWaitForTheLastAndForTheSlowest) {
   // Sums at 100 bytes a second: two shards of 200 bytes in 4 s, a copy of one in 2 s.
   const Simulation result =
-      simulate(one_bucket(machine(2, 1)), FixedCost(kSeconds, 0.01), {.minibatches = 1});
+      simulate(one_bucket(unequal_links(2, 1)), FixedCost(kSeconds, 0.01), {.minibatches = 1});
   // Started at 3, exchanged at 25, summed at 29, gathered at 51, copied at 53.
   EXPECT_DOUBLE_EQ(result.seconds, 53.5);
   EXPECT_EQ(result.bytes_per_step, 4 * 200);
@@ -52,7 +52,7 @@ TEST(SimulateReduction, MembersWaitForTheLastAndForTheSlowest) {
 
 TEST(SimulateReduction, AllMembersOfANodeShareItsWays) {
   const Simulation result =
-      simulate(one_bucket(machine(2, 2)), FixedCost(kSeconds), {.minibatches = 1});
+      simulate(one_bucket(unequal_links(2, 2)), FixedCost(kSeconds), {.minibatches = 1});
   // Shards of 100 bytes; 2 x 2 of them over each way: 40 + 2 s, twice.
   EXPECT_DOUBLE_EQ(result.seconds, 3 + 42 + 42 + 0.5);
   EXPECT_EQ(result.bytes_per_step, 2 * 4 * 3 * 100);
@@ -61,7 +61,7 @@ TEST(SimulateReduction, AllMembersOfANodeShareItsWays) {
 
 TEST(SimulateReduction, OneMemberAloneHasNothingToSend) {
   const Simulation result =
-      simulate(one_bucket(machine(1, 1)), FixedCost(kSeconds, 0.01), {.minibatches = 1});
+      simulate(one_bucket(unequal_links(1, 1)), FixedCost(kSeconds, 0.01), {.minibatches = 1});
   EXPECT_DOUBLE_EQ(result.seconds, 1.5);
   EXPECT_EQ(result.bytes_per_step, 0);
   EXPECT_EQ(result.messages_per_step, 0);
@@ -70,13 +70,13 @@ TEST(SimulateReduction, OneMemberAloneHasNothingToSend) {
 TEST(SimulateReduction, ShardsOfNothingAreNoMessages) {
   // 100 numbers are 7 units of 16: 7 of 20 members get a shard.
   const Simulation result =
-      simulate(one_bucket(machine(1, 20)), FixedCost(kSeconds), {.minibatches = 1});
+      simulate(one_bucket(unequal_links(1, 20)), FixedCost(kSeconds), {.minibatches = 1});
   EXPECT_EQ(result.messages_per_step, 2 * 7 * 19);
   EXPECT_EQ(result.bytes_per_step, 2 * 19 * 400);
 }
 
 TEST(SimulateReduction, HalfTheBytesTakeHalfTheTime) {
-  plan::Plan plan = one_bucket(machine(2, 1));
+  plan::Plan plan = one_bucket(unequal_links(2, 1));
   plan.wire_bytes = 2;
   const Simulation result = simulate(plan, FixedCost(kSeconds), {.minibatches = 1});
   EXPECT_DOUBLE_EQ(result.seconds, 3 + 12 + 12 + 0.5);
@@ -90,7 +90,7 @@ TEST(SimulateReduction, HalfTheBytesTakeHalfTheTime) {
 }
 
 TEST(SimulateReduction, MayBeUnderWayForSeveralSteps) {
-  plan::Plan plan = one_bucket(machine(2, 1));
+  plan::Plan plan = one_bucket(unequal_links(2, 1));
   for (plan::Program& program : plan.programs) {
     plan::Task sum = reduce(plan::Move::sum);
     plan::Task finish = reduce(plan::Move::finish);
@@ -120,7 +120,7 @@ TEST(SimulateReduction, DataParallelBetweenNodesWaitsForItsWays) {
   // Bucket 0 started at 4, on the ways until 24, there at 26; bucket 1 started at 6, on the ways
   // until 44, there at 46. Sums back: 44 to 64, there at 66; 64 to 84, there at 86.
   const Simulation result =
-      data_parallel(machine(2, 1), FixedCost({{1, 1, 1, 0.5}, {1, 1, 1, 0.5}}));
+      data_parallel(unequal_links(2, 1), FixedCost({{1, 1, 1, 0.5}, {1, 1, 1, 0.5}}));
   EXPECT_DOUBLE_EQ(result.seconds, 86.5);
   EXPECT_EQ(result.bytes_per_step, 2 * 4 * 200);
   EXPECT_EQ(result.messages_per_step, 2 * 4);
@@ -129,7 +129,7 @@ TEST(SimulateReduction, DataParallelBetweenNodesWaitsForItsWays) {
 TEST(SimulateReduction, DataParallelInsideANodeHidesMostOfIt) {
   // Bucket 0: 4 to 7, back 7 to 10; bucket 1: 6 to 9, back 9 to 12.
   const Simulation result =
-      data_parallel(machine(1, 2), FixedCost({{1, 1, 1, 0.5}, {1, 1, 1, 0.5}}));
+      data_parallel(unequal_links(1, 2), FixedCost({{1, 1, 1, 0.5}, {1, 1, 1, 0.5}}));
   EXPECT_DOUBLE_EQ(result.seconds, 12.5);
 }
 

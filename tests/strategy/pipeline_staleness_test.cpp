@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kAnyStaleness = 1000;
 
-double step_of(const plan::Plan& plan, const cost::CostModel& cost) {
+double steady_step(const plan::Plan& plan, const cost::CostModel& cost) {
   return simulate::simulate(
              plan, cost, {.minibatches = simulate::steady_minibatches(plan), .keep_events = false})
       .step_seconds;
@@ -22,7 +22,7 @@ int pipedreams(int workers, int microbatches) {
   return (workers - 1 + microbatches - 1) / microbatches;
 }
 
-struct Drawn {
+struct DrawnAsync {
   MadeUp made;
   plan::Machine machine;
   int microbatches = 1;
@@ -43,7 +43,7 @@ struct Drawn {
   }
 };
 
-Drawn draw(Rng& rng, int round, bool few_blocks) {
+DrawnAsync draw(Rng& rng, int round, bool few_blocks) {
   const int workers = 2 + static_cast<int>(rng.below(7));
   const int blocks = few_blocks ? (workers + 1) / 2 : workers + static_cast<int>(rng.below(6));
   const plan::Link link =
@@ -59,7 +59,7 @@ class StalePipelines : public testing::TestWithParam<std::string> {};
 TEST_P(StalePipelines, AreNeverStalerThanPipeDream) {
   Rng rng(31, Purpose::test);
   for (int round = 0; round < 60; ++round) {
-    const Drawn drawn = draw(rng, round, false);
+    const DrawnAsync drawn = draw(rng, round, false);
     const TableCost cost = drawn.made.cost();
     const plan::Plan plan = make_plan(GetParam(), drawn.request(cost));
     EXPECT_THAT(plan::staleness(plan),
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, StalePipelines,
 TEST(StalenessBound, HoldsWithMoreWorkersThanBlocks) {
   Rng rng(32, Purpose::test);
   for (int round = 0; round < 30; ++round) {
-    const Drawn drawn = draw(rng, round, true);
+    const DrawnAsync drawn = draw(rng, round, true);
     const TableCost cost = drawn.made.cost();
     PlanRequest request = drawn.request(cost);
     const plan::Plan plan = make_plan("layerpipe", request);
@@ -93,7 +93,7 @@ TEST(StalenessBound, HoldsWithMoreWorkersThanBlocks) {
 TEST(StalenessBound, IsTheOneAskedFor) {
   Rng rng(33, Purpose::test);
   for (int round = 0; round < 20; ++round) {
-    const Drawn drawn = draw(rng, round, false);
+    const DrawnAsync drawn = draw(rng, round, false);
     const TableCost cost = drawn.made.cost();
     PlanRequest request = drawn.request(cost);
     for (const int bound : {0, 1, 3}) {
@@ -113,13 +113,13 @@ TEST(StalenessBound, CostsLittle) {
   double sum = 0;
   constexpr int kRounds = 40;
   for (int round = 0; round < kRounds; ++round) {
-    const Drawn drawn = draw(rng, round, false);
+    const DrawnAsync drawn = draw(rng, round, false);
     const TableCost cost = drawn.made.cost();
     PlanRequest request = drawn.request(cost);
-    const double bounded = step_of(make_plan("layerpipe", request), cost);
-    const double straight = step_of(make_plan("pipedream", request), cost);
+    const double bounded = steady_step(make_plan("layerpipe", request), cost);
+    const double straight = steady_step(make_plan("pipedream", request), cost);
     request.pipeline.max_staleness = kAnyStaleness;
-    const double free = step_of(make_plan("layerpipe", request), cost);
+    const double free = steady_step(make_plan("layerpipe", request), cost);
     EXPECT_LE(bounded, 1.022 * straight) << "round " << round << ": " << drawn.text();
     EXPECT_LE(bounded, 1.35 * free) << "round " << round << ": " << drawn.text();
     sum += bounded / free;

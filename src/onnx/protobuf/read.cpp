@@ -19,8 +19,6 @@ static_assert(std::endian::native == std::endian::little, "raw_data is little-en
 
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::numeric_limits<std::int32_t>::max();
-
 class Reader {
  public:
   explicit Reader(const std::string& source) : source_(source) {}

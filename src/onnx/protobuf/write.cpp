@@ -12,7 +12,6 @@ namespace plait::onnx::onnx_graph {
 namespace {
 
 constexpr int kIrVersion = 7;  // of ONNX 1.8, as is the operator set 13
-constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
 
 void put(::onnx::TensorProto& to, const std::string& name, const tensor::Tensor& tensor) {
   to.set_name(name);
