@@ -301,7 +301,8 @@ TEST_F(PlanVerb, RefusesPlansThatCannotBe) {
   const auto refused = [&](const Words& words, const std::string& message) {
     expect_refused(Words{"--model", "lenet"} + words, message);
   };
-  refused({"--strategies", "data_paralel"}, "'data_paralel' (did you mean 'data_parallel'?)");
+  refused({"--strategies", "data_paralel"},
+          "data_paralel is no strategy (did you mean 'data_parallel'?)");
   refused({"--strategies", "serial,data_paralel"}, "did you mean 'data_parallel'?");
   refused({"--strategies", "serial", "--workers", "2"}, "serial is for one worker");
   refused({"--workers", "100", "--batch", "64"}, "--workers 100 are more than the plan can use");
