@@ -11,6 +11,7 @@ namespace plait::cli {
 
 namespace {
 
+constexpr std::int64_t kMaxInferThreads = 1024;
 constexpr std::int64_t kMaxCount = 1 << 24;
 constexpr std::int64_t kMaxPixels = std::int64_t{1} << 31;
 constexpr std::string_view kOfficial = "graphchallenge:";
@@ -104,7 +105,7 @@ InferProblem read_infer_problem(const Arguments& arguments) {
   const std::string* model = arguments.find("--model");
   if (model == nullptr) user_error("infer needs a network; add --model graphchallenge:FOLDER");
   const auto seed = static_cast<std::uint64_t>(arguments.integer("--seed", 1, {0, INT64_MAX}));
-  const std::int64_t threads = arguments.integer("--threads", 0, {0, run::kMaxThreads});
+  const std::int64_t threads = arguments.integer("--threads", 0, {0, kMaxInferThreads});
   const std::int64_t times = arguments.integer("--repeat", 1, {1, kMaxCount});
   const Stopwatch watch;
   InferProblem problem{

@@ -137,7 +137,7 @@ TEST_F(InferVerb, RefusesBadInput) {
   expect_refused(small_ + Words{"--truth", "none.tsv"}, "none.tsv");
   expect_refused(small_ + Words{"--truth", "far.tsv"}, "lists image 7 but there are 6 images");
   expect_refused(small_ + Words{"--repeat", "0"}, "--repeat 0 is out of range");
-  expect_refused(small_ + Words{"--repeat", "16777216", "--threads", "4097"}, "--threads 4097");
+  expect_refused(small_ + Words{"--repeat", "16777216", "--threads", "1025"}, "--threads 1025");
   expect_refused(small_ + Words{"--count", "3"}, "--count is for generated images");
   expect_refused(small_ + Words{"--out", "no/where.tsv"}, "no/where.tsv");
   add("net/n4-l2.tsv", "1\t5\t1\n");
