@@ -29,7 +29,7 @@ class UserError : public std::runtime_error {
   const std::string& value() const { return value_; }
   const std::string& reason() const { return reason_; }
 
-  /// One whose text is `text` as it stands.
+  /// Blames `field` for `value` in a text of its own, which is what() and reason().
   static UserError about(std::string field, std::string value, std::string text) {
     UserError error(std::move(text));
     error.field_ = std::move(field);

@@ -8,7 +8,7 @@
 
 namespace plait::run {
 
-/// More threads than these nobody means.
+/// The most threads that a worker may be given.
 inline constexpr std::int64_t kMaxThreads = 4096;
 
 /// Cores (not hyperthreads) that this process may use: those of its affinity mask, and no more than
