@@ -13,7 +13,7 @@
 
 namespace plait::onnx::onnx_graph {
 
-/// More bytes than these one protobuf message cannot hold.
+/// The most bytes that a protobuf message can have.
 inline constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
 
 bool has_onnx();

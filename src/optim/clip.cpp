@@ -10,7 +10,7 @@ namespace plait::optim {
 namespace {
 
 /// Fixed, so that the order of the sums is, too.
-constexpr std::int64_t kPart = 1 << 14;
+constexpr std::int64_t kSumChunk = 1 << 14;
 
 double squares_of(const float* values, std::int64_t count) {
   double sum = 0;
@@ -28,7 +28,7 @@ double sum_of_squares(std::span<const std::span<const float>> gradients, int thr
   std::vector<std::span<const float>> chunks;
   for (std::span<const float> rest : gradients) {
     while (!rest.empty()) {
-      const std::size_t count = std::min<std::size_t>(rest.size(), kPart);
+      const std::size_t count = std::min<std::size_t>(rest.size(), kSumChunk);
       chunks.push_back(rest.first(count));
       rest = rest.subspan(count);
     }
