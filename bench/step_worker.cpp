@@ -21,6 +21,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/rng.hpp"
 #include "cost/measured.hpp"
 #include "layers/onednn/gemm_peak.hpp"
 #include "model/macs.hpp"
@@ -57,8 +58,7 @@ double step_flops(const model::ModelSpec& model, std::int64_t batch) {
   const model::BlockSpec& block = model.blocks.front();
   const tensor::Shape dst = model::node_shapes(block, model.input).front();
   const auto macs = static_cast<double>(model::model_cost(model).macs);
-  const auto first =
-      static_cast<double>(model::layer_macs(block.nodes.front().layer, model.input, dst));
+  const auto first = static_cast<double>(ops::macs_of(block.nodes.front().layer, model.input, dst));
   return 2.0 * static_cast<double>(batch) * (3 * macs - first);
 }
 

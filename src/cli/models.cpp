@@ -1,4 +1,6 @@
 // plait models: the networks known by name, or one of them (or of a file) block by block.
+#include <fmt/ranges.h>
+
 #include <cstdio>
 
 #include "base/text.hpp"
@@ -8,6 +10,7 @@
 #include "model/radixnet.hpp"
 #include "model/summary.hpp"
 #include "model/zoo.hpp"
+#include "ops/table.hpp"
 
 namespace plait::cli {
 
@@ -15,7 +18,33 @@ namespace {
 
 constexpr std::int64_t kMaxClasses = 1 << 24;
 
+/// "out, kernel 3, stride as kernel".
+std::string keys_of(const ops::OperationInfo& info) {
+  std::vector<std::string> keys;
+  if (std::holds_alternative<ops::SparseLinear>(info.usual)) keys.emplace_back("matrix");
+  for (const ops::Field& field : info.fields) {
+    const std::string usual = field.required       ? ""
+                              : field.like.empty() ? " " + ops::text_of(field.get(info.usual))
+                                                   : fmt::format(" as {}", field.like);
+    keys.push_back(fmt::format("{}{}", field.key, usual));
+  }
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+void show_layers() {
+  std::vector<Row> rows{{"layer", "ONNX", "PyTorch", "keys in model files"}};
+  for (const ops::OperationInfo& info : ops::operations()) {
+    rows.push_back(
+        {std::string(info.name), std::string(info.onnx), std::string(info.torch), keys_of(info)});
+  }
+  fmt::print("{}", table(rows, 4, kLineColumns));
+}
+
 int run_models(const Arguments& arguments) {
+  if (arguments.on("--layers")) {
+    show_layers();
+    return 0;
+  }
   const std::string* name = arguments.find("NAME");
   if (name == nullptr) {
     std::vector<Row> rows;
@@ -50,11 +79,15 @@ tensor::Shape usual_input(const std::string& model) {
 Verb models_verb() {
   return {.name = "models",
           .about = "List the networks, or show one block by block.",
-          .examples = {"plait models", "plait models vgg16 --data-shape 3x32x32 --classes 10"},
+          .examples = {"plait models", "plait models vgg16 --data-shape 3x32x32 --classes 10",
+                       "plait models --layers"},
           .options = {{.name = "NAME", .value = "", .help = "a name from the list, or FILE.toml"},
                       {.name = "--data-shape",
                        .value = "CxHxW",
                        .help = "shape of one sample; default: what the network usually takes"},
+                      {.name = "--layers",
+                       .value = "",
+                       .help = "list the layers of model files, with their keys"},
                       {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"}},
           .run = run_models};
 }

@@ -60,11 +60,7 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
   std::vector<tensor::TensorDesc> descs = src_descs_;
   descs.resize(src_descs_.size() + spec.nodes.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (!steps_[i].convert_to && options.backend != Backend::reference) match_panels(i, descs);
-    if (std::holds_alternative<model::AddSpec>(steps_[i].spec) && !steps_[i].convert_to) {
-      match_layouts(i, descs);
-    }
-    if (std::holds_alternative<model::ConcatSpec>(steps_[i].spec)) match_concat(i, descs);
+    if (!steps_[i].convert_to && options.backend != Backend::reference) match_layouts(i, descs);
     const GraphStep& step = steps_[i];
     LayerRequest request{.spec = step.spec,
                          .srcs = {},
@@ -81,7 +77,7 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
     const bool last = i + 1 == steps_.size();
     if (last && options.dst_layout && layers_.back()->dst_desc().layout != *options.dst_layout) {
       steps_.push_back({.name = step.name + ".layout",
-                        .spec = model::AddSpec{},
+                        .spec = ops::Add{},
                         .srcs = {step.dst},
                         .dst = static_cast<int>(descs.size()),
                         .convert_to = options.dst_layout});
@@ -122,33 +118,12 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
   scratch_bytes_ += memory_.transient_bytes;
 }
 
-void Block::match_layouts(std::size_t add, std::vector<tensor::TensorDesc>& descs) {
-  const tensor::Layout first = descs[static_cast<std::size_t>(steps_[add].srcs[0])].layout;
-  const tensor::Layout second = descs[static_cast<std::size_t>(steps_[add].srcs[1])].layout;
-  if (first == second) return;
-  const std::size_t plain = first == tensor::Layout::plain ? 0 : 1;
-  convert(add, plain, plain == 0 ? second : first, descs);
-}
-
-void Block::match_concat(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
+void Block::match_layouts(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
   std::vector<tensor::TensorDesc> srcs;
   for (const int src : steps_[i].srcs) srcs.push_back(descs[static_cast<std::size_t>(src)]);
-  const tensor::Layout wanted = model::concat_layout(srcs);
+  const std::vector<tensor::Layout> wanted = model::source_layouts(steps_[i].spec, srcs);
   for (std::size_t k = 0; k < srcs.size(); ++k) {
-    if (srcs[k].layout != wanted) return convert(i, k, wanted, descs);
-  }
-}
-
-void Block::match_panels(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
-  const model::LayerSpec& spec = steps_[i].spec;
-  if (std::holds_alternative<model::ActivationSpec>(spec)) return;  // any layout will do
-  const tensor::Layout wanted = std::holds_alternative<model::SparseLinearSpec>(spec)
-                                    ? tensor::Layout::panels
-                                    : tensor::Layout::plain;
-  for (std::size_t k = 0; k < steps_[i].srcs.size(); ++k) {
-    const tensor::Layout layout = descs[static_cast<std::size_t>(steps_[i].srcs[k])].layout;
-    const bool either = layout == tensor::Layout::panels || wanted == tensor::Layout::panels;
-    if (either && layout != wanted) return convert(i, k, wanted, descs);
+    if (srcs[k].layout != wanted[k]) return convert(i, k, wanted[k], descs);
   }
 }
 
@@ -156,7 +131,7 @@ void Block::convert(std::size_t i, std::size_t source, tensor::Layout layout,
                     std::vector<tensor::TensorDesc>& descs) {
   const int converted = static_cast<int>(descs.size());
   GraphStep step{.name = steps_[i].name + ".layout",
-                 .spec = model::AddSpec{},
+                 .spec = ops::Add{},
                  .srcs = {steps_[i].srcs[source]},
                  .dst = converted,
                  .convert_to = layout};

@@ -48,7 +48,7 @@ struct BlockArgs {
 /// (others).
 struct BlockParameter {
   std::string name;  ///< "node.weight"
-  model::ParameterSpec spec;
+  ops::ParameterSpec spec;
   std::int64_t offset = 0;
   std::int64_t physical_size = 0;
   std::size_t step = 0;   ///< of the block's graph
@@ -92,13 +92,9 @@ class Block {
   void unpack_parameter(const BlockParameter& parameter, const float* physical, float* plain) const;
 
  private:
-  /// Puts a conversion before add step `add` where its two sources lie differently; the next step
-  /// to build is then the conversion.
-  void match_layouts(std::size_t add, std::vector<tensor::TensorDesc>& descs);
-  /// The same before a concat; one source at a time.
-  void match_concat(std::size_t i, std::vector<tensor::TensorDesc>& descs);
-  /// Puts a conversion before step `i` where its layer does not take the layout of its src.
-  void match_panels(std::size_t i, std::vector<tensor::TensorDesc>& descs);
+  /// Puts a conversion before step `i` where its layer does not take the layout of what it reads;
+  /// the next step to build is then the conversion.
+  void match_layouts(std::size_t i, std::vector<tensor::TensorDesc>& descs);
   /// The same for source `source` of step `i`, whatever it is.
   void convert(std::size_t i, std::size_t source, tensor::Layout layout,
                std::vector<tensor::TensorDesc>& descs);

@@ -12,13 +12,13 @@ namespace plait::layers {
 
 namespace {
 
-bool is_relu(const model::LayerSpec& layer) {
-  const auto* activation = std::get_if<model::ActivationSpec>(&layer);
-  return activation != nullptr && activation->kind == model::ActivationKind::relu;
+bool is_relu(const ops::Operation& layer) {
+  const auto* activation = std::get_if<ops::Activation>(&layer);
+  return activation != nullptr && activation->kind == ops::ActivationKind::relu;
 }
 
 bool is_plain_add(const GraphStep& step) {
-  return std::holds_alternative<model::AddSpec>(step.spec) && !step.convert_to;
+  return std::holds_alternative<ops::Add>(step.spec) && !step.convert_to;
 }
 
 /// Of a block with so many inputs, what a node reads.
@@ -254,16 +254,16 @@ class Placement {
 
 namespace {
 
-bool ends_sparse(const model::LayerSpec& layer) {
-  const auto* activation = std::get_if<model::ActivationSpec>(&layer);
-  return activation != nullptr && (activation->kind == model::ActivationKind::relu ||
-                                   activation->kind == model::ActivationKind::tanh ||
-                                   activation->kind == model::ActivationKind::clip);
+bool ends_sparse(const ops::Operation& layer) {
+  const auto* activation = std::get_if<ops::Activation>(&layer);
+  return activation != nullptr && (activation->kind == ops::ActivationKind::relu ||
+                                   activation->kind == ops::ActivationKind::tanh ||
+                                   activation->kind == ops::ActivationKind::clip);
 }
 
 void fuse_activations(std::vector<GraphStep>& steps) {
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    if (!std::holds_alternative<model::SparseLinearSpec>(steps[i].spec)) continue;
+    if (!std::holds_alternative<ops::SparseLinear>(steps[i].spec)) continue;
     const auto reads = [&](const GraphStep& step) {
       return std::ranges::count(step.srcs, steps[i].dst);
     };
@@ -271,7 +271,7 @@ void fuse_activations(std::vector<GraphStep>& steps) {
     std::ptrdiff_t readers = 0;
     for (const GraphStep& step : steps) readers += reads(step);
     if (readers != 1 || reads(next) != 1 || !ends_sparse(next.spec)) continue;
-    steps[i].activation = std::get<model::ActivationSpec>(next.spec);
+    steps[i].activation = std::get<ops::Activation>(next.spec);
     next.forward_done = true;
   }
 }
@@ -292,12 +292,12 @@ std::vector<GraphStep> fuse(const model::BlockSpec& block, int inputs) {
     for (int j = i + 1; single && j < count; ++j) {
       const model::Node& next = block.nodes[static_cast<std::size_t>(j)];
       if (std::ranges::find(next.inputs, i) == next.inputs.end()) continue;
-      if (std::holds_alternative<model::BatchNormSpec>(node.layer) && is_relu(next.layer)) {
+      if (std::holds_alternative<ops::BatchNorm>(node.layer) && is_relu(next.layer)) {
         step.relu = true;
         step.dst = inputs + j;
         absorbed[static_cast<std::size_t>(j)] = true;
-      } else if (std::holds_alternative<model::ConvolutionSpec>(node.layer) &&
-                 std::holds_alternative<model::AddSpec>(next.layer)) {
+      } else if (std::holds_alternative<ops::Convolution>(node.layer) &&
+                 std::holds_alternative<ops::Add>(next.layer)) {
         const int skip = next.inputs[0] == i ? next.inputs[1] : next.inputs[0];
         if (skip < i) {
           step.residual = true;

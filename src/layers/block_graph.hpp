@@ -15,14 +15,14 @@ namespace plait::layers {
 /// result of node i; conversions make further ones.
 struct GraphStep {
   std::string name;
-  model::LayerSpec spec;
+  ops::Operation spec;
   std::vector<int> srcs;
   int dst = 0;
   bool relu = false;      ///< a ReLU node was fused into this BatchNorm
   bool residual = false;  ///< an add node was fused into this convolution; srcs[1] is the skip
   /// Done by a sparse linear as it writes its result. The activation keeps a step of its own, whose
   /// forward has then nothing left to do: both backward tasks of the linear read its gradient.
-  std::optional<model::ActivationSpec> activation{};
+  std::optional<ops::Activation> activation{};
   bool forward_done = false;
   std::optional<tensor::Layout> convert_to{};  ///< no node at all: brings srcs[0] into this layout
 };

@@ -16,13 +16,13 @@ void Layer::unpack_parameter(std::size_t index, const float* physical, float* pl
   std::copy_n(physical, slots_[index].physical_size, plain);
 }
 
-void Layer::place_parameters(const std::vector<model::ParameterSpec>& specs) {
+void Layer::place_parameters(const std::vector<ops::ParameterSpec>& specs) {
   std::vector<std::int64_t> sizes;
-  for (const model::ParameterSpec& spec : specs) sizes.push_back(spec.shape.elements());
+  for (const ops::ParameterSpec& spec : specs) sizes.push_back(spec.shape.elements());
   place_parameters(specs, sizes);
 }
 
-void Layer::place_parameters(const std::vector<model::ParameterSpec>& specs,
+void Layer::place_parameters(const std::vector<ops::ParameterSpec>& specs,
                              std::span<const std::int64_t> sizes) {
   constexpr std::int64_t alignment = 16;  // floats: one cache line
   std::int64_t trainable = 0;

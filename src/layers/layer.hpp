@@ -62,7 +62,7 @@ struct LayerTraits {
 /// One parameter inside the flat arrays a layer is handed. Offsets count floats, from the layer's
 /// `weights` (trainable) or `state` (others).
 struct ParameterSlot {
-  model::ParameterSpec spec;
+  ops::ParameterSpec spec;
   std::int64_t offset = 0;
   std::int64_t physical_size = 0;
 };
@@ -97,9 +97,9 @@ class Layer {
 
  protected:
   /// Lays the parameters out one after another, plain, each at a multiple of 16 floats.
-  void place_parameters(const std::vector<model::ParameterSpec>& specs);
+  void place_parameters(const std::vector<ops::ParameterSpec>& specs);
   /// The same with given physical sizes (one per spec).
-  void place_parameters(const std::vector<model::ParameterSpec>& specs,
+  void place_parameters(const std::vector<ops::ParameterSpec>& specs,
                         std::span<const std::int64_t> sizes);
 
   std::vector<ParameterSlot> slots_;
@@ -109,11 +109,11 @@ class Layer {
 /// ReLU; `activation` asks a sparse linear to end in it; `residual` asks a convolution to add
 /// src[1] to its result; `convert_to` asks for nothing but a change of layout, whatever the spec.
 struct LayerRequest {
-  model::LayerSpec spec;
+  ops::Operation spec;
   std::vector<tensor::TensorDesc> srcs;
   bool relu = false;
   bool residual = false;
-  std::optional<model::ActivationSpec> activation{};
+  std::optional<ops::Activation> activation{};
   std::optional<tensor::Layout> convert_to{};
   int threads = 1;
   std::string name{};

@@ -64,8 +64,7 @@ class BlockCounter {
       CountedStep& step = steps_[i];
       const tensor::TensorDesc& src = desc(step.srcs[0]);
       step.sizes = step.convert_to ? conversion_sizes(src, *step.convert_to)
-                                   : layer_sizes(step.spec, src, options_.kernels);
-      if (step.concats()) step.sizes.dst = concat_desc(descs_of(step.srcs));
+                                   : layer_sizes(step.spec, read_by(step), options_.kernels);
       const tensor::TensorDesc dst = step.residual ? desc(step.srcs[1]) : step.sizes.dst;
       desc(step.dst) = dst;
       const bool last = i + 1 == steps_.size();
@@ -76,34 +75,25 @@ class BlockCounter {
     sizes_.dst = desc(steps_.back().dst);
   }
 
+  /// Without the tensor that a fused residual adds.
+  std::vector<tensor::TensorDesc> read_by(const CountedStep& step) {
+    std::vector<tensor::TensorDesc> descs = descs_of(step.srcs);
+    if (step.residual) descs.pop_back();
+    return descs;
+  }
+
   /// A conversion before step `i` where it does not take the layout of what it reads; the next step
   /// to size is then the conversion.
   void match_layouts(std::size_t i) {
-    const LayerSpec& spec = steps_[i].spec;
     std::vector<int>& srcs = steps_[i].srcs;
-    const bool sparse = std::holds_alternative<SparseLinearSpec>(spec);
+    const std::vector<tensor::Layout> wanted =
+        source_layouts(steps_[i].spec, descs_of(steps_[i].srcs));
     for (std::size_t k = 0; k < srcs.size(); ++k) {
-      if (std::holds_alternative<ActivationSpec>(spec)) break;  // any layout will do
-      const bool panels = desc(srcs[k]).layout == tensor::Layout::panels;
-      if (panels == sparse) continue;
-      const int converted =
-          convert_to(srcs[k], sparse ? tensor::Layout::panels : tensor::Layout::plain, i);
+      if (desc(srcs[k]).layout == wanted[k]) continue;
+      const int converted = convert_to(srcs[k], wanted[k], i);
       steps_[i + 1].srcs[k] = converted;
       return;
     }
-    if (steps_[i].concats()) {
-      const tensor::Layout wanted = concat_layout(descs_of(srcs));
-      for (std::size_t k = 0; k < srcs.size(); ++k) {
-        if (desc(srcs[k]).layout == wanted) continue;
-        const int converted = convert_to(srcs[k], wanted, i);
-        steps_[i + 1].srcs[k] = converted;
-        return;
-      }
-    }
-    if (!steps_[i].adds() || desc(srcs[0]).layout == desc(srcs[1]).layout) return;
-    const std::size_t plain = desc(srcs[0]).layout == tensor::Layout::plain ? 0 : 1;
-    const int converted = convert_to(srcs[plain], desc(srcs[1 - plain]).layout, i);
-    steps_[i + 1].srcs[plain] = converted;
   }
 
   int convert_to(int tensor, tensor::Layout layout, std::size_t before) {
@@ -111,7 +101,7 @@ class BlockCounter {
     descs_.emplace_back();
     steps_.insert(
         steps_.begin() + static_cast<std::ptrdiff_t>(before),
-        CountedStep{.spec = AddSpec{}, .srcs = {tensor}, .dst = converted, .convert_to = layout});
+        CountedStep{.spec = ops::Add{}, .srcs = {tensor}, .dst = converted, .convert_to = layout});
     return converted;
   }
 

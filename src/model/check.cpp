@@ -34,58 +34,6 @@ std::int64_t elements_of(const tensor::Shape& shape, const std::string& where) {
   return elements;
 }
 
-/// Keeps the arithmetic of shapes within 64 bits.
-struct CheckNumbers {
-  const std::string& where;
-
-  void channels(std::int64_t number) const {
-    if (number > kMaxChannels)
-      user_error("{}: {} channels are too many (at most 2^31)", where, number);
-  }
-  void window(Extent2 extent, std::string_view what) const {
-    if (std::max(extent.height, extent.width) > kMaxWindow) {
-      user_error("{}: {} {}x{} is too large (at most 2^20)", where, what, extent.height,
-                 extent.width);
-    }
-  }
-  void operator()(const ConvolutionSpec& conv) const {
-    channels(conv.out_channels);
-    window(conv.kernel, "kernel");
-    window(conv.stride, "stride");
-    window(conv.padding, "padding");
-    window(conv.dilation, "dilation");
-  }
-  void operator()(const LinearSpec& linear) const { channels(linear.out_features); }
-  void operator()(const PoolSpec& pool) const {
-    window(pool.kernel, "kernel");
-    window(pool.stride, "stride");
-    window(pool.padding, "padding");
-  }
-  void operator()(const BatchNormSpec& norm) const {
-    if (!(norm.epsilon > 0 && norm.epsilon <= 1)) {
-      user_error("{}: batch_norm epsilon {} is not in (0, 1]", where, norm.epsilon);
-    }
-    if (!(norm.momentum >= 0 && norm.momentum <= 1)) {
-      user_error("{}: batch_norm momentum {} is not in [0, 1]", where, norm.momentum);
-    }
-  }
-  template <class Other>
-  void operator()(const Other&) const {}
-};
-
-/// Extents of the weights that are multiplied: out, then what is summed over. Empty for other
-/// layers.
-std::vector<std::int64_t> weight_extents(const LayerSpec& layer, const tensor::Shape& src) {
-  if (const auto* conv = std::get_if<ConvolutionSpec>(&layer)) {
-    return {conv->out_channels, src[0] / conv->groups, conv->kernel.height, conv->kernel.width};
-  }
-  if (const auto* linear = std::get_if<LinearSpec>(&layer)) return {linear->out_features, src[0]};
-  if (const auto* sparse = std::get_if<SparseLinearSpec>(&layer)) {
-    return {sparse->pattern->rows, 1 + sparse->pattern->size() / sparse->pattern->rows};
-  }
-  return {};
-}
-
 bool good_name(const std::string& name) {
   return name.size() <= 200 && std::ranges::all_of(name, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -117,8 +65,8 @@ class Checker {
     for (const Node& node : block.nodes) {
       const std::string layer_at = fmt::format("{}, layer '{}'", at, node.name);
       const std::vector<tensor::Shape> srcs = node_inputs(node, block_srcs, shapes, layer_at);
-      std::visit(CheckNumbers{layer_at}, node.layer);
-      shapes.push_back(layer_shape(node.layer, srcs, layer_at));
+      ops::check_numbers(node.layer, layer_at);
+      shapes.push_back(ops::result_shape(node.layer, srcs, layer_at));
       count(node.layer, srcs[0], shapes.back(), layer_at);
     }
     return shapes.back();
@@ -160,14 +108,14 @@ class Checker {
     }
   }
 
-  void count(const LayerSpec& layer, const tensor::Shape& src, const tensor::Shape& dst,
+  void count(const ops::Operation& layer, const tensor::Shape& src, const tensor::Shape& dst,
              const std::string& at) {
     if (++layers_ > kMaxLayers)
       user_error("{}: more than {} layers in the model", where_, kMaxLayers);
     const std::int64_t dst_elements = elements_of(dst, at);
-    const std::vector<std::int64_t> extents = weight_extents(layer, src);
+    const std::vector<std::int64_t> extents = ops::weight_extents(layer, src);
     const std::int64_t weights = extents.empty() ? 0 : bounded_product(extents, kMaxElements);
-    const bool norm = std::holds_alternative<BatchNormSpec>(layer);
+    const bool norm = std::holds_alternative<ops::BatchNorm>(layer);
     parameters_ += weights + (norm ? 2 * src[0] : extents.empty() ? 0 : extents[0]);  // at most
     if (parameters_ > kMaxElements) {
       user_error("{}: the model has more than 2^40 parameters here (input {}); make it smaller", at,

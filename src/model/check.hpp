@@ -12,8 +12,6 @@ constexpr std::int64_t kMaxLayers = 100'000;
 constexpr std::int64_t kMaxElements = std::int64_t{1}
                                       << 40;  ///< of a tensor, and of all parameters
 constexpr std::int64_t kMaxMacs = std::int64_t{1} << 60;
-constexpr std::int64_t kMaxChannels = std::int64_t{1} << 31;
-constexpr std::int64_t kMaxWindow = std::int64_t{1} << 20;  ///< kernel, stride, padding, dilation
 
 /// UserError that opens with `where` (a file name or a model's name) unless every block has a name
 /// and layers, "block.layer" names are unique, every layer's result is used, shapes fit and sizes

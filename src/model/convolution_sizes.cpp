@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20;
 
 struct SizedConvolution {
-  const ConvolutionSpec& spec;
+  const ops::Convolution& spec;
   const tensor::TensorDesc& src;
   tensor::Shape dst;  ///< of a sample
   std::int64_t threads;
@@ -49,12 +49,12 @@ std::int64_t weight_floats(const SizedConvolution& c, bool blocked) {
 }
 
 bool by_winograd(const SizedConvolution& c) {
-  const ConvolutionSpec& s = c.spec;
+  const ops::Convolution& s = c.spec;
   const std::int64_t kernel = s.kernel.height;
   return c.src.layout == tensor::Layout::blocked8 && s.groups == 1 &&
-         (kernel == 3 || kernel == 5) && s.kernel.width == kernel && s.stride == Extent2{1, 1} &&
-         s.dilation == Extent2{1, 1} && s.padding.height == s.padding.width &&
-         s.padding.height < kernel;
+         (kernel == 3 || kernel == 5) && s.kernel.width == kernel &&
+         s.stride == ops::Extent2{1, 1} && s.dilation == ops::Extent2{1, 1} &&
+         s.padding.height == s.padding.width && s.padding.height < kernel;
 }
 
 /// Tiles of the results, and products of a tile.
@@ -131,12 +131,12 @@ std::int64_t scratch(const SizedConvolution& c, std::int64_t weights, bool block
 
 }  // namespace
 
-LayerSizes convolution_sizes(const ConvolutionSpec& spec, const tensor::TensorDesc& src,
+LayerSizes convolution_sizes(const ops::Convolution& spec, const tensor::TensorDesc& src,
                              const SizeOptions& options) {
   const tensor::Shape sample = src.shape.without_front();
   const SizedConvolution c{.spec = spec,
                            .src = src,
-                           .dst = layer_shape(spec, {&sample, 1}, "memory"),
+                           .dst = ops::result_shape(spec, {&sample, 1}, "memory"),
                            .threads = options.threads,
                            .images = options.images};
   const bool in_blocks = blocked(c);

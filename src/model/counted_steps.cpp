@@ -28,11 +28,11 @@ std::vector<CountedStep> fused_steps(const BlockSpec& block, int inputs) {
     const auto next = std::ranges::find_if(block.nodes, reads);
     if (readers[i] == 1) {
       const auto at = static_cast<std::size_t>(next - block.nodes.begin());
-      const auto* activation = std::get_if<ActivationSpec>(&next->layer);
-      const bool relu = activation != nullptr && activation->kind == ActivationKind::relu;
-      bool fuses = std::holds_alternative<BatchNormSpec>(node.layer) && relu;
-      if (std::holds_alternative<ConvolutionSpec>(node.layer) &&
-          std::holds_alternative<AddSpec>(next->layer)) {
+      const auto* activation = std::get_if<ops::Activation>(&next->layer);
+      const bool relu = activation != nullptr && activation->kind == ops::ActivationKind::relu;
+      bool fuses = std::holds_alternative<ops::BatchNorm>(node.layer) && relu;
+      if (std::holds_alternative<ops::Convolution>(node.layer) &&
+          std::holds_alternative<ops::Add>(next->layer)) {
         const bool first = next->inputs[0] == static_cast<int>(i);
         const int skip = next->inputs[first ? 1 : 0];
         fuses = step.residual = skip < static_cast<int>(i);

@@ -11,15 +11,14 @@ namespace plait::model {
 /// One layer call. Of a block with n inputs tensors 0 .. n - 1 are those, tensor n + i the result
 /// of node i; conversions make further ones.
 struct CountedStep {
-  LayerSpec spec;
+  ops::Operation spec;
   std::vector<int> srcs;
   int dst = 0;
   bool residual = false;  ///< an add is fused into this convolution; srcs[1] is the skip
   std::optional<tensor::Layout> convert_to{};
   LayerSizes sizes{};
 
-  bool adds() const { return std::holds_alternative<AddSpec>(spec) && !convert_to; }
-  bool concats() const { return std::holds_alternative<ConcatSpec>(spec); }
+  bool adds() const { return std::holds_alternative<ops::Add>(spec) && !convert_to; }
   bool trains() const { return sizes.weights > 0; }
 };
 

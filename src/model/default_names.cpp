@@ -4,27 +4,26 @@
 
 #include <map>
 
+#include "ops/table.hpp"
+
 namespace plait::model {
 
 namespace {
 
-std::string short_word(const LayerSpec& layer) {
-  if (std::holds_alternative<ConvolutionSpec>(layer)) return "conv";
-  if (std::holds_alternative<BatchNormSpec>(layer)) return "bn";
-  if (std::holds_alternative<PoolSpec>(layer)) return "pool";
-  if (std::holds_alternative<GlobalAveragePoolSpec>(layer)) return "pool";
-  return std::string(kind_name(layer));
+std::string short_word(const ops::Operation& layer) {
+  const ops::OperationInfo& info = ops::info_of(layer);
+  return std::string(info.short_name.empty() ? info.name : info.short_name);
 }
 
 }  // namespace
 
-std::vector<std::string> default_names(const std::vector<LayerSpec>& layers) {
+std::vector<std::string> default_names(const std::vector<ops::Operation>& layers) {
   std::map<std::string, int> total;
-  for (const LayerSpec& layer : layers) ++total[short_word(layer)];
+  for (const ops::Operation& layer : layers) ++total[short_word(layer)];
   std::map<std::string, int> seen;
   std::vector<std::string> names;
   names.reserve(layers.size());
-  for (const LayerSpec& layer : layers) {
+  for (const ops::Operation& layer : layers) {
     std::string word = short_word(layer);
     if (total[word] > 1) word += std::to_string(++seen[word]);
     names.push_back(std::move(word));

@@ -10,6 +10,6 @@ namespace plait::model {
 
 /// "conv", "bn", "relu", "pool", ...; numbered from 1 ("conv1", "conv2") where the word comes more
 /// than once among `layers`.
-std::vector<std::string> default_names(const std::vector<LayerSpec>& layers);
+std::vector<std::string> default_names(const std::vector<ops::Operation>& layers);
 
 }  // namespace plait::model

@@ -13,12 +13,6 @@ namespace plait::model {
 
 namespace {
 
-tensor::TensorDesc reshaped(const tensor::TensorDesc& src, const LayerSpec& layer) {
-  const tensor::Shape sample = src.shape.without_front();
-  return {.shape = layer_shape(layer, {&sample, 1}, "memory").with_front(src.shape[0]),
-          .layout = src.layout};
-}
-
 LayerSizes plain_sizes(tensor::TensorDesc dst) {
   LayerSizes sizes;
   sizes.dst = std::move(dst);
@@ -26,9 +20,10 @@ LayerSizes plain_sizes(tensor::TensorDesc dst) {
 }
 
 struct SizesOf {
-  const LayerSpec& layer;
-  const tensor::TensorDesc& src;
+  const ops::Operation& layer;
+  std::span<const tensor::TensorDesc> srcs;
   const SizeOptions& options;
+  const tensor::TensorDesc& src = srcs.front();
 
   /// oneDNN's products for AVX-512 pad the weights to whole blocks.
   std::int64_t linear_weights(std::int64_t out) const {
@@ -38,10 +33,10 @@ struct SizesOf {
     return round_up(out, block) * round_up(in, 16);
   }
 
-  LayerSizes operator()(const ConvolutionSpec& spec) const {
+  LayerSizes operator()(const ops::Convolution& spec) const {
     return convolution_sizes(spec, src, options);
   }
-  LayerSizes operator()(const LinearSpec& spec) const {
+  LayerSizes operator()(const ops::Linear& spec) const {
     LayerSizes sizes = plain_sizes({.shape = {src.shape[0], spec.out_features}});
     sizes.weights_reads_src = true;
     sizes.weights = whole_lines(linear_weights(spec.out_features)) +
@@ -51,13 +46,13 @@ struct SizesOf {
     }
     return sizes;
   }
-  LayerSizes operator()(const SparseLinearSpec& spec) const {
+  LayerSizes operator()(const ops::SparseLinear& spec) const {
     LayerSizes sizes = plain_sizes(
         {.shape = {src.shape[0], spec.pattern->rows}, .layout = tensor::Layout::panels});
     sizes.weights_reads_src = true;
     return sizes;
   }
-  LayerSizes operator()(const BatchNormSpec&) const {
+  LayerSizes operator()(const ops::BatchNorm&) const {
     const std::int64_t block = tensor::channel_block(src.layout);
     const std::int64_t channels = round_up(src.shape[1], block);
     LayerSizes sizes = plain_sizes(src);
@@ -66,38 +61,42 @@ struct SizesOf {
     sizes.scratch_bytes = channels * (16 * options.threads + 5 * tensor::kFloatBytes);
     return sizes;
   }
-  LayerSizes operator()(const ActivationSpec& spec) const {
+  LayerSizes operator()(const ops::Activation& spec) const {
     LayerSizes sizes = plain_sizes(src);
-    sizes.data_reads_src = spec.kind == ActivationKind::gelu || spec.kind == ActivationKind::silu;
+    sizes.data_reads_src =
+        spec.kind == ops::ActivationKind::gelu || spec.kind == ops::ActivationKind::silu;
     sizes.data_reads_dst = sizes.forward_in_place = !sizes.data_reads_src;
     sizes.diff_in_place = true;
     return sizes;
   }
-  LayerSizes operator()(const PoolSpec& spec) const {
-    LayerSizes sizes = plain_sizes(reshaped(src, layer));
-    if (spec.kind == PoolKind::max) {  // where the largest was: a byte, or four
+  LayerSizes operator()(const ops::Pool& spec) const {
+    LayerSizes sizes = plain_sizes(result_desc(layer, srcs));
+    if (spec.kind == ops::PoolKind::max) {  // where the largest was: a byte, or four
       const std::int64_t each =
           spec.kernel.height * spec.kernel.width > 256 ? tensor::kFloatBytes : 1;
       sizes.saved_bytes = each * sizes.dst.physical_elements();
     }
     return sizes;
   }
-  LayerSizes operator()(const GlobalAveragePoolSpec&) const {
-    return plain_sizes(reshaped(src, layer));
-  }
-  LayerSizes operator()(const DropoutSpec&) const {
+  LayerSizes operator()(const ops::Dropout&) const {
     LayerSizes sizes = plain_sizes(src);
     sizes.diff_in_place = sizes.forward_in_place = true;
     sizes.saved_bytes = src.physical_elements();
     return sizes;
   }
-  LayerSizes operator()(const FlattenSpec&) const {
+  LayerSizes operator()(const ops::Flatten&) const {
     LayerSizes sizes = plain_sizes({.shape = {src.shape[0], src.shape.elements() / src.shape[0]}});
     sizes.diff_in_place = src.layout == tensor::Layout::plain;
     return sizes;
   }
-  LayerSizes operator()(const AddSpec&) const { return plain_sizes(src); }
-  LayerSizes operator()(const ConcatSpec&) const { return plain_sizes(src); }  // of the first
+  template <class Other>
+  LayerSizes operator()(const Other&) const {
+    LayerSizes sizes = plain_sizes(result_desc(layer, srcs));
+    const ops::PlainOnly reads = ops::plain_only(layer).value_or(ops::PlainOnly{});
+    sizes.data_reads_src = reads.reads_src;
+    sizes.data_reads_dst = reads.reads_dst;
+    return sizes;
+  }
 };
 
 bool has_avx512() {
@@ -122,32 +121,47 @@ tensor::Layout image_layout() {
   return layout;
 }
 
-tensor::Layout concat_layout(std::span<const tensor::TensorDesc> srcs) {
-  const tensor::Layout first = srcs.front().layout;
-  if (first == tensor::Layout::panels) return tensor::Layout::plain;
-  const bool alike = std::ranges::all_of(srcs, [&](const tensor::TensorDesc& src) {
-    return src.layout == first && src.shape[1] % tensor::channel_block(first) == 0;
-  });
-  return alike ? first : tensor::Layout::plain;
+tensor::TensorDesc result_desc(const ops::Operation& layer,
+                               std::span<const tensor::TensorDesc> srcs) {
+  std::vector<tensor::Shape> samples;
+  for (const tensor::TensorDesc& src : srcs) samples.push_back(src.shape.without_front());
+  return {.shape = ops::result_shape(layer, samples, "memory").with_front(srcs[0].shape[0]),
+          .layout = srcs[0].layout};
 }
 
-tensor::TensorDesc concat_desc(std::span<const tensor::TensorDesc> srcs) {
-  tensor::TensorDesc dst = srcs.front();
-  std::vector<std::int64_t> dims(dst.shape.dims().begin(), dst.shape.dims().end());
-  for (const tensor::TensorDesc& src : srcs.subspan(1)) dims[1] += src.shape[1];
-  dst.shape = tensor::Shape(std::move(dims));
-  return dst;
+std::vector<tensor::Layout> source_layouts(const ops::Operation& layer,
+                                           std::span<const tensor::TensorDesc> srcs) {
+  std::vector<tensor::Layout> layouts;
+  for (const tensor::TensorDesc& src : srcs) layouts.push_back(src.layout);
+  if (std::holds_alternative<ops::Activation>(layer)) return layouts;  // any will do
+  const auto all = [&](tensor::Layout layout) {
+    return std::vector<tensor::Layout>(srcs.size(), layout);
+  };
+  if (std::holds_alternative<ops::SparseLinear>(layer)) return all(tensor::Layout::panels);
+  if (ops::plain_only(layer)) return all(tensor::Layout::plain);
+  std::ranges::replace(layouts, tensor::Layout::panels, tensor::Layout::plain);
+  if (std::holds_alternative<ops::Concat>(layer)) {  // whole blocks of channels, or plain
+    const bool alike = std::ranges::all_of(srcs, [&](const tensor::TensorDesc& src) {
+      return src.layout == layouts[0] && src.shape[1] % tensor::channel_block(src.layout) == 0;
+    });
+    return all(alike ? layouts[0] : tensor::Layout::plain);
+  }
+  if (std::holds_alternative<ops::Add>(layer) && layouts[0] != layouts[1]) {
+    return all(layouts[0] == tensor::Layout::plain ? layouts[1] : layouts[0]);
+  }
+  return layouts;
 }
 
 LayerSizes conversion_sizes(const tensor::TensorDesc& src, tensor::Layout layout) {
   return plain_sizes({.shape = src.shape, .layout = layout});
 }
 
-LayerSizes layer_sizes(const LayerSpec& layer, const tensor::TensorDesc& src,
+LayerSizes layer_sizes(const ops::Operation& layer, std::span<const tensor::TensorDesc> srcs,
                        const SizeOptions& options) {
-  LayerSizes sizes = std::visit(SizesOf{layer, src, options}, layer);
+  const tensor::TensorDesc& src = srcs.front();
+  LayerSizes sizes = std::visit(SizesOf{layer, srcs, options}, layer);
   if (sizes.weights > 0) return sizes;
-  for (const ParameterSpec& parameter : layer_parameters(layer, src.shape.without_front())) {
+  for (const ops::ParameterSpec& parameter : ops::parameters_of(layer, src.shape.without_front())) {
     const std::int64_t floats = whole_lines(parameter.shape.elements());
     (parameter.trainable ? sizes.weights : sizes.state) += floats;
   }

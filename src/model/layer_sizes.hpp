@@ -36,19 +36,22 @@ struct SizeOptions {
   tensor::Layout images = image_layout();
 };
 
-/// Of a layer that reads `src`.
-LayerSizes layer_sizes(const LayerSpec& layer, const tensor::TensorDesc& src,
+/// Of a layer that reads `srcs`, which lie as source_layouts() says.
+LayerSizes layer_sizes(const ops::Operation& layer, std::span<const tensor::TensorDesc> srcs,
                        const SizeOptions& options);
 
-/// How the sources of a concat must lie: all alike and in whole blocks of channels, or plain.
-tensor::Layout concat_layout(std::span<const tensor::TensorDesc> srcs);
-/// Of a concat whose sources lie so.
-tensor::TensorDesc concat_desc(std::span<const tensor::TensorDesc> srcs);
+/// How the sources of a layer must lie for its kernel.
+std::vector<tensor::Layout> source_layouts(const ops::Operation& layer,
+                                           std::span<const tensor::TensorDesc> srcs);
+
+/// Of the result, in the layout of the first source.
+tensor::TensorDesc result_desc(const ops::Operation& layer,
+                               std::span<const tensor::TensorDesc> srcs);
 
 /// Of a change of layout.
 LayerSizes conversion_sizes(const tensor::TensorDesc& src, tensor::Layout layout);
 
-LayerSizes convolution_sizes(const ConvolutionSpec& spec, const tensor::TensorDesc& src,
+LayerSizes convolution_sizes(const ops::Convolution& spec, const tensor::TensorDesc& src,
                              const SizeOptions& options);
 
 /// Floats as parameters lie one after another.

@@ -1,35 +1,10 @@
-// Multiply-adds of each kind of layer; sums over blocks and models.
+// Sums over blocks and models.
 #include "model/macs.hpp"
 
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 
 namespace plait::model {
-
-namespace {
-
-struct Macs {
-  const tensor::Shape& src;
-  const tensor::Shape& dst;
-
-  // every dst element is a dot product over (C / groups) x kh x kw
-  std::int64_t operator()(const ConvolutionSpec& conv) const {
-    return dst.elements() * (src[0] / conv.groups) * conv.kernel.height * conv.kernel.width;
-  }
-  std::int64_t operator()(const LinearSpec&) const { return dst[0] * src[0]; }
-  std::int64_t operator()(const SparseLinearSpec& sparse) const { return sparse.pattern->size(); }
-  template <class Other>
-  std::int64_t operator()(const Other&) const {
-    return 0;
-  }
-};
-
-}  // namespace
-
-std::int64_t layer_macs(const LayerSpec& layer, const tensor::Shape& src,
-                        const tensor::Shape& dst) {
-  return std::visit(Macs{src, dst}, layer);
-}
 
 BlockCost block_cost(const BlockSpec& block, std::span<const tensor::Shape> srcs) {
   const std::vector<tensor::Shape> shapes = node_shapes(block, srcs);
@@ -38,9 +13,9 @@ BlockCost block_cost(const BlockSpec& block, std::span<const tensor::Shape> srcs
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     const tensor::Shape node_src =
         node_inputs(block.nodes[i], srcs, std::span(shapes).first(i), block.name).front();
-    cost.macs += layer_macs(block.nodes[i].layer, node_src, shapes[i]);
+    cost.macs += ops::macs_of(block.nodes[i].layer, node_src, shapes[i]);
     cost.activation_elements += shapes[i].elements();
-    for (const ParameterSpec& parameter : layer_parameters(block.nodes[i].layer, node_src)) {
+    for (const ops::ParameterSpec& parameter : ops::parameters_of(block.nodes[i].layer, node_src)) {
       if (parameter.trainable) cost.parameters += parameter.shape.elements();
     }
   }

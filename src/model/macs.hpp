@@ -20,8 +20,6 @@ struct BlockCost {
   bool operator==(const BlockCost&) const = default;
 };
 
-std::int64_t layer_macs(const LayerSpec& layer, const tensor::Shape& src, const tensor::Shape& dst);
-
 BlockCost block_cost(const BlockSpec& block, std::span<const tensor::Shape> srcs);
 /// Of a block with one input.
 inline BlockCost block_cost(const BlockSpec& block, const tensor::Shape& src) {

@@ -41,7 +41,7 @@ std::vector<FileLayer> read_layers(const TomlReader& block, std::string_view key
 
 /// Fills in the names that the file does not give; `prefix` goes before those only.
 void name_layers(std::vector<FileLayer>& layers, const std::string& prefix) {
-  std::vector<LayerSpec> specs;
+  std::vector<ops::Operation> specs;
   for (const FileLayer& layer : layers) specs.push_back(layer.layer);
   const std::vector<std::string> names = default_names(specs);
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -109,7 +109,7 @@ class BlockBuilder {
     return previous.front();
   }
   int append_sum(int branch, int skip) {
-    return index_["add"] = block_.join("add", AddSpec{}, {branch, skip});
+    return index_["add"] = block_.join("add", ops::Add{}, {branch, skip});
   }
   BlockSpec take() { return std::move(block_); }
 
@@ -183,7 +183,7 @@ tensor::Shape read_input(const TomlReader& reader, const tensor::Shape& data) {
   }
   std::vector<std::int64_t> dims;
   for (const TomlValue& dim : reader.array("input")) {
-    dims.push_back(reader.integer_of(dim, "input", {1, kMaxChannels}));
+    dims.push_back(reader.integer_of(dim, "input", {1, ops::kMaxChannels}));
   }
   if (dims.empty() || dims.size() > 4) {
     user_error("{}input must have 1 to 4 extents but has {}", reader.place(value->line),

@@ -11,7 +11,7 @@
 namespace plait::model {
 
 struct FileLayer {
-  LayerSpec layer;
+  ops::Operation layer;
   std::optional<std::string> name;
   std::optional<std::vector<std::string>> from;
   std::int64_t line = 0;
@@ -22,9 +22,9 @@ FileLayer read_layer(const TomlValue& value, const std::string& file, const std:
                      std::int64_t classes);
 
 /// What a written model calls the matrix of the layer, by its contents.
-std::string matrix_file_name(const SparseLinearSpec& sparse);
+std::string matrix_file_name(const ops::SparseLinear& sparse);
 
 /// The inverse without name and from: `type = "convolution", out = 16`.
-std::string write_layer(const LayerSpec& layer);
+std::string write_layer(const ops::Operation& layer);
 
 }  // namespace plait::model

@@ -61,7 +61,7 @@ std::string write_block(const ModelSpec& model, std::size_t index) {
     const int read = block.inputs[static_cast<std::size_t>(number)];
     return read == kModelInput ? "input" : model.blocks[static_cast<std::size_t>(read)].name;
   };
-  std::vector<LayerSpec> layers;
+  std::vector<ops::Operation> layers;
   for (const Node& node : block.nodes) layers.push_back(node.layer);
   const std::vector<std::string> names = default_names(layers);
   std::string text = fmt::format("\n[[block]]\nname = {}\n", quoted(block.name));
@@ -100,7 +100,7 @@ std::vector<MatrixFile> matrix_files(const ModelSpec& model) {
   std::map<std::string, std::string> texts;  // layers that are equal share a file
   for (const BlockSpec& block : model.blocks) {
     for (const Node& node : block.nodes) {
-      const auto* sparse = std::get_if<SparseLinearSpec>(&node.layer);
+      const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
       if (sparse == nullptr) continue;
       std::string& text = texts[matrix_file_name(*sparse)];
       if (text.empty()) text = write_matrix_market({sparse->pattern, sparse->values});

@@ -27,8 +27,4 @@ std::vector<tensor::Shape> border_shapes(const ModelSpec& model);
 std::vector<tensor::Shape> input_shapes(const ModelSpec& model,
                                         std::span<const tensor::Shape> borders, std::size_t index);
 
-/// dst shape of one layer; `where` ("block 'conv1', node 'relu'") opens the message of a UserError.
-tensor::Shape layer_shape(const LayerSpec& layer, std::span<const tensor::Shape> srcs,
-                          const std::string& where);
-
 }  // namespace plait::model

@@ -25,36 +25,6 @@ std::string with_unit(std::int64_t number) {
   return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
 }
 
-std::string extent(Extent2 e) { return fmt::format("{}x{}", e.height, e.width); }
-
-struct LayerText {
-  std::string operator()(const ConvolutionSpec& conv) const {
-    std::string text = fmt::format("conv{} {}", extent(conv.kernel), conv.out_channels);
-    if (conv.stride != Extent2{1, 1})
-      text += fmt::format("/{}", std::max(conv.stride.height, conv.stride.width));
-    return text;
-  }
-  std::string operator()(const LinearSpec& linear) const {
-    return fmt::format("linear {}", linear.out_features);
-  }
-  std::string operator()(const SparseLinearSpec& sparse) const {
-    return fmt::format("sparse {} ({:.3g} % there)", sparse.pattern->rows,
-                       100 * (1 - sparse.pattern->sparsity()));
-  }
-  std::string operator()(const BatchNormSpec&) const { return "bn"; }
-  std::string operator()(const PoolSpec& pool) const {
-    return fmt::format("{} {}", pool.kind == PoolKind::max ? "max_pool" : "average_pool",
-                       extent(pool.kernel));
-  }
-  std::string operator()(const DropoutSpec& dropout) const {
-    return fmt::format("dropout {}", dropout.probability);
-  }
-  template <class Other>
-  std::string operator()(const Other& other) const {
-    return std::string(kind_name(other));
-  }
-};
-
 /// "conv3x3 8, bn", and "[b, stem] add" where the file names what the block reads.
 std::string layers_text(const ModelSpec& model, const BlockSpec& block) {
   std::vector<std::string> inputs;
@@ -63,7 +33,7 @@ std::string layers_text(const ModelSpec& model, const BlockSpec& block) {
                                          : model.blocks[static_cast<std::size_t>(read)].name);
   }
   std::vector<std::string> layers;
-  for (const Node& node : block.nodes) layers.push_back(std::visit(LayerText{}, node.layer));
+  for (const Node& node : block.nodes) layers.push_back(ops::text_of(node.layer));
   return fmt::format("{}{}", inputs.empty() ? "" : fmt::format("[{}] ", fmt::join(inputs, ", ")),
                      fmt::join(layers, ", "));
 }

@@ -30,7 +30,7 @@ std::map<std::string, std::string> vgg_layers(const ModelSpec& model) {
   const bool small_head = model.blocks.back().name == "fc";
   for (const BlockSpec& block : model.blocks) {
     for (const Node& node : block.nodes) {
-      if (std::holds_alternative<FlattenSpec>(node.layer)) continue;
+      if (std::holds_alternative<ops::Flatten>(node.layer)) continue;
       const std::string theirs = is_vgg_stage(block.name) ? fmt::format("features.{}", feature++)
                                  : small_head             ? std::string("classifier")
                                               : fmt::format("classifier.{}", classifier++);
@@ -80,7 +80,7 @@ std::map<std::string, std::string> torch_names(const ModelSpec& model) {
   const std::vector<tensor::Shape> borders = border_shapes(model);
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const ParameterSpec& parameter :
+    for (const ops::ParameterSpec& parameter :
          block_parameters(model.blocks[i], input_shapes(model, borders, i))) {
       const std::string ours = model.blocks[i].name + "." + parameter.name;
       const std::size_t dot = ours.rfind('.');

@@ -42,7 +42,7 @@ std::vector<std::int64_t> parse_widths(const std::string& name) {
   while (true) {
     std::int64_t width = 0;
     const auto [stop, error] = std::from_chars(at, end, width);
-    if (error != std::errc() || width < 1 || width > kMaxChannels) {
+    if (error != std::errc() || width < 1 || width > ops::kMaxChannels) {
       user_error("model '{}': every width must be a number from 1 to 2^31; {}", name, how);
     }
     widths.push_back(width);

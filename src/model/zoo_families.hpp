@@ -37,8 +37,8 @@ void require_image(const Task& task, std::int64_t side);
 std::int64_t side_of(const tensor::Shape& image);
 
 /// A square convolution with padding kernel / 2.
-ConvolutionSpec convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias);
-LayerSpec relu();
+ops::Convolution convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias);
+ops::Operation relu();
 /// Global average pool, flatten, linear: the end of every ResNet, appended to `head`.
 void append_classifier(BlockSpec& head, std::int64_t classes);
 

@@ -16,8 +16,8 @@ struct Bottleneck {
 
 BlockSpec bottleneck_block(std::string name, const Bottleneck& shape) {
   BlockSpec block{.name = std::move(name), .nodes = {}};
-  const auto bn_relu_conv = [&](int number, const ConvolutionSpec& conv) {
-    block.then(fmt::format("bn{}", number), BatchNormSpec{});
+  const auto bn_relu_conv = [&](int number, const ops::Convolution& conv) {
+    block.then(fmt::format("bn{}", number), ops::BatchNorm{});
     block.then(fmt::format("relu{}", number), relu());
     return block.then(fmt::format("conv{}", number), conv);
   };
@@ -30,7 +30,7 @@ BlockSpec bottleneck_block(std::string name, const Bottleneck& shape) {
     skip =
         block.join("shortcut", convolution(4 * shape.inner, 1, shape.stride, false), {first_relu});
   }
-  block.join("add", AddSpec{}, {branch, skip});
+  block.join("add", ops::Add{}, {branch, skip});
   return block;
 }
 
@@ -51,7 +51,7 @@ ModelSpec preact_resnet(const Task& task, int depth) {
     }
   }
   BlockSpec head{.name = "head", .nodes = {}};
-  head.then("bn", BatchNormSpec{});
+  head.then("bn", ops::BatchNorm{});
   head.then("relu", relu());
   append_classifier(head, task.classes);
   model.blocks.push_back(std::move(head));

@@ -22,9 +22,9 @@ struct Residual {
 
 BlockSpec residual_block(std::string name, const Residual& shape) {
   BlockSpec block{.name = std::move(name), .nodes = {}};
-  const auto conv_bn = [&](int number, const ConvolutionSpec& conv) {
+  const auto conv_bn = [&](int number, const ops::Convolution& conv) {
     block.then(fmt::format("conv{}", number), conv);
-    return block.then(fmt::format("bn{}", number), BatchNormSpec{});
+    return block.then(fmt::format("bn{}", number), ops::BatchNorm{});
   };
   int branch = 0;
   if (shape.bottleneck) {
@@ -41,17 +41,17 @@ BlockSpec residual_block(std::string name, const Residual& shape) {
   int skip = kBlockInput;
   if (shape.stride != 1 || shape.in != shape.out()) {
     block.join("downsample.0", convolution(shape.out(), 1, shape.stride, false), {kBlockInput});
-    skip = block.then("downsample.1", BatchNormSpec{});
+    skip = block.then("downsample.1", ops::BatchNorm{});
   }
-  block.join("add", AddSpec{}, {branch, skip});
+  block.join("add", ops::Add{}, {branch, skip});
   block.then(shape.bottleneck ? "relu3" : "relu2", relu());
   return block;
 }
 
-BlockSpec stem_block(const ConvolutionSpec& conv) {
+BlockSpec stem_block(const ops::Convolution& conv) {
   BlockSpec stem{.name = "stem", .nodes = {}};
   stem.then("conv1", conv);
-  stem.then("bn1", BatchNormSpec{});
+  stem.then("bn1", ops::BatchNorm{});
   stem.then("relu", relu());
   return stem;
 }
@@ -102,7 +102,8 @@ ModelSpec imagenet_resnet(const Task& task, int depth) {
     BlockSpec pool{.name = "maxpool", .nodes = {}};
     pool.then(
         "pool",
-        PoolSpec{.kind = PoolKind::max, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
+        ops::Pool{
+            .kind = ops::PoolKind::max, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
     model.blocks.push_back(std::move(pool));
   }
   Stages stages{.sizes = {3, 4, 6, 3}, .width = 64, .bottleneck = depth == 50};

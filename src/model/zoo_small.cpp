@@ -19,7 +19,8 @@ void require_image(const Task& task, std::int64_t side) {
 
 std::int64_t side_of(const tensor::Shape& image) { return std::min(image[1], image[2]); }
 
-ConvolutionSpec convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias) {
+ops::Convolution convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride,
+                             bool bias) {
   return {.out_channels = out,
           .kernel = {kernel, kernel},
           .stride = {stride, stride},
@@ -27,21 +28,21 @@ ConvolutionSpec convolution(std::int64_t out, std::int64_t kernel, std::int64_t 
           .bias = bias};
 }
 
-LayerSpec relu() { return ActivationSpec{ActivationKind::relu}; }
+ops::Operation relu() { return ops::Activation{ops::ActivationKind::relu}; }
 
 void append_classifier(BlockSpec& head, std::int64_t classes) {
-  head.then("pool", GlobalAveragePoolSpec{});
-  head.then("flatten", FlattenSpec{});
-  head.then("fc", LinearSpec{.out_features = classes});
+  head.then("pool", ops::GlobalAveragePool{});
+  head.then("flatten", ops::Flatten{});
+  head.then("fc", ops::Linear{.out_features = classes});
 }
 
 ModelSpec mlp(const Task& task, const std::vector<std::int64_t>& widths) {
   ModelSpec model{.name = task.name, .input = task.input, .blocks = {}};
   for (std::size_t i = 0; i <= widths.size(); ++i) {
     BlockSpec block{.name = fmt::format("fc{}", i + 1), .nodes = {}};
-    if (i == 0 && task.input.rank() != 1) block.then("flatten", FlattenSpec{});
+    if (i == 0 && task.input.rank() != 1) block.then("flatten", ops::Flatten{});
     const bool last = i == widths.size();
-    block.then("linear", LinearSpec{.out_features = last ? task.classes : widths[i]});
+    block.then("linear", ops::Linear{.out_features = last ? task.classes : widths[i]});
     if (!last) block.then("relu", relu());
     model.blocks.push_back(std::move(block));
   }
@@ -54,15 +55,15 @@ ModelSpec lenet(const Task& task) {
   const auto add = [&](const std::string& name) -> BlockSpec& {
     return model.blocks.emplace_back(BlockSpec{.name = name, .nodes = {}});
   };
-  add("conv1").then("conv", ConvolutionSpec{.out_channels = 20, .kernel = {5, 5}});
-  add("pool1").then("pool", PoolSpec{});
-  add("conv2").then("conv", ConvolutionSpec{.out_channels = 50, .kernel = {5, 5}});
-  add("pool2").then("pool", PoolSpec{});
+  add("conv1").then("conv", ops::Convolution{.out_channels = 20, .kernel = {5, 5}});
+  add("pool1").then("pool", ops::Pool{});
+  add("conv2").then("conv", ops::Convolution{.out_channels = 50, .kernel = {5, 5}});
+  add("pool2").then("pool", ops::Pool{});
   BlockSpec& hidden = add("fc1");
-  hidden.then("flatten", FlattenSpec{});
-  hidden.then("linear", LinearSpec{.out_features = 500});
+  hidden.then("flatten", ops::Flatten{});
+  hidden.then("linear", ops::Linear{.out_features = 500});
   hidden.then("relu", relu());
-  add("fc2").then("linear", LinearSpec{.out_features = task.classes});
+  add("fc2").then("linear", ops::Linear{.out_features = task.classes});
   return model;
 }
 

@@ -30,17 +30,17 @@ std::shared_ptr<const tensor::SparsePattern> fed_with(
   return std::make_shared<const tensor::SparsePattern>(std::move(fed));
 }
 
-ModelSpec clipped_chain(const Task& task, std::vector<SparseLinearSpec> layers) {
+ModelSpec clipped_chain(const Task& task, std::vector<ops::SparseLinear> layers) {
   ModelSpec model{.name = task.name, .input = task.input, .blocks = {}};
   for (std::size_t i = 0; i < layers.size(); ++i) {
     BlockSpec block{.name = fmt::format("layer{}", i + 1), .nodes = {}};
-    if (i == 0 && task.input.rank() != 1) block.then("flatten", FlattenSpec{});
+    if (i == 0 && task.input.rank() != 1) block.then("flatten", ops::Flatten{});
     block.then("linear", std::move(layers[i]));
-    block.then("clip", ActivationSpec{ActivationKind::clip, kRadixNetClip});
+    block.then("clip", ops::Activation{ops::ActivationKind::clip, kRadixNetClip});
     model.blocks.push_back(std::move(block));
   }
   model.blocks.push_back({.name = "head", .nodes = {}});
-  model.blocks.back().then("linear", LinearSpec{.out_features = task.classes});
+  model.blocks.back().then("linear", ops::Linear{.out_features = task.classes});
   return model;
 }
 
@@ -48,7 +48,7 @@ ModelSpec clipped_chain(const Task& task, std::vector<SparseLinearSpec> layers) 
 
 ModelSpec radixnet(const Task& task, const std::string& size) {
   const RadixNetSize shape = parse_radixnet(size);
-  std::vector<SparseLinearSpec> layers;
+  std::vector<ops::SparseLinear> layers;
   for (const auto& pattern : make_radixnet(shape, kSeed)) {
     const std::int64_t inputs = layers.empty() ? task.input.elements() : shape.neurons;
     layers.push_back({.pattern = fed_with(pattern, inputs)});
@@ -62,7 +62,7 @@ ModelSpec graphchallenge(const Task& task, const std::string& folder) {
     user_error("model '{}' takes {} inputs but the data has {} = {}", task.name, network.neurons,
                task.input, task.input.elements());
   }
-  std::vector<SparseLinearSpec> layers;
+  std::vector<ops::SparseLinear> layers;
   for (const tensor::SparseMatrix& matrix : network.layers) {
     layers.push_back(
         {.pattern = matrix.pattern, .values = matrix.values, .initial_bias = network.bias});

@@ -22,18 +22,18 @@ std::array<int, 5> stage_sizes(int depth) {
 
 void append_big_head(ModelSpec& model, std::int64_t classes) {
   BlockSpec first{.name = "fc1", .nodes = {}};
-  first.then("flatten", FlattenSpec{});
-  first.then("linear", LinearSpec{.out_features = 4096});
+  first.then("flatten", ops::Flatten{});
+  first.then("linear", ops::Linear{.out_features = 4096});
   first.then("relu", relu());
-  first.then("dropout", DropoutSpec{});
+  first.then("dropout", ops::Dropout{});
   model.blocks.push_back(std::move(first));
   BlockSpec second{.name = "fc2", .nodes = {}};
-  second.then("linear", LinearSpec{.out_features = 4096});
+  second.then("linear", ops::Linear{.out_features = 4096});
   second.then("relu", relu());
-  second.then("dropout", DropoutSpec{});
+  second.then("dropout", ops::Dropout{});
   model.blocks.push_back(std::move(second));
   BlockSpec third{.name = "fc3", .nodes = {}};
-  third.then("linear", LinearSpec{.out_features = classes});
+  third.then("linear", ops::Linear{.out_features = classes});
   model.blocks.push_back(std::move(third));
 }
 
@@ -48,18 +48,18 @@ ModelSpec vgg(const Task& task, int depth) {
     for (int i = 0; i < sizes[stage]; ++i) {
       BlockSpec block{.name = fmt::format("conv{}_{}", stage + 1, i + 1), .nodes = {}};
       block.then("conv", convolution(widths[stage], 3, 1, true));
-      block.then("bn", BatchNormSpec{});
+      block.then("bn", ops::BatchNorm{});
       block.then("relu", relu());
       model.blocks.push_back(std::move(block));
     }
     BlockSpec pool{.name = fmt::format("pool{}", stage + 1), .nodes = {}};
-    pool.then("pool", PoolSpec{});
+    pool.then("pool", ops::Pool{});
     model.blocks.push_back(std::move(pool));
   }
   if (side_of(task.input) < 64) {
     BlockSpec head{.name = "fc", .nodes = {}};
-    head.then("flatten", FlattenSpec{});
-    head.then("linear", LinearSpec{.out_features = task.classes});
+    head.then("flatten", ops::Flatten{});
+    head.then("linear", ops::Linear{.out_features = task.classes});
     model.blocks.push_back(std::move(head));
   } else {
     append_big_head(model, task.classes);

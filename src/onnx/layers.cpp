@@ -28,7 +28,7 @@ enum class Gelu { none, scaled, erf, raised, product, half };
 struct Value {
   int layer = model::kBlockInput;
   Gelu gelu = Gelu::none;
-  model::Extent2 padding{0, 0};  ///< zeros around it, which only average_pool can take
+  ops::Extent2 padding{0, 0};  ///< zeros around it, which only average_pool can take
 };
 
 bool near(float value, float wanted) { return std::abs(value - wanted) < 1e-4F; }
@@ -98,7 +98,7 @@ class Importer {
     return found->second;
   }
   static bool is_whole(const Value& one) {
-    return one.gelu == Gelu::none && one.padding == model::Extent2{0, 0};
+    return one.gelu == Gelu::none && one.padding == ops::Extent2{0, 0};
   }
   /// A value that a layer has left.
   int whole(const NodeReader& node, std::size_t i) const {
@@ -107,7 +107,7 @@ class Importer {
     return one.layer;
   }
 
-  Value add(const NodeReader& node, model::LayerSpec layer, std::vector<int> inputs,
+  Value add(const NodeReader& node, ops::Operation layer, std::vector<int> inputs,
             std::vector<tensor::Tensor> parameters = {}) {
     network_.layers.push_back(
         {node.name(), std::move(layer), std::move(inputs), std::move(parameters)});
@@ -115,39 +115,35 @@ class Importer {
   }
   Value add(const NodeReader& node, ReadLayer read) {
     const Value src = value(node, 0);
-    auto* pool = std::get_if<model::PoolSpec>(&read.layer);
-    const bool average = pool != nullptr && pool->kind == model::PoolKind::average;
-    if (average && src.gelu == Gelu::none && pool->padding == model::Extent2{0, 0}) {
+    auto* pool = std::get_if<ops::Pool>(&read.layer);
+    const bool average = pool != nullptr && pool->kind == ops::PoolKind::average;
+    if (average && src.gelu == Gelu::none && pool->padding == ops::Extent2{0, 0}) {
       pool->padding = src.padding;
     } else {
       whole(node, 0);
     }
-    const model::PoolSpec nothing{model::PoolKind::average, {1, 1}, {1, 1}, {0, 0}};
+    const ops::Pool nothing{ops::PoolKind::average, {1, 1}, {1, 1}, {0, 0}};
     if (average && *pool == nothing) return src;  // PyTorch's adaptive pooling, once in a while
     return add(node, std::move(read.layer), {src.layer}, std::move(read.parameters));
   }
 
   Value read(const NodeReader& node) {
     const std::string& op = node.op();
-    if (std::optional<ReadLayer> layer = read_layer(node)) return add(node, std::move(*layer));
     if (op == "Pad") return pad(node);
     if (op == "Div" || op == "Mul" || op == "Erf") return part_of_gelu(node);
-    if (op == "Add") return sum(node);
-    if (op == "Concat") return concat(node);
+    if (op == "Add" && has_constant(node)) return plus_constant(node);
     if (op == "Identity") return value(node, 0);
     if (op == "Dropout") {
       if (node.has_input(2)) node.refuse("is saved for training; save the model for evaluation");
       return value(node, 0);
     }
-    node.refuse("plait has no layer for it");
-  }
-
-  Value concat(const NodeReader& node) {
-    if (node.integer("axis", 1) != 1) node.refuse("only channels (axis 1) can be put together");
+    std::optional<ReadLayer> layer = read_layer(node);
+    if (!layer) node.refuse("plait has no layer for it");
+    if (ops::inputs_of(layer->layer).most == 1) return add(node, std::move(*layer));
     std::vector<int> inputs;
     for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(whole(node, i));
-    if (inputs.size() == 1) return value(node, 0);
-    return add(node, model::ConcatSpec{}, std::move(inputs));
+    if (inputs.size() == 1) return value(node, 0);  // a Concat of one
+    return add(node, std::move(layer->layer), std::move(inputs));
   }
 
   /// PyTorch pads before it averages.
@@ -160,7 +156,7 @@ class Importer {
       node.refuse("only zeros around images, with stored sizes, are supported");
     }
     const auto n = pads->as<std::int64_t>();
-    const auto fits = [](std::int64_t pad) { return pad >= 0 && pad <= model::kMaxWindow; };
+    const auto fits = [](std::int64_t pad) { return pad >= 0 && pad <= ops::kMaxWindow; };
     if (n[0] != 0 || n[1] != 0 || n[4] != 0 || n[5] != 0 || n[2] != n[6] || n[3] != n[7] ||
         !fits(n[2]) || !fits(n[3])) {
       node.refuse("pads [{}] are not equal at both ends of images", fmt::join(n, ", "));
@@ -168,23 +164,22 @@ class Importer {
     return {.layer = whole(node, 0), .padding = {n[2], n[3]}};
   }
 
-  Value sum(const NodeReader& node) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const tensor::Tensor* stored = node.constant(i);
-      if (stored == nullptr) continue;
-      const Value other = value(node, 1 - i);
-      if (other.gelu == Gelu::erf && node.scalar(i) != nullptr && near(*node.scalar(i), 1)) {
-        return {.layer = other.layer, .gelu = Gelu::raised};
-      }
-      return with_bias(node, other, i);
+  static bool has_constant(const NodeReader& node) {
+    return node.constant(0) != nullptr || node.constant(1) != nullptr;
+  }
+  Value plus_constant(const NodeReader& node) {
+    const std::size_t at = node.constant(0) != nullptr ? 0 : 1;
+    const Value other = value(node, 1 - at);
+    if (other.gelu == Gelu::erf && node.scalar(at) != nullptr && near(*node.scalar(at), 1)) {
+      return {.layer = other.layer, .gelu = Gelu::raised};
     }
-    return add(node, model::AddSpec{}, {whole(node, 0), whole(node, 1)});
+    return with_bias(node, other, at);
   }
   Value with_bias(const NodeReader& node, const Value& linear, std::size_t bias) {
     auto* layer = is_whole(linear) && linear.layer >= 0
                       ? &network_.layers[static_cast<std::size_t>(linear.layer)]
                       : nullptr;
-    auto* spec = layer == nullptr ? nullptr : std::get_if<model::LinearSpec>(&layer->layer);
+    auto* spec = layer == nullptr ? nullptr : std::get_if<ops::Linear>(&layer->layer);
     const bool last = linear.layer + 1 == static_cast<int>(network_.layers.size());
     if (spec == nullptr || spec->bias || !last) {
       node.refuse("adds a stored tensor to something other than a linear layer without a bias");
@@ -233,7 +228,7 @@ class Importer {
   bool is_gate_of(const Value& gate, const Value& x) const {
     if (!is_whole(gate) || !is_whole(x) || gate.layer < 0) return false;
     const ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate.layer)];
-    return layer.layer == model::LayerSpec{model::ActivationSpec{model::ActivationKind::sigmoid}} &&
+    return layer.layer == ops::Operation{ops::Activation{ops::ActivationKind::sigmoid}} &&
            layer.inputs[0] == x.layer;
   }
   /// The sigmoid becomes the SiLU; no other node may read the sigmoid, before or after.
@@ -247,11 +242,11 @@ class Importer {
     std::erase_if(values_, [&](const auto& one) { return one.second.layer == gate; });
     ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate)];
     layer.node = node.name();
-    layer.layer = model::ActivationSpec{model::ActivationKind::silu};
+    layer.layer = ops::Activation{ops::ActivationKind::silu};
     return {.layer = gate};
   }
   Value gelu_of(const NodeReader& node, int x) {
-    return add(node, model::ActivationSpec{model::ActivationKind::gelu}, {x});
+    return add(node, ops::Activation{ops::ActivationKind::gelu}, {x});
   }
 
   const Graph& graph_;

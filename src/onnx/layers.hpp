@@ -12,7 +12,7 @@ namespace plait::onnx {
 /// One layer. `inputs` are indices of earlier layers, or kBlockInput for the graph's input.
 struct ImportedLayer {
   std::string node;  ///< its name in the file, and the operator: "'Conv_0' (Conv)"
-  model::LayerSpec layer;
+  ops::Operation layer;
   std::vector<int> inputs;
   /// Convolution, linear: weight, and bias where it has one. BatchNorm: weight, bias, running_mean,
   /// running_var.

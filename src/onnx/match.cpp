@@ -15,39 +15,38 @@ namespace plait::onnx {
 namespace {
 
 /// Equal but for what a file does not say or does not need to: names, how weights begin, biases.
-bool alike(const model::LayerSpec& ours, const model::LayerSpec& theirs) {
-  if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&ours)) {
-    const auto* linear = std::get_if<model::LinearSpec>(&theirs);
+bool alike(const ops::Operation& ours, const ops::Operation& theirs) {
+  if (const auto* sparse = std::get_if<ops::SparseLinear>(&ours)) {
+    const auto* linear = std::get_if<ops::Linear>(&theirs);
     return linear != nullptr && linear->out_features == sparse->pattern->rows;
   }
   if (ours.index() != theirs.index()) return false;
-  if (const auto* conv = std::get_if<model::ConvolutionSpec>(&ours)) {
-    model::ConvolutionSpec other = std::get<model::ConvolutionSpec>(theirs);
+  if (const auto* conv = std::get_if<ops::Convolution>(&ours)) {
+    ops::Convolution other = std::get<ops::Convolution>(theirs);
     other.bias = conv->bias;
     other.initial_scale = conv->initial_scale;
     return other == *conv;
   }
-  if (const auto* linear = std::get_if<model::LinearSpec>(&ours)) {
-    return linear->out_features == std::get<model::LinearSpec>(theirs).out_features;
+  if (const auto* linear = std::get_if<ops::Linear>(&ours)) {
+    return linear->out_features == std::get<ops::Linear>(theirs).out_features;
   }
-  if (const auto* bn = std::get_if<model::BatchNormSpec>(&ours)) {
-    const double other = std::get<model::BatchNormSpec>(theirs).epsilon;
+  if (const auto* bn = std::get_if<ops::BatchNorm>(&ours)) {
+    const double other = std::get<ops::BatchNorm>(theirs).epsilon;
     return bn->centered && static_cast<float>(bn->epsilon) == static_cast<float>(other);
   }
-  if (const auto* activation = std::get_if<model::ActivationSpec>(&ours)) {
-    const auto& other = std::get<model::ActivationSpec>(theirs);
-    if (activation->kind == model::ActivationKind::leaky_relu) {
+  if (const auto* activation = std::get_if<ops::Activation>(&ours)) {
+    const auto& other = std::get<ops::Activation>(theirs);
+    if (activation->kind == ops::ActivationKind::leaky_relu) {
       return activation->kind == other.kind &&
              static_cast<float>(activation->slope) == static_cast<float>(other.slope);
     }
     return activation->kind == other.kind &&
-           (activation->kind != model::ActivationKind::clip ||
+           (activation->kind != ops::ActivationKind::clip ||
             static_cast<float>(activation->ceiling) == static_cast<float>(other.ceiling));
   }
-  if (const auto* pool = std::get_if<model::PoolSpec>(&ours); pool != nullptr) {
-    model::PoolSpec other = std::get<model::PoolSpec>(theirs);
-    const bool counts =
-        pool->kind == model::PoolKind::average && pool->padding != model::Extent2{0, 0};
+  if (const auto* pool = std::get_if<ops::Pool>(&ours); pool != nullptr) {
+    ops::Pool other = std::get<ops::Pool>(theirs);
+    const bool counts = pool->kind == ops::PoolKind::average && pool->padding != ops::Extent2{0, 0};
     if (!counts) other.count_include_pad = pool->count_include_pad;
     return other == *pool;
   }
@@ -77,8 +76,8 @@ class Matcher {
   /// The file's layer that the model's layer `name`, fed by the file's layers `srcs`, is; its
   /// parameters go to the result.
   int layer(const model::Node& node, const std::string& name, const std::vector<int>& srcs,
-            const std::vector<model::ParameterSpec>& parameters) {
-    if (std::holds_alternative<model::DropoutSpec>(node.layer)) return srcs[0];
+            const std::vector<ops::ParameterSpec>& parameters) {
+    if (std::holds_alternative<ops::Dropout>(node.layer)) return srcs[0];
     for (const std::size_t i : readers_[srcs[0]]) {
       const ImportedLayer& candidate = network_.layers[i];
       if (taken_[i] || !same_inputs(candidate.inputs, srcs) || !alike(node.layer, candidate.layer))
@@ -87,7 +86,7 @@ class Matcher {
       take(candidate, node.layer, name, parameters);
       return static_cast<int>(i);
     }
-    const auto* bn = std::get_if<model::BatchNormSpec>(&node.layer);
+    const auto* bn = std::get_if<ops::BatchNorm>(&node.layer);
     if (bn != nullptr && unfold(*bn, name, srcs[0], parameters)) return srcs[0];
     user_error("{}: after {} the model has '{}' ({}), but the file has {}", source_, place(srcs[0]),
                name, layer_text(node.layer), what_follows(srcs[0]));
@@ -128,7 +127,7 @@ class Matcher {
     user_error("{}: {} has a bias, but the model's '{}' has none", source_, place(layer), name);
   }
 
-  void put(const std::string& name, const model::ParameterSpec& spec, const tensor::Tensor& tensor,
+  void put(const std::string& name, const ops::ParameterSpec& spec, const tensor::Tensor& tensor,
            const ImportedLayer& from) {
     if (tensor.shape() != spec.shape) {
       user_error("{}: node {}: its {} is {}, but the model's '{}.{}' needs {}", source_, from.node,
@@ -137,12 +136,11 @@ class Matcher {
     result_.tensors.push_back({name + "." + spec.name, tensor});
   }
 
-  void take(const ImportedLayer& from, const model::LayerSpec& ours, const std::string& name,
-            const std::vector<model::ParameterSpec>& parameters) {
+  void take(const ImportedLayer& from, const ops::Operation& ours, const std::string& name,
+            const std::vector<ops::ParameterSpec>& parameters) {
     const int index = static_cast<int>(&from - network_.layers.data());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&ours);
-          sparse != nullptr && i == 0) {
+      if (const auto* sparse = std::get_if<ops::SparseLinear>(&ours); sparse != nullptr && i == 0) {
         put(name, parameters[0], elements(*sparse->pattern, from, name), from);
       } else if (i < from.parameters.size()) {
         put(name, parameters[i], from.parameters[i], from);
@@ -152,7 +150,7 @@ class Matcher {
     }
     const bool surplus = !parameters.empty() && from.parameters.size() > parameters.size();
     if (!surplus || all_zero(from.parameters[1])) return;
-    if (!std::holds_alternative<model::ConvolutionSpec>(ours)) refuse_bias(index, name);
+    if (!std::holds_alternative<ops::Convolution>(ours)) refuse_bias(index, name);
     waiting_bias_[index] = {name, from.parameters[1]};  // for a BatchNorm that was folded
   }
 
@@ -185,12 +183,12 @@ class Matcher {
 
   /// A BatchNorm that the file has folded into the convolution `conv`: with mean 0, variance 1 and
   /// weight sqrt(1 + epsilon) it is the identity, plus the bias.
-  bool unfold(const model::BatchNormSpec& bn, const std::string& name, int conv,
-              const std::vector<model::ParameterSpec>& parameters) {
+  bool unfold(const ops::BatchNorm& bn, const std::string& name, int conv,
+              const std::vector<ops::ParameterSpec>& parameters) {
     const auto epsilon = static_cast<float>(bn.epsilon);
     if (conv == model::kBlockInput || !bn.centered) return false;
     const ImportedLayer& from = network_.layers[static_cast<std::size_t>(conv)];
-    if (!std::holds_alternative<model::ConvolutionSpec>(from.layer) || unfolded_.contains(conv)) {
+    if (!std::holds_alternative<ops::Convolution>(from.layer) || unfolded_.contains(conv)) {
       return false;
     }
     unfolded_[conv] = true;
@@ -241,7 +239,7 @@ MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwor
       const tensor::Shape src = model::node_inputs(node, block_srcs, shapes, block.name).front();
       layers.push_back(matcher.layer(node,
                                      node.name.empty() ? block.name : block.name + "." + node.name,
-                                     srcs, model::layer_parameters(node.layer, src)));
+                                     srcs, ops::parameters_of(node.layer, src)));
     }
     results.push_back(layers.back());
   }

@@ -18,6 +18,6 @@ MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwor
                              const std::string& source);
 
 /// "convolution 3x3, 64 channels, stride 2x2": a layer with the numbers that tell it from others.
-std::string layer_text(const model::LayerSpec& layer);
+std::string layer_text(const ops::Operation& layer);
 
 }  // namespace plait::onnx

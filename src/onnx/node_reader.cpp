@@ -86,26 +86,25 @@ std::vector<std::int64_t> NodeReader::integers(const char* name,
   return values == nullptr ? std::move(otherwise) : *values;
 }
 
-model::Extent2 NodeReader::extent(const char* name, std::int64_t least,
-                                  const std::vector<std::int64_t>& otherwise) const {
+ops::Extent2 NodeReader::extent(const char* name, std::int64_t least,
+                                const std::vector<std::int64_t>& otherwise) const {
   const std::vector<std::int64_t> values = integers(name, otherwise);
   const bool fits = values.size() == 2 && std::ranges::all_of(values, [&](std::int64_t value) {
-                      return value >= least && value <= model::kMaxWindow;
+                      return value >= least && value <= ops::kMaxWindow;
                     });
   if (!fits) refuse("{} is [{}], but must be height and width", name, fmt::join(values, ", "));
   return {values[0], values[1]};
 }
 
-model::Extent2 NodeReader::padding() const {
+ops::Extent2 NodeReader::padding() const {
   const std::string automatic = text("auto_pad", "NOTSET");
   if (automatic != "NOTSET" && automatic != "VALID") {
     refuse("auto_pad {} is not supported; give pads as numbers", checkpoint::shown(automatic));
   }
   const std::vector<std::int64_t> pads = integers("pads", {0, 0, 0, 0});
   const bool fits = pads.size() == 4 && pads[0] == pads[2] && pads[1] == pads[3] &&
-                    std::ranges::all_of(pads, [](std::int64_t pad) {
-                      return pad >= 0 && pad <= model::kMaxWindow;
-                    });
+                    std::ranges::all_of(
+                        pads, [](std::int64_t pad) { return pad >= 0 && pad <= ops::kMaxWindow; });
   if (!fits) refuse("pads [{}] are not equal at both ends", fmt::join(pads, ", "));
   return {pads[0], pads[1]};
 }

@@ -46,10 +46,10 @@ class NodeReader {
   std::string text(const char* name, const std::string& otherwise) const;
   std::vector<std::int64_t> integers(const char* name, std::vector<std::int64_t> otherwise) const;
   /// Two numbers, height and width, from `least` on.
-  model::Extent2 extent(const char* name, std::int64_t least,
-                        const std::vector<std::int64_t>& otherwise = {}) const;
+  ops::Extent2 extent(const char* name, std::int64_t least,
+                      const std::vector<std::int64_t>& otherwise = {}) const;
   /// Of "pads", equal at both ends; refuses auto_pad.
-  model::Extent2 padding() const;
+  ops::Extent2 padding() const;
   /// Refused unless the attribute has this value or is left away.
   void expect(const char* name, std::int64_t value) const;
 

@@ -1,10 +1,12 @@
 // Each supported operator as a layer with its parameters in plait's order.
 #include "onnx/read_layer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "checkpoint/shown.hpp"
+#include "ops/table.hpp"
 
 namespace plait::onnx {
 
@@ -39,14 +41,14 @@ ReadLayer convolution(const NodeReader& node) {
   const tensor::Tensor& weight = node.floats(1, 4);
   const tensor::Shape& shape = weight.shape();
   const bool bias = node.has_input(2);
-  model::ConvolutionSpec conv{.out_channels = shape[0],
-                              .kernel = node.extent("kernel_shape", 1, {shape[2], shape[3]}),
-                              .stride = node.extent("strides", 1, {1, 1}),
-                              .padding = node.padding(),
-                              .dilation = node.extent("dilations", 1, {1, 1}),
-                              .groups = node.integer("group", 1),
-                              .bias = bias};
-  if (conv.kernel != model::Extent2{shape[2], shape[3]} || conv.groups < 1) {
+  ops::Convolution conv{.out_channels = shape[0],
+                        .kernel = node.extent("kernel_shape", 1, {shape[2], shape[3]}),
+                        .stride = node.extent("strides", 1, {1, 1}),
+                        .padding = node.padding(),
+                        .dilation = node.extent("dilations", 1, {1, 1}),
+                        .groups = node.integer("group", 1),
+                        .bias = bias};
+  if (conv.kernel != ops::Extent2{shape[2], shape[3]} || conv.groups < 1) {
     node.refuse("kernel {}x{} and {} groups do not fit its weight {}", conv.kernel.height,
                 conv.kernel.width, conv.groups, shape);
   }
@@ -66,14 +68,14 @@ ReadLayer gemm(const NodeReader& node) {
   const bool bias = node.has_input(2);
   std::vector<tensor::Tensor> parameters{std::move(weight)};
   if (bias) parameters.push_back(vector_of(node, 2, out));
-  return {model::LinearSpec{.out_features = out, .bias = bias}, std::move(parameters)};
+  return {ops::Linear{.out_features = out, .bias = bias}, std::move(parameters)};
 }
 
 /// Linear without a bias; an Add of a vector behind it brings one.
 ReadLayer matrix_product(const NodeReader& node) {
   tensor::Tensor weight = turned(node.floats(1, 2));
   const std::int64_t out = weight.shape()[0];
-  return {model::LinearSpec{.out_features = out, .bias = false}, {std::move(weight)}};
+  return {ops::Linear{.out_features = out, .bias = false}, {std::move(weight)}};
 }
 
 ReadLayer batch_norm(const NodeReader& node) {
@@ -82,8 +84,8 @@ ReadLayer batch_norm(const NodeReader& node) {
   std::vector<tensor::Tensor> parameters;
   for (std::size_t i = 1; i <= 4; ++i) parameters.push_back(vector_of(node, i, channels));
   const double kept = decimal(node.real("momentum", 0.9F));  // of the old value
-  const model::BatchNormSpec bn{.epsilon = decimal(node.real("epsilon", 1e-5F)),
-                                .momentum = std::round((1 - kept) * 1e6) / 1e6};
+  const ops::BatchNorm bn{.epsilon = decimal(node.real("epsilon", 1e-5F)),
+                          .momentum = std::round((1 - kept) * 1e6) / 1e6};
   return {bn, std::move(parameters)};
 }
 
@@ -95,22 +97,22 @@ ReadLayer clip(const NodeReader& node) {
   if (!(least == 0 && most > 0 && most < 1e30F)) {
     node.refuse("clips to {} .. {}, but plait's clip is from 0 to a number", least, most);
   }
-  return {model::ActivationSpec{model::ActivationKind::clip, decimal(most)}};
+  return {ops::Activation{ops::ActivationKind::clip, decimal(most)}};
 }
 
 ReadLayer pool(const NodeReader& node) {
   const bool max = node.op() == "MaxPool";
-  model::PoolSpec pool{.kind = max ? model::PoolKind::max : model::PoolKind::average,
-                       .kernel = node.extent("kernel_shape", 1),
-                       .stride = node.extent("strides", 1, {1, 1}),
-                       .padding = node.padding(),
-                       .ceil_mode = node.integer("ceil_mode", 0) != 0};
+  ops::Pool pool{.kind = max ? ops::PoolKind::max : ops::PoolKind::average,
+                 .kernel = node.extent("kernel_shape", 1),
+                 .stride = node.extent("strides", 1, {1, 1}),
+                 .padding = node.padding(),
+                 .ceil_mode = node.integer("ceil_mode", 0) != 0};
   node.expect("storage_order", 0);
-  if (node.extent("dilations", 1, {1, 1}) != model::Extent2{1, 1}) {
+  if (node.extent("dilations", 1, {1, 1}) != ops::Extent2{1, 1}) {
     node.refuse("pools with dilation are not supported");
   }
   // Without padding there is nothing to count or not.
-  if (!max && pool.padding != model::Extent2{0, 0}) {
+  if (!max && pool.padding != ops::Extent2{0, 0}) {
     pool.count_include_pad = node.integer("count_include_pad", 0) != 0;
   }
   return {pool};
@@ -122,15 +124,49 @@ ReadLayer reshape(const NodeReader& node) {
                     shape->shape() == tensor::Shape{2} &&
                     (shape->as<std::int64_t>()[1] == -1 || shape->as<std::int64_t>()[0] < 1);
   if (!flat) node.refuse("only a Reshape to (batch, features) with a stored shape is supported");
-  return {model::FlattenSpec{}};
+  return {ops::Flatten{}};
 }
 
 ReadLayer gelu(const NodeReader& node) {
   if (node.text("approximate", "none") != "none") {
     node.refuse("approximates GELU, but plait's is the exact one");
   }
-  return {model::ActivationSpec{model::ActivationKind::gelu}};
+  return {ops::Activation{ops::ActivationKind::gelu}};
 }
+
+ops::FieldValue value_of(const NodeReader& node, const ops::Field& field,
+                         const ops::FieldValue& usual) {
+  const std::string name(field.onnx);
+  if (const auto* extent = std::get_if<ops::Extent2>(&usual)) {
+    if (name == "pads") return node.padding();
+    return node.extent(name.c_str(), static_cast<std::int64_t>(field.least),
+                       {extent->height, extent->width});
+  }
+  if (const auto* number = std::get_if<double>(&usual)) {
+    return decimal(node.real(name.c_str(), static_cast<float>(*number)));
+  }
+  if (const auto* flag = std::get_if<bool>(&usual)) {
+    return node.integer(name.c_str(), *flag ? 1 : 0) != 0;
+  }
+  return node.integer(name.c_str(), std::get<std::int64_t>(usual));
+}
+
+/// An operation without parameters whose attributes the table names.
+std::optional<ReadLayer> by_table(const NodeReader& node) {
+  const auto info = std::ranges::find(ops::operations(), node.op(), &ops::OperationInfo::onnx);
+  if (info == ops::operations().end()) return std::nullopt;
+  for (const ops::OnnxConstant& one : info->onnx_constants) {
+    node.expect(std::string(one.name).c_str(), one.value);
+  }
+  ReadLayer read{.layer = info->usual};
+  for (const ops::Field& field : info->fields) {
+    if (!field.onnx.empty()) {
+      field.set(read.layer, value_of(node, field, field.get(info->usual)));
+    }
+  }
+  return read;
+}
+
 }  // namespace
 
 std::optional<ReadLayer> read_layer(const NodeReader& node) {
@@ -139,23 +175,11 @@ std::optional<ReadLayer> read_layer(const NodeReader& node) {
   if (op == "Gemm") return gemm(node);
   if (op == "MatMul") return matrix_product(node);
   if (op == "BatchNormalization") return batch_norm(node);
-  if (op == "Relu") return ReadLayer{model::ActivationSpec{model::ActivationKind::relu}};
-  if (op == "Tanh") return ReadLayer{model::ActivationSpec{model::ActivationKind::tanh}};
-  if (op == "Sigmoid") return ReadLayer{model::ActivationSpec{model::ActivationKind::sigmoid}};
-  if (op == "LeakyRelu") {
-    return ReadLayer{model::ActivationSpec{.kind = model::ActivationKind::leaky_relu,
-                                           .slope = decimal(node.real("alpha", 0.01F))}};
-  }
   if (op == "Clip") return clip(node);
   if (op == "Gelu") return gelu(node);
   if (op == "MaxPool" || op == "AveragePool") return pool(node);
-  if (op == "GlobalAveragePool") return ReadLayer{model::GlobalAveragePoolSpec{}};
-  if (op == "Flatten") {
-    node.expect("axis", 1);
-    return ReadLayer{model::FlattenSpec{}};
-  }
   if (op == "Reshape") return reshape(node);
-  return std::nullopt;
+  return by_table(node);
 }
 
 }  // namespace plait::onnx

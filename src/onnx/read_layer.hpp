@@ -8,7 +8,7 @@
 namespace plait::onnx {
 
 struct ReadLayer {
-  model::LayerSpec layer;
+  ops::Operation layer;
   std::vector<tensor::Tensor> parameters = {};  ///< as in ImportedLayer
 };
 

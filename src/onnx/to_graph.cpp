@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
+#include "ops/table.hpp"
 
 namespace plait::onnx {
 
@@ -20,10 +21,19 @@ using namespace onnx_graph;
 constexpr std::int64_t kOpset = 13;
 constexpr std::int64_t kMostDenseElements = std::int64_t{1} << 29;  // 2 GiB of floats
 
-std::vector<std::int64_t> pair_of(model::Extent2 extent) { return {extent.height, extent.width}; }
+std::vector<std::int64_t> pair_of(ops::Extent2 extent) { return {extent.height, extent.width}; }
 /// The begins of both axes, then their ends.
-std::vector<std::int64_t> pads_of(model::Extent2 padding) {
+std::vector<std::int64_t> pads_of(ops::Extent2 padding) {
   return {padding.height, padding.width, padding.height, padding.width};
+}
+
+AttributeValue attribute_of(const ops::Field& field, const ops::FieldValue& value) {
+  if (const auto* extent = std::get_if<ops::Extent2>(&value)) {
+    return field.onnx == "pads" ? pads_of(*extent) : pair_of(*extent);
+  }
+  if (const auto* number = std::get_if<double>(&value)) return static_cast<float>(*number);
+  if (const auto* flag = std::get_if<bool>(&value)) return std::int64_t{*flag ? 1 : 0};
+  return std::get<std::int64_t>(value);
 }
 
 std::vector<std::int64_t> with_batch(const tensor::Shape& sample) {
@@ -62,10 +72,10 @@ class Writer {
     tensor::Shape shape;
   };
   /// The value that the layer leaves.
-  std::string layer(const model::LayerSpec& spec, Place place) {
+  std::string layer(const ops::Operation& spec, Place place) {
     place_ = std::move(place);
     parameters_.clear();
-    for (const model::ParameterSpec& parameter : model::layer_parameters(spec, place_.shape)) {
+    for (const ops::ParameterSpec& parameter : ops::parameters_of(spec, place_.shape)) {
       const std::string name = place_.name + "." + parameter.name;
       graph_.initializers.push_back({name, weight(name, parameter)});
       parameters_.push_back(name);
@@ -73,20 +83,25 @@ class Writer {
     return std::visit(*this, spec);
   }
 
-  std::string operator()(const model::ConvolutionSpec& conv) {
-    return emit("Conv", {{"kernel_shape", pair_of(conv.kernel)},
-                         {"strides", pair_of(conv.stride)},
-                         {"pads", pads_of(conv.padding)},
-                         {"dilations", pair_of(conv.dilation)},
-                         {"group", conv.groups}});
+  /// By the table of operations.
+  template <class Op>
+  std::string operator()(const Op& operation) {
+    const ops::OperationInfo& info = ops::info_of(operation);
+    if (info.onnx.empty()) {
+      user_error("'{}' is a {}, which ONNX does not have; use .safetensors", place_.name,
+                 info.name);
+    }
+    std::vector<Attribute> attributes;
+    for (const ops::Field& field : info.fields) {
+      if (field.onnx.empty()) continue;
+      attributes.push_back({std::string(field.onnx), attribute_of(field, field.get(operation))});
+    }
+    for (const ops::OnnxConstant& one : info.onnx_constants) {
+      attributes.push_back({std::string(one.name), one.value});
+    }
+    return emit(std::string(info.onnx), std::move(attributes));
   }
-  std::string operator()(const model::LinearSpec&) {
-    return emit("Gemm", {{"transB", std::int64_t{1}}});
-  }
-  std::string operator()(const model::SparseLinearSpec&) {
-    return emit("Gemm", {{"transB", std::int64_t{1}}});
-  }
-  std::string operator()(const model::BatchNormSpec& bn) {
+  std::string operator()(const ops::BatchNorm& bn) {
     if (!bn.centered) {
       user_error(
           "'{}' is a batch_norm with centered = false, which ONNX does not support; use "
@@ -97,41 +112,27 @@ class Writer {
     return emit("BatchNormalization", {{"epsilon", static_cast<float>(bn.epsilon)},
                                        {"momentum", static_cast<float>(1 - bn.momentum)}});
   }
-  std::string operator()(const model::ActivationSpec& activation) {
-    switch (activation.kind) {
-      case model::ActivationKind::relu: return emit("Relu");
-      case model::ActivationKind::tanh: return emit("Tanh");
-      case model::ActivationKind::sigmoid: return emit("Sigmoid");
-      case model::ActivationKind::gelu: return gelu();
-      case model::ActivationKind::leaky_relu:
-        return emit("LeakyRelu", {{"alpha", static_cast<float>(activation.slope)}});
-      case model::ActivationKind::silu: return silu();
-      case model::ActivationKind::clip: break;
-    }
+  std::string operator()(const ops::Activation& activation) {
+    if (activation.kind == ops::ActivationKind::gelu) return gelu();
+    if (activation.kind == ops::ActivationKind::silu) return silu();
+    if (activation.kind != ops::ActivationKind::clip)
+      return operator()<ops::Activation>(activation);
     return step("Clip", "",
                 {place_.srcs[0], scalar(0), scalar(static_cast<float>(activation.ceiling))});
   }
-  std::string operator()(const model::PoolSpec& pool) {
+  std::string operator()(const ops::Pool& pool) {
     std::vector<Attribute> attributes{{"kernel_shape", pair_of(pool.kernel)},
                                       {"strides", pair_of(pool.stride)},
                                       {"pads", pads_of(pool.padding)}};
     if (pool.ceil_mode) attributes.push_back({"ceil_mode", std::int64_t{1}});
-    if (pool.kind == model::PoolKind::max) return emit("MaxPool", std::move(attributes));
+    if (pool.kind == ops::PoolKind::max) return emit("MaxPool", std::move(attributes));
     // Without padding nothing is counted; 0 keeps others from counting what ceil_mode reaches.
     const bool counts =
-        pool.count_include_pad && !(pool.ceil_mode && pool.padding == model::Extent2{0, 0});
+        pool.count_include_pad && !(pool.ceil_mode && pool.padding == ops::Extent2{0, 0});
     attributes.push_back({"count_include_pad", std::int64_t{counts ? 1 : 0}});
     return emit("AveragePool", std::move(attributes));
   }
-  std::string operator()(const model::GlobalAveragePoolSpec&) { return emit("GlobalAveragePool"); }
-  std::string operator()(const model::DropoutSpec&) { return place_.srcs[0]; }
-  std::string operator()(const model::FlattenSpec&) {
-    return emit("Flatten", {{"axis", std::int64_t{1}}});
-  }
-  std::string operator()(const model::AddSpec&) { return emit("Add"); }
-  std::string operator()(const model::ConcatSpec&) {
-    return emit("Concat", {{"axis", std::int64_t{1}}});
-  }
+  std::string operator()(const ops::Dropout&) { return place_.srcs[0]; }
 
   /// With `value` as the result.
   Graph finish(const model::ModelSpec& model, const std::string& value) {
@@ -145,7 +146,7 @@ class Writer {
   }
 
  private:
-  tensor::Tensor weight(const std::string& name, const model::ParameterSpec& spec) const {
+  tensor::Tensor weight(const std::string& name, const ops::ParameterSpec& spec) const {
     const auto found = weights_.find(name);
     if (found == weights_.end()) {
       user_error("{}: tensor '{}' is missing; does the file belong to another model?", source_,

@@ -46,16 +46,15 @@ std::vector<bool> cuts(const ImportedNetwork& network) {
 }
 
 template <class... Kinds>
-bool is_one_of(const model::LayerSpec& layer) {
+bool is_one_of(const ops::Operation& layer) {
   return (std::holds_alternative<Kinds>(layer) || ...);
 }
 
 /// A flatten joins a global pool, and a linear layer a flatten: the usual head is one block.
-bool begins_block(const model::LayerSpec& layer, const model::LayerSpec& before) {
-  if (is_one_of<model::ConvolutionSpec, model::PoolSpec, model::GlobalAveragePoolSpec>(layer))
-    return true;
-  if (is_one_of<model::FlattenSpec>(layer)) return !is_one_of<model::GlobalAveragePoolSpec>(before);
-  return is_one_of<model::LinearSpec>(layer) && !is_one_of<model::FlattenSpec>(before);
+bool begins_block(const ops::Operation& layer, const ops::Operation& before) {
+  if (is_one_of<ops::Convolution, ops::Pool, ops::GlobalAveragePool>(layer)) return true;
+  if (is_one_of<ops::Flatten>(layer)) return !is_one_of<ops::GlobalAveragePool>(before);
+  return is_one_of<ops::Linear>(layer) && !is_one_of<ops::Flatten>(before);
 }
 
 /// First layers of the blocks, and the end.
@@ -75,7 +74,7 @@ std::vector<std::size_t> block_begins(const ImportedNetwork& network) {
 
 model::BlockSpec block_of(const ImportedNetwork& network, std::size_t first, std::size_t last) {
   model::BlockSpec block;
-  std::vector<model::LayerSpec> layers;
+  std::vector<ops::Operation> layers;
   for (std::size_t i = first; i < last; ++i) layers.push_back(network.layers[i].layer);
   const std::vector<std::string> names = model::default_names(layers);
   for (std::size_t i = first; i < last; ++i) {
@@ -106,10 +105,10 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
   for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
     const model::BlockSpec& block = imported.model.blocks[b];
     std::size_t next = 0;
-    const std::vector<model::ParameterSpec> wanted = model::block_parameters(block, borders[b]);
+    const std::vector<ops::ParameterSpec> wanted = model::block_parameters(block, borders[b]);
     for (std::size_t i = begins[b]; i < begins[b + 1]; ++i) {
       for (const tensor::Tensor& tensor : network.layers[i].parameters) {
-        const model::ParameterSpec& spec = wanted[next++];
+        const ops::ParameterSpec& spec = wanted[next++];
         if (tensor.shape() != spec.shape) {
           user_error("{}: node {}: its tensor is {}, but the network needs {}", source,
                      network.layers[i].node, tensor.shape(), spec.shape);

@@ -54,7 +54,7 @@ std::int64_t kernel_bytes(const model::BlockSpec& block) {
   std::int64_t bytes = 0;
   for (const model::Node& node : block.nodes) {
     bytes += kKernelBytes;
-    const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer);
+    const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
     if (sparse != nullptr) bytes += kIndexBytes * sparse->pattern->size();
   }
   return bytes;

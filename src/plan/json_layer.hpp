@@ -7,11 +7,8 @@
 
 namespace plait::plan {
 
-Json activation_json(const model::ActivationSpec& activation);
-model::ActivationSpec read_activation(const JsonField& field);
-
 /// Of every kind but sparse layers.
-Json layer_json(const model::LayerSpec& layer);
-model::LayerSpec read_layer(const JsonField& field);
+Json layer_json(const ops::Operation& layer);
+ops::Operation read_layer(const JsonField& field);
 
 }  // namespace plait::plan

@@ -16,7 +16,7 @@ constexpr std::size_t kMostInputs = 64;  ///< of one layer
 constexpr std::size_t kMostExtents = 8;
 
 Json node_json(const model::Node& node, int dst, SparseWriter& sparse) {
-  const auto* matrix = std::get_if<model::SparseLinearSpec>(&node.layer);
+  const auto* matrix = std::get_if<ops::SparseLinear>(&node.layer);
   Json json = matrix != nullptr ? sparse.layer(*matrix, dst) : layer_json(node.layer);
   json["name"] = node.name;
   json["inputs"] = node.inputs;
@@ -57,7 +57,7 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
 model::Node read_node(const JsonField& field, const Limits& inputs, SparseReader& sparse) {
   const bool matrix = field.at("type").text() == "sparse_linear";
   model::Node node{.name = field.at("name").text(),
-                   .layer = matrix ? model::LayerSpec(sparse.layer(field)) : read_layer(field),
+                   .layer = matrix ? ops::Operation(sparse.layer(field)) : read_layer(field),
                    .inputs = field.at("inputs").numbers_as<int>(kMostInputs, inputs)};
   if (node.inputs.empty()) field.at("inputs").refuse("is empty: a layer reads something");
   return node;

@@ -102,7 +102,7 @@ class LayerCheck {
     }
     std::int64_t trained = 0;
     std::int64_t moved = 0;
-    for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, srcs)) {
+    for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, srcs)) {
       (parameter.trainable ? trained : moved) += parameter.shape.elements();
     }
     const std::int64_t sets = block.repeats < 0 ? block.state_sets : 1;

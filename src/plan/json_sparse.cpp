@@ -20,7 +20,7 @@ struct Place {
   std::int32_t column = 0;
 };
 
-Place place_of(const model::ParameterSpec& whole, std::int64_t position) {
+Place place_of(const ops::ParameterSpec& whole, std::int64_t position) {
   if (whole.pattern == nullptr) {  // dense: rows of the same length
     const std::int64_t columns = whole.shape[1];
     return {static_cast<std::int32_t>(position / columns),
@@ -33,8 +33,8 @@ Place place_of(const model::ParameterSpec& whole, std::int64_t position) {
 }
 
 /// The columns of the whole that those of a piece are; -1 where it has no element in one.
-std::vector<std::int32_t> columns_of(const model::SparseLinearSpec& sparse) {
-  const model::ParameterPart& part = *sparse.piece->weight;
+std::vector<std::int32_t> columns_of(const ops::SparseLinear& sparse) {
+  const ops::ParameterPart& part = *sparse.piece->weight;
   std::vector<std::int32_t> columns(static_cast<std::size_t>(sparse.pattern->columns), -1);
   for (std::size_t k = 0; k < part.positions.size(); ++k) {
     columns[static_cast<std::size_t>(sparse.pattern->column[k])] =
@@ -62,11 +62,11 @@ SparseWriter::SparseWriter(const Network& network) {
 
 void SparseWriter::note_rows(const NetworkBlock& block) {
   for (const model::Node& node : block.spec.nodes) {
-    const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer);
+    const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
     if (sparse == nullptr || sparse->piece == nullptr) continue;
     std::vector<std::int32_t>& rows = rows_[block.dst];
     rows.resize(static_cast<std::size_t>(sparse->pattern->rows), -1);
-    const model::ParameterPart& weight = *sparse->piece->weight;
+    const ops::ParameterPart& weight = *sparse->piece->weight;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto first = static_cast<std::size_t>(sparse->pattern->row_begin[i]);
       const bool empty = sparse->pattern->row_begin[i + 1] == sparse->pattern->row_begin[i];
@@ -82,7 +82,7 @@ int SparseWriter::number_of(const std::vector<std::int32_t>& list) {
   return found->second;
 }
 
-const std::string& SparseWriter::hash_of(const model::ParameterSpec& whole) {
+const std::string& SparseWriter::hash_of(const ops::ParameterSpec& whole) {
   const void* key = whole.pattern != nullptr ? static_cast<const void*>(whole.pattern.get())
                                              : static_cast<const void*>(&whole);
   std::string& hash = hashes_[key];
@@ -93,21 +93,21 @@ const std::string& SparseWriter::hash_of(const model::ParameterSpec& whole) {
   return hash;
 }
 
-Json SparseWriter::layer(const model::SparseLinearSpec& sparse, int dst) {
+Json SparseWriter::layer(const ops::SparseLinear& sparse, int dst) {
   Json json{{"type", "sparse_linear"}, {"bias", sparse.bias}};
   if (sparse.piece == nullptr) {
     json["matrix"] = matrix_hash(*sparse.pattern, sparse.values.get());
     json["initial_bias"] = sparse.initial_bias;
     return json;
   }
-  const model::ParameterPart& weight = *sparse.piece->weight;
+  const ops::ParameterPart& weight = *sparse.piece->weight;
   const std::string suffix = ".weight";
   json["piece_of"] = weight.name.substr(0, weight.name.size() - suffix.size());
   json["matrix"] = hash_of(weight.whole);
   json["rows"] = number_of(rows_.at(dst));
   json["columns"] = number_of(columns_of(sparse));
   json["adds"] = sparse.adds;
-  if (sparse.ends_in) json["ends_in"] = activation_json(*sparse.ends_in);
+  if (sparse.ends_in) json["ends_in"] = layer_json(*sparse.ends_in);
   return json;
 }
 
@@ -118,7 +118,7 @@ SparseReader::SparseReader(const model::ModelSpec* model, const JsonField& lists
   }
 }
 
-model::SparseLinearSpec SparseReader::layer(const JsonField& field) {
+ops::SparseLinear SparseReader::layer(const JsonField& field) {
   if (field.has("piece_of")) return piece(field);
   const tensor::SparseMatrix matrix = wholes_.matrix(field.at("matrix"));
   return {.pattern = matrix.pattern,
@@ -138,7 +138,7 @@ const std::vector<std::int32_t>& SparseReader::list(const JsonField& field, std:
   return list;
 }
 
-model::SparseLinearSpec SparseReader::piece(const JsonField& field) {
+ops::SparseLinear SparseReader::piece(const JsonField& field) {
   const JsonField name = field.at("piece_of");
   const WholeLayer& whole = wholes_.named(name);
   if (const JsonField matrix = field.at("matrix"); matrix.text() != whole.hash) {
@@ -155,7 +155,7 @@ model::SparseLinearSpec SparseReader::piece(const JsonField& field) {
   }
   tensor::SparsePattern pattern{
       .rows = std::ssize(rows), .columns = std::ssize(columns), .column = {}};
-  model::ParameterPart weight{
+  ops::ParameterPart weight{
       .name = name.text() + ".weight", .whole = whole.weight, .positions = {}};
   for (const std::int32_t row : rows) {
     if (row >= 0) {
@@ -172,20 +172,25 @@ model::SparseLinearSpec SparseReader::piece(const JsonField& field) {
     if (work_ > kMostWork) field.refuse("is one piece too many: the plan is too large");
     pattern.row_begin.push_back(pattern.size());
   }
-  auto piece = std::make_shared<model::LinearPiece>();
-  piece->weight = std::make_shared<const model::ParameterPart>(std::move(weight));
+  auto piece = std::make_shared<ops::LinearPiece>();
+  piece->weight = std::make_shared<const ops::ParameterPart>(std::move(weight));
   const bool bias = field.at("bias").flag();
   if (bias) {
     if (!whole.bias || std::ranges::find(rows, -1) != rows.end()) {
       field.at("bias").refuse("is true, but the layer has no bias, or not all rows are named");
     }
-    piece->bias = std::make_shared<const model::ParameterPart>(
-        model::ParameterPart{.name = name.text() + ".bias",
-                             .whole = *whole.bias,
-                             .positions = {rows.begin(), rows.end()}});
+    piece->bias = std::make_shared<const ops::ParameterPart>(
+        ops::ParameterPart{.name = name.text() + ".bias",
+                           .whole = *whole.bias,
+                           .positions = {rows.begin(), rows.end()}});
   }
-  std::optional<model::ActivationSpec> ends_in;
-  if (field.has("ends_in")) ends_in = read_activation(field.at("ends_in"));
+  std::optional<ops::Activation> ends_in;
+  if (field.has("ends_in")) {
+    const JsonField end = field.at("ends_in");
+    const ops::Operation read = read_layer(end);
+    if (!std::holds_alternative<ops::Activation>(read)) end.refuse("is no activation");
+    ends_in = std::get<ops::Activation>(read);
+  }
   return {.pattern = std::make_shared<const tensor::SparsePattern>(std::move(pattern)),
           .bias = bias,
           .piece = std::move(piece),

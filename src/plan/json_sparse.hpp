@@ -15,14 +15,14 @@ class SparseWriter {
  public:
   explicit SparseWriter(const Network& network);
   /// `dst` is the tensor that the layer's block writes.
-  Json layer(const model::SparseLinearSpec& sparse, int dst);
+  Json layer(const ops::SparseLinear& sparse, int dst);
   /// The lists of rows and columns that the pieces name, each of them once.
   Json take_lists() { return std::move(lists_); }
 
  private:
   int number_of(const std::vector<std::int32_t>& list);
   void note_rows(const NetworkBlock& block);
-  const std::string& hash_of(const model::ParameterSpec& whole);
+  const std::string& hash_of(const ops::ParameterSpec& whole);
 
   std::map<std::vector<std::int32_t>, int> numbers_;
   Json lists_ = Json::array();
@@ -36,11 +36,11 @@ class SparseReader {
  public:
   /// Model null: documents with sparse layers are refused. It must outlive the reader.
   SparseReader(const model::ModelSpec* model, const JsonField& lists);
-  model::SparseLinearSpec layer(const JsonField& field);
+  ops::SparseLinear layer(const JsonField& field);
 
  private:
   const std::vector<std::int32_t>& list(const JsonField& field, std::int64_t end);
-  model::SparseLinearSpec piece(const JsonField& field);
+  ops::SparseLinear piece(const JsonField& field);
 
   WholeLayers wholes_;
   std::vector<std::vector<std::int32_t>> lists_;

@@ -37,7 +37,7 @@ Network make_network(const model::ModelSpec& model) {
                        .spec = model.blocks[i]};
     for (const int read : model::inputs_of(model, i)) block.srcs.push_back(read + 1);
     block.spec.inputs.clear();  // srcs says it
-    for (const model::ParameterSpec& parameter :
+    for (const ops::ParameterSpec& parameter :
          model::block_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
       (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
     }

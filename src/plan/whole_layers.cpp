@@ -49,10 +49,10 @@ WholeLayer WholeLayers::make(const model::Node& node, const tensor::Shape& src,
                              const JsonField& field) {
   WholeLayer whole;
   const tensor::Shape flat{src.elements()};
-  if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer)) {
+  if (const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer)) {
     whole.pattern = sparse->pattern;
     whole.hash = matrix_hash(*sparse->pattern, sparse->values.get());
-  } else if (const auto* linear = std::get_if<model::LinearSpec>(&node.layer)) {
+  } else if (const auto* linear = std::get_if<ops::Linear>(&node.layer)) {
     if (linear->out_features > (kMostDenseElements - dense_) / src.elements()) {
       field.refuse("is a dense layer with too many elements to be cut by rows");
     }
@@ -62,7 +62,7 @@ WholeLayer WholeLayers::make(const model::Node& node, const tensor::Shape& src,
   } else {
     field.refuse("is a layer of the model without a matrix");
   }
-  std::vector<model::ParameterSpec> parameters = model::layer_parameters(node.layer, flat);
+  std::vector<ops::ParameterSpec> parameters = ops::parameters_of(node.layer, flat);
   whole.weight = std::move(parameters[0]);
   if (parameters.size() > 1) whole.bias = std::move(parameters[1]);
   return whole;
@@ -90,7 +90,7 @@ tensor::SparseMatrix WholeLayers::matrix(const JsonField& field) {
   if (matrices_.empty()) {
     for (const model::BlockSpec& block : model_for(field).blocks) {
       for (const model::Node& node : block.nodes) {
-        const auto* sparse = std::get_if<model::SparseLinearSpec>(&node.layer);
+        const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
         if (sparse == nullptr) continue;
         matrices_[matrix_hash(*sparse->pattern, sparse->values.get())] = {sparse->pattern,
                                                                           sparse->values};

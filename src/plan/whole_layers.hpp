@@ -15,8 +15,8 @@ std::string matrix_hash(const tensor::SparsePattern& pattern, const std::vector<
 struct WholeLayer {
   std::string hash;  ///< of its matrix; of a dense layer its size
   std::shared_ptr<const tensor::SparsePattern> pattern;  ///< dense layers have all elements
-  model::ParameterSpec weight;
-  std::optional<model::ParameterSpec> bias;
+  ops::ParameterSpec weight;
+  std::optional<ops::ParameterSpec> bias;
 };
 
 /// "10x784", as a dense layer's matrix is called.

@@ -5,8 +5,8 @@
 
 namespace plait::run {
 
-bool is_matrix(const model::ParameterSpec& parameter) {
-  const model::ParameterSpec& whole = parameter.part == nullptr ? parameter : parameter.part->whole;
+bool is_matrix(const ops::ParameterSpec& parameter) {
+  const ops::ParameterSpec& whole = parameter.part == nullptr ? parameter : parameter.part->whole;
   return whole.pattern != nullptr || whole.shape.rank() >= 2;
 }
 

@@ -17,7 +17,7 @@ struct DecayRange {
 };
 
 /// A sparse weight is a matrix; a part of a parameter is what the whole is.
-bool is_matrix(const model::ParameterSpec& parameter);
+bool is_matrix(const ops::ParameterSpec& parameter);
 
 /// All weights of the block, from the first to the last, gaps and padding included; neighbours
 /// differ. One range where `only_matrices` is false.

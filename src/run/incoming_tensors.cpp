@@ -34,7 +34,7 @@ const tensor::Tensor& IncomingTensors::take(const std::string& name, const tenso
 }
 
 const tensor::Tensor& IncomingTensors::take_weight(const std::string& name,
-                                                   const model::ParameterSpec& spec) {
+                                                   const ops::ParameterSpec& spec) {
   const tensor::Tensor& values = take(name, spec.shape);
   if (spec.pattern == nullptr) return values;
   for (const checkpoint::NamedTensor& wanted : index_tensors(name, *spec.pattern)) {

@@ -21,7 +21,7 @@ class IncomingTensors {
   /// UserError where it is missing, of another shape or not f32.
   const tensor::Tensor& take(const std::string& name, const tensor::Shape& shape);
   /// The values of a parameter; the places of a sparse one must be the model's.
-  const tensor::Tensor& take_weight(const std::string& name, const model::ParameterSpec& spec);
+  const tensor::Tensor& take_weight(const std::string& name, const ops::ParameterSpec& spec);
   /// UserError where a tensor was not taken; further sets of running statistics may be left.
   void finish() const;
 

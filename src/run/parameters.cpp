@@ -31,7 +31,7 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
   std::vector<Entry> here = entries();
   std::erase_if(here,
                 [&](const Entry& entry) { return !needs.empty() && !needs[entry.block].weights; });
-  fill(here, kWeights, [&](const std::string& name, const model::ParameterSpec& spec) {
+  fill(here, kWeights, [&](const std::string& name, const ops::ParameterSpec& spec) {
     return model::initial_value(spec, seed, name);
   });
 }
@@ -106,7 +106,7 @@ const std::string& ParameterStore::Entry::full_name() const {
   return part == nullptr ? name : part->name;
 }
 
-const model::ParameterSpec& ParameterStore::Entry::whole() const {
+const ops::ParameterSpec& ParameterStore::Entry::whole() const {
   const auto& part = parameter->spec.part;
   return part == nullptr ? parameter->spec : part->whole;
 }

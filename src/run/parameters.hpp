@@ -69,7 +69,7 @@ class ParameterStore {
     std::string name;
     int set = 0;  ///< of running statistics
     const std::string& full_name() const;
-    const model::ParameterSpec& whole() const;
+    const ops::ParameterSpec& whole() const;
   };
   std::vector<Entry> entries() const;
   /// In the array that holds it.
@@ -78,12 +78,12 @@ class ParameterStore {
   void write(const Entry& entry, int optimizer_state, const tensor::Tensor& plain);
   /// Every parameter of the model, pieces put together, with its whole's spec.
   struct Whole {
-    const model::ParameterSpec* spec;
+    const ops::ParameterSpec* spec;
     checkpoint::NamedTensor tensor;
   };
   std::vector<Whole> wholes(int optimizer_state) const;
   using WholeValue =
-      std::function<tensor::Tensor(const std::string& name, const model::ParameterSpec& spec)>;
+      std::function<tensor::Tensor(const std::string& name, const ops::ParameterSpec& spec)>;
   /// Asks for each whole once, and writes it, or the parts of it that are here.
   void fill(const std::vector<Entry>& entries, int optimizer_state, const WholeValue& value);
 

@@ -22,7 +22,7 @@ void ParameterStore::import_weights(const std::vector<checkpoint::NamedTensor>& 
     if (entry.set == 0) continue;
     own[entry.name] = chain_.block(entry.block).name() + "." + entry.parameter->name;
   }
-  fill(wanted, kWeights, [&](const std::string& name, const model::ParameterSpec& spec) {
+  fill(wanted, kWeights, [&](const std::string& name, const ops::ParameterSpec& spec) {
     const auto other = own.find(name);
     const bool known = other == own.end() || incoming.has(name);
     return incoming.take_weight(known ? name : other->second, spec);
@@ -36,7 +36,7 @@ void ParameterStore::import_optimizer(const std::vector<checkpoint::NamedTensor>
   std::vector<Entry> trained = entries();
   std::erase_if(trained, [](const Entry& entry) { return !entry.parameter->spec.trainable; });
   for (int k = 0; k < optimizer_states_; ++k) {
-    fill(trained, k, [&](const std::string& name, const model::ParameterSpec& spec) {
+    fill(trained, k, [&](const std::string& name, const ops::ParameterSpec& spec) {
       return incoming.take(fmt::format("{}.{}", name, k), spec.shape);
     });
   }
@@ -75,7 +75,7 @@ void check_weights(const plan::Network& network,
   const bool with_added = has_added_weights(network, tensors);
   for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
-    for (const model::ParameterSpec& parameter :
+    for (const ops::ParameterSpec& parameter :
          model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
       incoming.take_weight(block.name + "." + parameter.name, parameter);
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/rng.hpp"
 #include "run/cores.hpp"
 #include "run/solo_worker.hpp"
 #include "transport/threads.hpp"

@@ -72,7 +72,7 @@ class Pruner {
     for (model::BlockSpec& block : pruned_.model.blocks) {
       if (std::ranges::find(options_.keep, block.name) != options_.keep.end()) continue;
       for (model::Node& node : block.nodes) {
-        if (const auto* linear = std::get_if<model::LinearSpec>(&node.layer)) {
+        if (const auto* linear = std::get_if<ops::Linear>(&node.layer)) {
           node.layer = prune_layer(block.name + "." + node.name, *linear);
         }
       }
@@ -89,7 +89,7 @@ class Pruner {
   }
 
  private:
-  model::SparseLinearSpec prune_layer(const std::string& name, const model::LinearSpec& linear) {
+  ops::SparseLinear prune_layer(const std::string& name, const ops::Linear& linear) {
     const std::string weight = name + ".weight";
     tensor::Tensor& tensor = pruned_.weights[index_.at(weight)].tensor;
     Kept kept = largest(tensor, options_.sparsity);

@@ -25,7 +25,7 @@ std::vector<std::optional<Norm>> single_valued_norms(const plan::Network& networ
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
     const std::vector<tensor::Shape> inner = model::node_shapes(block.spec, srcs);
     for (const model::Node& node : block.spec.nodes) {
-      if (found || !std::holds_alternative<model::BatchNormSpec>(node.layer)) continue;
+      if (found || !std::holds_alternative<ops::BatchNorm>(node.layer)) continue;
       const tensor::Shape of = model::node_inputs(node, srcs, inner, block.name).front();
       if (of.elements() == of[0]) {
         found = Norm{fmt::format("block '{}', layer '{}'", block.name, node.name), of};

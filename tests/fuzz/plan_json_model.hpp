@@ -20,10 +20,10 @@ inline model::ModelSpec plan_json_model() {
     return model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
   };
   model::BlockSpec& first = block("a");
-  first.then("linear", model::SparseLinearSpec{.pattern = matrix(5, 6)});
-  first.then("relu", model::ActivationSpec{model::ActivationKind::relu});
-  block("b").then("linear", model::SparseLinearSpec{.pattern = matrix(4, 5), .bias = false});
-  block("c").then("linear", model::LinearSpec{.out_features = 3});
+  first.then("linear", ops::SparseLinear{.pattern = matrix(5, 6)});
+  first.then("relu", ops::Activation{ops::ActivationKind::relu});
+  block("b").then("linear", ops::SparseLinear{.pattern = matrix(4, 5), .bias = false});
+  block("c").then("linear", ops::Linear{.out_features = 3});
   return model;
 }
 

@@ -121,21 +121,19 @@ using model::block_input;
 Case braided(std::int64_t left, std::int64_t right) {
   Case one{.name = "braided", .inputs = {{left, 6, 6}, {right, 6, 6}}, .block = {}};
   one.block.name = "b";
-  const model::ConvolutionSpec same{.out_channels = left, .padding = {1, 1}};
+  const ops::Convolution same{.out_channels = left, .padding = {1, 1}};
   const int a = one.block.join("a", same, {block_input(0)});
   const int b = one.block.join("b", same, {block_input(1)});
-  const int all =
-      one.block.join("all", model::ConcatSpec{}, {a, b, block_input(0), block_input(1)});
-  const int rectified =
-      one.block.join("relu", model::ActivationSpec{model::ActivationKind::tanh}, {all});
+  const int all = one.block.join("all", ops::Concat{}, {a, b, block_input(0), block_input(1)});
+  const int rectified = one.block.join("relu", ops::Activation{ops::ActivationKind::tanh}, {all});
   const int mixed = one.block.join(
-      "mixed", model::ConvolutionSpec{.out_channels = left, .kernel = {1, 1}}, {rectified});
-  one.block.join("sum", model::AddSpec{}, {mixed, block_input(0)});
+      "mixed", ops::Convolution{.out_channels = left, .kernel = {1, 1}}, {rectified});
+  one.block.join("sum", ops::Add{}, {mixed, block_input(0)});
   return one;
 }
 
-Case of_one_layer(const model::LayerSpec& layer, std::vector<tensor::Shape> inputs) {
-  Case one{.name = std::string(model::kind_name(layer)), .inputs = std::move(inputs), .block = {}};
+Case of_one_layer(const ops::Operation& layer, std::vector<tensor::Shape> inputs) {
+  Case one{.name = std::string(ops::name_of(layer)), .inputs = std::move(inputs), .block = {}};
   std::vector<int> all;
   for (int k = 0; k < static_cast<int>(one.inputs.size()); ++k) all.push_back(block_input(k));
   one.block.name = "b";
@@ -147,17 +145,35 @@ Case of_one_layer(const model::LayerSpec& layer, std::vector<tensor::Shape> inpu
 Case read_twice() {
   Case one{.name = "twice", .inputs = {{4, 3, 3}}, .block = {}};
   one.block.name = "b";
-  const int tanh = one.block.then("tanh", model::ActivationSpec{model::ActivationKind::tanh});
-  one.block.join("all", model::ConcatSpec{}, {block_input(0), tanh, block_input(0), tanh});
+  const int tanh = one.block.then("tanh", ops::Activation{ops::ActivationKind::tanh});
+  one.block.join("all", ops::Concat{}, {block_input(0), tanh, block_input(0), tanh});
+  return one;
+}
+
+/// As in squeeze and excitation: blocked tensors meet a kernel for plain ones.
+Case gated(std::int64_t channels) {
+  Case one{.name = "gated", .inputs = {{channels, 6, 6}}, .block = {}};
+  one.block.name = "b";
+  const int a = one.block.then("a", ops::Convolution{.out_channels = channels, .padding = {1, 1}});
+  const int mean = one.block.then("mean", ops::GlobalAveragePool{});
+  const int gate = one.block.join("gate", ops::Activation{ops::ActivationKind::sigmoid}, {mean});
+  const int scaled = one.block.join("scaled", ops::Multiply{}, {a, gate});
+  const int last = one.block.join(
+      "last", ops::Convolution{.out_channels = channels, .kernel = {1, 1}}, {scaled});
+  one.block.join("sum", ops::Add{}, {last, block_input(0)});
   return one;
 }
 
 std::vector<Case> cases() {
   return {braided(16, 32),
           braided(5, 3),
-          of_one_layer(model::AddSpec{}, {{4, 3, 3}, {4, 3, 3}}),
-          of_one_layer(model::ConcatSpec{}, {{7}, {1}, {4}}),
-          of_one_layer(model::ConcatSpec{}, {{2, 3, 3}, {5, 3, 3}}),
+          of_one_layer(ops::Add{}, {{4, 3, 3}, {4, 3, 3}}),
+          of_one_layer(ops::Concat{}, {{7}, {1}, {4}}),
+          of_one_layer(ops::Multiply{}, {{4, 3, 3}, {4, 3, 3}}),
+          of_one_layer(ops::Multiply{}, {{4, 3, 3}, {4, 1, 1}}),
+          of_one_layer(ops::Multiply{}, {{7}, {7}}),
+          gated(16),
+          of_one_layer(ops::Concat{}, {{2, 3, 3}, {5, 3, 3}}),
           read_twice()};
 }
 

@@ -14,11 +14,11 @@ namespace {
 constexpr double kStep = 1e-2;
 constexpr double kTolerance = 3e-3;  // truncation h^2 f''' / 6 through several layers
 
-const model::ActivationSpec kTanh{model::ActivationKind::tanh};
-const model::ActivationSpec kGelu{model::ActivationKind::gelu};
-const model::ActivationSpec kSigmoid{model::ActivationKind::sigmoid};
+const ops::Activation kTanh{ops::ActivationKind::tanh};
+const ops::Activation kGelu{ops::ActivationKind::gelu};
+const ops::Activation kSigmoid{ops::ActivationKind::sigmoid};
 
-model::ConvolutionSpec conv(std::int64_t channels) {
+ops::Convolution conv(std::int64_t channels) {
   return {.out_channels = channels, .padding = {1, 1}};
 }
 
@@ -29,29 +29,29 @@ model::BlockSpec one_layer() {
 }
 model::BlockSpec in_place_chain() {
   model::BlockSpec block{.name = "in_place_chain", .nodes = {}};
-  block.then("norm", model::BatchNormSpec{});
+  block.then("norm", ops::BatchNorm{});
   block.then("tanh", kTanh);
-  block.then("dropout", model::DropoutSpec{.probability = 0.3});
+  block.then("dropout", ops::Dropout{.probability = 0.3});
   block.then("sigmoid", kSigmoid);
   return block;
 }
 model::BlockSpec skip_first() {
   model::BlockSpec block{.name = "skip_first", .nodes = {}};
   const int last = block.then("conv", conv(5));
-  block.join("add", model::AddSpec{}, {model::kBlockInput, last});
+  block.join("add", ops::Add{}, {model::kBlockInput, last});
   block.then("gelu", kGelu);
   return block;
 }
 model::BlockSpec add_twice() {
   model::BlockSpec block{.name = "add_twice", .nodes = {}};
   const int tanh = block.then("tanh", kTanh);
-  const int twice = block.join("twice", model::AddSpec{}, {tanh, tanh});
-  block.join("input", model::AddSpec{}, {twice, model::kBlockInput});
+  const int twice = block.join("twice", ops::Add{}, {tanh, tanh});
+  block.join("input", ops::Add{}, {twice, model::kBlockInput});
   return block;
 }
 model::BlockSpec only_add() {
   model::BlockSpec block{.name = "only_add", .nodes = {}};
-  block.join("add", model::AddSpec{}, {model::kBlockInput, model::kBlockInput});
+  block.join("add", ops::Add{}, {model::kBlockInput, model::kBlockInput});
   return block;
 }
 model::BlockSpec three_readers() {
@@ -59,48 +59,48 @@ model::BlockSpec three_readers() {
   const int stem = block.then("stem", conv(7));
   const int a = block.join("a", kTanh, {stem});
   const int b = block.join("b", conv(7), {stem});
-  const int c = block.join("c", model::BatchNormSpec{}, {stem});
-  const int ab = block.join("ab", model::AddSpec{}, {a, b});
-  block.join("abc", model::AddSpec{}, {c, ab});
+  const int c = block.join("c", ops::BatchNorm{}, {stem});
+  const int ab = block.join("ab", ops::Add{}, {a, b});
+  block.join("abc", ops::Add{}, {c, ab});
   return block;
 }
 model::BlockSpec nested_skips() {
   model::BlockSpec block{.name = "nested_skips", .nodes = {}};
-  const int norm = block.then("norm1", model::BatchNormSpec{});
+  const int norm = block.then("norm1", ops::BatchNorm{});
   block.then("conv1", conv(5));
   block.then("gelu1", kGelu);
   const int conv2 = block.then("conv2", conv(5));
-  const int inner = block.join("inner", model::AddSpec{}, {conv2, norm});
-  block.then("norm2", model::BatchNormSpec{});
+  const int inner = block.join("inner", ops::Add{}, {conv2, norm});
+  block.then("norm2", ops::BatchNorm{});
   const int gelu2 = block.then("gelu2", kGelu);
-  const int both = block.join("both", model::AddSpec{}, {gelu2, inner});
-  block.join("outer", model::AddSpec{}, {both, model::kBlockInput});
+  const int both = block.join("both", ops::Add{}, {gelu2, inner});
+  block.join("outer", ops::Add{}, {both, model::kBlockInput});
   return block;
 }
 model::BlockSpec shortcut() {
   model::BlockSpec block{.name = "shortcut", .nodes = {}};
-  const model::ConvolutionSpec down{
+  const ops::Convolution down{
       .out_channels = 9, .stride = {2, 2}, .padding = {1, 1}, .bias = false};
-  const model::ConvolutionSpec projection{
+  const ops::Convolution projection{
       .out_channels = 9, .kernel = {1, 1}, .stride = {2, 2}, .bias = false};
-  block.then("norm1", model::BatchNormSpec{});
+  block.then("norm1", ops::BatchNorm{});
   const int entry = block.then("tanh1", kTanh);
   block.then("conv1", down);
-  block.then("norm2", model::BatchNormSpec{});
+  block.then("norm2", ops::BatchNorm{});
   block.then("tanh2", kTanh);
   const int conv2 = block.then("conv2", conv(9));
   const int side = block.join("side", projection, {entry});
-  block.join("add", model::AddSpec{}, {conv2, side});
+  block.join("add", ops::Add{}, {conv2, side});
   return block;
 }
 model::BlockSpec head() {
   model::BlockSpec block{.name = "head", .nodes = {}};
-  block.then("pool", model::PoolSpec{.kind = model::PoolKind::average});
-  block.then("flatten", model::FlattenSpec{});
-  block.then("dropout", model::DropoutSpec{.probability = 0.5});
-  block.then("linear1", model::LinearSpec{.out_features = 11});
+  block.then("pool", ops::Pool{.kind = ops::PoolKind::average});
+  block.then("flatten", ops::Flatten{});
+  block.then("dropout", ops::Dropout{.probability = 0.5});
+  block.then("linear1", ops::Linear{.out_features = 11});
   block.then("sigmoid", kSigmoid);
-  block.then("linear2", model::LinearSpec{.out_features = 3});
+  block.then("linear2", ops::Linear{.out_features = 3});
   return block;
 }
 model::BlockSpec early_result() {
@@ -108,7 +108,7 @@ model::BlockSpec early_result() {
   const int a = block.then("a", conv(8));
   const int b = block.join("b", conv(8), {model::kBlockInput});
   const int c = block.join("c", kTanh, {b});
-  block.join("sum", model::AddSpec{}, {a, c});
+  block.join("sum", ops::Add{}, {a, c});
   block.then("end", kTanh);
   return block;
 }

@@ -28,9 +28,9 @@ class ExactZeros : public testing::TestWithParam<ZeroCase> {
   static tensor::Shape shape() { return {kSamples, kIn, GetParam().height, GetParam().width}; }
   static LayerRequest request(tensor::Layout layout) {
     const auto& [kernel, padding, height, width] = GetParam();
-    return {.spec = model::ConvolutionSpec{.out_channels = kOut,
-                                           .kernel = {kernel, kernel},
-                                           .padding = {padding, padding}},
+    return {.spec = ops::Convolution{.out_channels = kOut,
+                                     .kernel = {kernel, kernel},
+                                     .padding = {padding, padding}},
             .srcs = {{.shape = shape(), .layout = layout}},
             .threads = 2,
             .name = "zeros"};

@@ -55,12 +55,12 @@ Floats away_from(double ceiling, Floats values) {
 }
 
 Floats input_of(const LayerCase& layer_case) {
-  const auto* activation = std::get_if<model::ActivationSpec>(&layer_case.spec);
-  if (activation != nullptr && activation->kind == model::ActivationKind::clip) {
+  const auto* activation = std::get_if<ops::Activation>(&layer_case.spec);
+  if (activation != nullptr && activation->kind == ops::ActivationKind::clip) {
     return away_from(activation->ceiling, two_sided(layer_case.src, 50));
   }
-  const auto* pool = std::get_if<model::PoolSpec>(&layer_case.spec);
-  const bool max = pool != nullptr && pool->kind == model::PoolKind::max;
+  const auto* pool = std::get_if<ops::Pool>(&layer_case.spec);
+  const bool max = pool != nullptr && pool->kind == ops::PoolKind::max;
   return max ? distinct(layer_case.src, 50) : two_sided(layer_case.src, 50);
 }
 
@@ -147,7 +147,7 @@ std::vector<LayerCase> cases_with_backward() {
   for (LayerCase& one : panel_cases()) cases.push_back(std::move(one));
   // The gradient of a fused activation is another layer's.
   std::erase_if(cases, [](const LayerCase& one) {
-    return std::holds_alternative<model::AddSpec>(one.spec) || one.activation;
+    return std::holds_alternative<ops::Add>(one.spec) || one.activation;
   });
   return cases;
 }

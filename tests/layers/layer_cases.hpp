@@ -14,11 +14,11 @@ namespace plait::layers::layer_testing {
 /// `src` is a batch shape; a second source, where the layer takes one, has the shape of dst.
 struct LayerCase {
   std::string name;
-  model::LayerSpec spec;
+  ops::Operation spec;
   tensor::Shape src;
   bool relu = false;
   bool residual = false;
-  std::optional<model::ActivationSpec> activation{};  ///< fused into the forward of a sparse linear
+  std::optional<ops::Activation> activation{};  ///< fused into the forward of a sparse linear
 };
 
 inline std::string to_string(Backend backend) {
@@ -26,9 +26,9 @@ inline std::string to_string(Backend backend) {
 }
 
 inline std::vector<LayerCase> convolution_cases() {
-  using C = model::ConvolutionSpec;
-  const model::Extent2 one{1, 1};
-  const model::Extent2 two{2, 2};
+  using C = ops::Convolution;
+  const ops::Extent2 one{1, 1};
+  const ops::Extent2 two{2, 2};
   return {
       {"conv_3x3", C{.out_channels = 7, .padding = one}, {3, 5, 9, 11}},
       {"conv_3x3_valid", C{.out_channels = 5, .bias = false}, {3, 7, 9, 11}},
@@ -86,29 +86,29 @@ inline std::vector<LayerCase> convolution_cases() {
 }
 
 inline std::vector<LayerCase> other_cases() {
-  using A = model::ActivationSpec;
-  using K = model::ActivationKind;
-  using P = model::PoolSpec;
+  using A = ops::Activation;
+  using K = ops::ActivationKind;
+  using P = ops::Pool;
   const tensor::Shape image{3, 5, 9, 11};
   const tensor::Shape wide{3, 20, 9, 11};
   const tensor::Shape flat{5, 13};
   return {
-      {"linear", model::LinearSpec{.out_features = 7}, {3, 20}},
-      {"linear_wide", model::LinearSpec{.out_features = 33}, {5, 67}},
-      {"linear_no_bias", model::LinearSpec{.out_features = 1, .bias = false}, {3, 5}},
-      {"linear_one_sample", model::LinearSpec{.out_features = 10}, {1, 64}},
-      {"batch_norm", model::BatchNormSpec{}, image},
-      {"batch_norm_wide", model::BatchNormSpec{.epsilon = 1e-3, .momentum = 0.3}, wide},
-      {"batch_norm_blocks", model::BatchNormSpec{}, {2, 32, 4, 4}},
-      {"batch_norm_flat", model::BatchNormSpec{}, flat},
-      {"batch_norm_uncentered", model::BatchNormSpec{.centered = false}, image},
-      {"batch_norm_uncentered_blocks", model::BatchNormSpec{.centered = false}, {2, 32, 4, 4}},
-      {"batch_norm_uncentered_flat", model::BatchNormSpec{.centered = false}, flat},
-      {"batch_norm_uncentered_relu", model::BatchNormSpec{.centered = false}, wide, true},
-      {"batch_norm_relu", model::BatchNormSpec{}, image, true},
-      {"batch_norm_relu_wide", model::BatchNormSpec{}, wide, true},
-      {"batch_norm_relu_blocks", model::BatchNormSpec{}, {2, 16, 4, 5}, true},
-      {"batch_norm_relu_flat", model::BatchNormSpec{}, flat, true},
+      {"linear", ops::Linear{.out_features = 7}, {3, 20}},
+      {"linear_wide", ops::Linear{.out_features = 33}, {5, 67}},
+      {"linear_no_bias", ops::Linear{.out_features = 1, .bias = false}, {3, 5}},
+      {"linear_one_sample", ops::Linear{.out_features = 10}, {1, 64}},
+      {"batch_norm", ops::BatchNorm{}, image},
+      {"batch_norm_wide", ops::BatchNorm{.epsilon = 1e-3, .momentum = 0.3}, wide},
+      {"batch_norm_blocks", ops::BatchNorm{}, {2, 32, 4, 4}},
+      {"batch_norm_flat", ops::BatchNorm{}, flat},
+      {"batch_norm_uncentered", ops::BatchNorm{.centered = false}, image},
+      {"batch_norm_uncentered_blocks", ops::BatchNorm{.centered = false}, {2, 32, 4, 4}},
+      {"batch_norm_uncentered_flat", ops::BatchNorm{.centered = false}, flat},
+      {"batch_norm_uncentered_relu", ops::BatchNorm{.centered = false}, wide, true},
+      {"batch_norm_relu", ops::BatchNorm{}, image, true},
+      {"batch_norm_relu_wide", ops::BatchNorm{}, wide, true},
+      {"batch_norm_relu_blocks", ops::BatchNorm{}, {2, 16, 4, 5}, true},
+      {"batch_norm_relu_flat", ops::BatchNorm{}, flat, true},
       {"relu", A{K::relu}, image},
       {"relu_wide", A{K::relu}, wide},
       {"relu_flat", A{K::relu}, flat},
@@ -140,34 +140,34 @@ inline std::vector<LayerCase> other_cases() {
        {3, 20, 9, 12}},
       {"max_pool_overlap", P{.kernel = {3, 3}, .padding = {1, 1}}, wide},
       {"max_pool_uneven", P{.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}}, image},
-      {"average_pool", P{.kind = model::PoolKind::average}, image},
+      {"average_pool", P{.kind = ops::PoolKind::average}, image},
       {"average_pool_padded",
-       P{.kind = model::PoolKind::average, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+       P{.kind = ops::PoolKind::average, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
        wide},
       {"average_pool_not_counted",
-       P{.kind = model::PoolKind::average,
+       P{.kind = ops::PoolKind::average,
          .kernel = {3, 3},
          .stride = {2, 2},
          .padding = {1, 1},
          .count_include_pad = false},
        wide},
-      {"average_pool_ceil", P{.kind = model::PoolKind::average, .ceil_mode = true}, image},
+      {"average_pool_ceil", P{.kind = ops::PoolKind::average, .ceil_mode = true}, image},
       {"average_pool_ceil_padded",
-       P{.kind = model::PoolKind::average,
+       P{.kind = ops::PoolKind::average,
          .kernel = {3, 3},
          .stride = {2, 2},
          .padding = {1, 1},
          .ceil_mode = true},
        {3, 20, 6, 10}},
       {"average_pool_ceil_one_way",
-       P{.kind = model::PoolKind::average,
+       P{.kind = ops::PoolKind::average,
          .kernel = {4, 3},
          .stride = {3, 2},
          .padding = {1, 0},
          .ceil_mode = true},
        {3, 5, 9, 10}},
       {"average_pool_ceil_not_counted",
-       P{.kind = model::PoolKind::average,
+       P{.kind = ops::PoolKind::average,
          .kernel = {3, 3},
          .stride = {2, 2},
          .padding = {1, 1},
@@ -175,29 +175,29 @@ inline std::vector<LayerCase> other_cases() {
          .count_include_pad = false},
        {3, 20, 6, 10}},
       {"average_pool_ceil_large",
-       P{.kind = model::PoolKind::average,
+       P{.kind = ops::PoolKind::average,
          .kernel = {9, 8},
          .stride = {4, 5},
          .padding = {2, 1},
          .ceil_mode = true},
        {3, 20, 12, 14}},
-      {"global_average_pool", model::GlobalAveragePoolSpec{}, image},
-      {"global_average_pool_wide", model::GlobalAveragePoolSpec{}, wide},
-      {"dropout", model::DropoutSpec{.probability = 0.3}, image},
-      {"dropout_wide", model::DropoutSpec{}, wide},
-      {"dropout_flat", model::DropoutSpec{.probability = 0.9}, flat},
-      {"flatten", model::FlattenSpec{}, image},
-      {"flatten_wide", model::FlattenSpec{}, wide},
-      {"flatten_pixel", model::FlattenSpec{}, {3, 20, 1, 1}},
-      {"add", model::AddSpec{}, image},
-      {"add_wide", model::AddSpec{}, wide},
-      {"add_flat", model::AddSpec{}, flat},
+      {"global_average_pool", ops::GlobalAveragePool{}, image},
+      {"global_average_pool_wide", ops::GlobalAveragePool{}, wide},
+      {"dropout", ops::Dropout{.probability = 0.3}, image},
+      {"dropout_wide", ops::Dropout{}, wide},
+      {"dropout_flat", ops::Dropout{.probability = 0.9}, flat},
+      {"flatten", ops::Flatten{}, image},
+      {"flatten_wide", ops::Flatten{}, wide},
+      {"flatten_pixel", ops::Flatten{}, {3, 20, 1, 1}},
+      {"add", ops::Add{}, image},
+      {"add_wide", ops::Add{}, wide},
+      {"add_flat", ops::Add{}, flat},
   };
 }
 
 /// Random places; row 2 and column 3 are empty where there are gaps.
-inline model::SparseLinearSpec sparse(std::int64_t rows, std::int64_t columns, double density,
-                                      bool bias = true, bool gaps = true) {
+inline ops::SparseLinear sparse(std::int64_t rows, std::int64_t columns, double density,
+                                bool bias = true, bool gaps = true) {
   std::vector<tensor::MatrixEntry> entries;
   Rng rng(20212, Purpose::test, static_cast<std::uint64_t>(rows * 1000 + columns));
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -213,8 +213,8 @@ inline model::SparseLinearSpec sparse(std::int64_t rows, std::int64_t columns, d
 
 /// In panels, but for the plain-loop twins.
 inline std::vector<LayerCase> panel_cases() {
-  using A = model::ActivationSpec;
-  using K = model::ActivationKind;
+  using A = ops::Activation;
+  using K = ops::ActivationKind;
   return {
       {"sparse", sparse(7, 20, 0.3), {3, 20}},
       {"sparse_wide", sparse(33, 67, 0.2), {5, 67}},
@@ -260,8 +260,7 @@ inline LayerRequest request_of(const LayerCase& layer_case, tensor::Layout layou
     request.srcs.push_back(make_layer(request, backend)->dst_desc());
     request.residual = true;
   }
-  if (std::holds_alternative<model::AddSpec>(layer_case.spec))
-    request.srcs.push_back(request.srcs[0]);
+  if (std::holds_alternative<ops::Add>(layer_case.spec)) request.srcs.push_back(request.srcs[0]);
   return request;
 }
 

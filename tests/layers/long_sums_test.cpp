@@ -17,7 +17,7 @@ struct Image {
   }
 };
 
-Rig rig_of(const model::LayerSpec& spec, const tensor::TensorDesc& src,
+Rig rig_of(const ops::Operation& spec, const tensor::TensorDesc& src,
            Backend backend = Backend::onednn) {
   tensor::TensorDesc desc = src;
   if (backend == Backend::reference) desc.layout = tensor::Layout::plain;
@@ -29,8 +29,8 @@ Floats equal_values(const tensor::TensorDesc& desc, float value) {
   return Floats(count(desc.shape), value);
 }
 
-model::PoolSpec average(model::Extent2 kernel, model::Extent2 stride, model::Extent2 padding) {
-  return {.kind = model::PoolKind::average, .kernel = kernel, .stride = stride, .padding = padding};
+ops::Pool average(ops::Extent2 kernel, ops::Extent2 stride, ops::Extent2 padding) {
+  return {.kind = ops::PoolKind::average, .kernel = kernel, .stride = stride, .padding = padding};
 }
 
 TEST(LongSums, GlobalAveragePoolOfEqualPixelsIsThePixel) {
@@ -38,7 +38,7 @@ TEST(LongSums, GlobalAveragePoolOfEqualPixelsIsThePixel) {
        {Image{1, 3, 224, 224}, Image{2, 13, 224, 224, tensor::Layout::blocked8},
         Image{1, 20, 56, 57, tensor::Layout::blocked16}, Image{2, 5, 9, 8}}) {
     for (const float value : {0.1F, 0.7F, 1.3F, -3.3F}) {
-      Rig rig = rig_of(model::GlobalAveragePoolSpec{}, image.desc());
+      Rig rig = rig_of(ops::GlobalAveragePool{}, image.desc());
       expect_close(rig.forward({equal_values(image.desc(), value)}),
                    Floats(static_cast<std::size_t>(image.samples * image.channels), value),
                    kRounding, "mean");
@@ -47,11 +47,11 @@ TEST(LongSums, GlobalAveragePoolOfEqualPixelsIsThePixel) {
 }
 
 TEST(LongSums, LargeAveragesAreThoseOfTheReference) {
-  const std::vector<model::LayerSpec> specs{
-      model::GlobalAveragePoolSpec{}, average({40, 40}, {20, 20}, {0, 0}),
+  const std::vector<ops::Operation> specs{
+      ops::GlobalAveragePool{}, average({40, 40}, {20, 20}, {0, 0}),
       average({33, 61}, {7, 13}, {16, 30}), average({1, 61}, {1, 1}, {0, 0}),
       average({9, 9}, {3, 2}, {4, 4})};
-  for (const model::LayerSpec& spec : specs) {
+  for (const ops::Operation& spec : specs) {
     for (const Image& image : {Image{2, 5, 61, 61}, Image{2, 13, 61, 61, tensor::Layout::blocked8},
                                Image{1, 20, 61, 61, tensor::Layout::blocked16}}) {
       Floats src = random_floats(count(image.desc().shape), 1);
@@ -68,14 +68,14 @@ TEST(LongSums, LargeAveragesAreThoseOfTheReference) {
 
 struct BiasCase {
   const char* name;
-  model::ConvolutionSpec spec;
+  ops::Convolution spec;
   Image image;
 };
 
 /// Convolutions whose bias gradient is a sum of ours and not oneDNN's.
 TEST(LongSums, BiasGradientsOfEqualPixelsAreTheirNumber) {
-  const model::Extent2 one{1, 1};
-  const model::Extent2 two{2, 2};
+  const ops::Extent2 one{1, 1};
+  const ops::Extent2 two{2, 2};
   const std::vector<BiasCase> cases{
       {"3x3", {.out_channels = 16, .padding = one}, {4, 16, 112, 112, tensor::Layout::blocked8}},
       {"5x5",
@@ -100,8 +100,8 @@ TEST(LongSums, BatchNormOfLargeImagesIsTheReferences) {
   for (const tensor::Layout layout :
        {tensor::Layout::plain, tensor::Layout::blocked8, tensor::Layout::blocked16}) {
     const Image image{1, 16, 300, 300, layout};
-    Rig fast = rig_of(model::BatchNormSpec{}, image.desc());
-    Rig slow = rig_of(model::BatchNormSpec{}, image.desc(), Backend::reference);
+    Rig fast = rig_of(ops::BatchNorm{}, image.desc());
+    Rig slow = rig_of(ops::BatchNorm{}, image.desc(), Backend::reference);
     fast.set_random_parameters(3);
     slow.set_random_parameters(3);
     // Two values, far from the first pixel's: squares of one size, all rounded the same way.

@@ -21,45 +21,45 @@ constexpr double kFinalTolerance = 1e-3;  // of the largest value, after ten ste
 
 Floats floats_of(const json& numbers) { return numbers.at("data").get<Floats>(); }
 
-model::ConvolutionSpec conv3x3(std::int64_t channels, std::int64_t stride, bool bias) {
+ops::Convolution conv3x3(std::int64_t channels, std::int64_t stride, bool bias) {
   return {.out_channels = channels, .stride = {stride, stride}, .padding = {1, 1}, .bias = bias};
 }
 
 model::ModelSpec recorded_model() {
-  const model::ActivationSpec relu{model::ActivationKind::relu};
+  const ops::Activation relu{ops::ActivationKind::relu};
   model::BlockSpec stem{.name = "stem", .nodes = {}};
   stem.then("conv", conv3x3(8, 1, false));
-  stem.then("norm", model::BatchNormSpec{});
+  stem.then("norm", ops::BatchNorm{});
   stem.then("relu", relu);
 
   model::BlockSpec residual{.name = "residual", .nodes = {}};
   residual.then("conv1", conv3x3(8, 1, false));
-  residual.then("norm1", model::BatchNormSpec{});
+  residual.then("norm1", ops::BatchNorm{});
   residual.then("relu1", relu);
   residual.then("conv2", conv3x3(8, 1, false));
-  const int norm2 = residual.then("norm2", model::BatchNormSpec{});
-  residual.join("add", model::AddSpec{}, {norm2, model::kBlockInput});
+  const int norm2 = residual.then("norm2", ops::BatchNorm{});
+  residual.join("add", ops::Add{}, {norm2, model::kBlockInput});
   residual.then("relu2", relu);
 
   model::BlockSpec pool{.name = "pool", .nodes = {}};
-  pool.then("pool", model::PoolSpec{});
+  pool.then("pool", ops::Pool{});
 
   model::BlockSpec preactivation{.name = "preactivation", .nodes = {}};
-  preactivation.then("norm1", model::BatchNormSpec{});
+  preactivation.then("norm1", ops::BatchNorm{});
   const int entry = preactivation.then("relu1", relu);
   preactivation.then("conv1", conv3x3(12, 2, false));
-  preactivation.then("norm2", model::BatchNormSpec{});
+  preactivation.then("norm2", ops::BatchNorm{});
   preactivation.then("relu2", relu);
   const int conv2 = preactivation.then("conv2", conv3x3(12, 1, true));
-  const model::ConvolutionSpec projection{
+  const ops::Convolution projection{
       .out_channels = 12, .kernel = {1, 1}, .stride = {2, 2}, .bias = false};
   const int shortcut = preactivation.join("shortcut", projection, {entry});
-  preactivation.join("add", model::AddSpec{}, {conv2, shortcut});
+  preactivation.join("add", ops::Add{}, {conv2, shortcut});
 
   model::BlockSpec head{.name = "head", .nodes = {}};
-  head.then("pool", model::GlobalAveragePoolSpec{});
-  head.then("flatten", model::FlattenSpec{});
-  head.then("linear", model::LinearSpec{.out_features = 5});
+  head.then("pool", ops::GlobalAveragePool{});
+  head.then("flatten", ops::Flatten{});
+  head.then("linear", ops::Linear{.out_features = 5});
   return {.name = "recorded",
           .input = {3, 8, 8},
           .blocks = {stem, residual, pool, preactivation, head}};

@@ -31,46 +31,45 @@ Floats floats_of(const json& numbers) { return numbers.at("data").get<Floats>();
 tensor::Shape shape_of(const json& numbers) {
   return tensor::Shape(numbers.at("shape").get<std::vector<std::int64_t>>());
 }
-model::Extent2 extent_of(const json& pair) { return {pair.at(0), pair.at(1)}; }
+ops::Extent2 extent_of(const json& pair) { return {pair.at(0), pair.at(1)}; }
 
-model::LayerSpec spec_of(const json& layer) {
+ops::Operation spec_of(const json& layer) {
   const std::string kind = layer.at("kind");
   const json& spec = layer.at("spec");
   if (kind == "convolution") {
-    return model::ConvolutionSpec{.out_channels = spec.at("out_channels"),
-                                  .kernel = extent_of(spec.at("kernel")),
-                                  .stride = extent_of(spec.at("stride")),
-                                  .padding = extent_of(spec.at("padding")),
-                                  .dilation = extent_of(spec.at("dilation")),
-                                  .groups = spec.at("groups"),
-                                  .bias = spec.at("bias")};
+    return ops::Convolution{.out_channels = spec.at("out_channels"),
+                            .kernel = extent_of(spec.at("kernel")),
+                            .stride = extent_of(spec.at("stride")),
+                            .padding = extent_of(spec.at("padding")),
+                            .dilation = extent_of(spec.at("dilation")),
+                            .groups = spec.at("groups"),
+                            .bias = spec.at("bias")};
   }
   if (kind == "linear") {
-    return model::LinearSpec{.out_features = spec.at("out_features"), .bias = spec.at("bias")};
+    return ops::Linear{.out_features = spec.at("out_features"), .bias = spec.at("bias")};
   }
   if (kind == "batch_norm") {
-    return model::BatchNormSpec{.epsilon = spec.at("epsilon"), .momentum = spec.at("momentum")};
+    return ops::BatchNorm{.epsilon = spec.at("epsilon"), .momentum = spec.at("momentum")};
   }
   if (kind == "max_pool" || kind == "average_pool") {
-    return model::PoolSpec{
-        .kind = kind == "max_pool" ? model::PoolKind::max : model::PoolKind::average,
-        .kernel = extent_of(spec.at("kernel")),
-        .stride = extent_of(spec.at("stride")),
-        .padding = extent_of(spec.at("padding")),
-        .ceil_mode = spec.value("ceil_mode", false),
-        .count_include_pad = spec.value("count_include_pad", true)};
+    return ops::Pool{.kind = kind == "max_pool" ? ops::PoolKind::max : ops::PoolKind::average,
+                     .kernel = extent_of(spec.at("kernel")),
+                     .stride = extent_of(spec.at("stride")),
+                     .padding = extent_of(spec.at("padding")),
+                     .ceil_mode = spec.value("ceil_mode", false),
+                     .count_include_pad = spec.value("count_include_pad", true)};
   }
   if (kind == "leaky_relu") {
-    return model::ActivationSpec{.kind = model::ActivationKind::leaky_relu,
-                                 .slope = spec.value("slope", 0.01)};
+    return ops::Activation{.kind = ops::ActivationKind::leaky_relu,
+                           .slope = spec.value("slope", 0.01)};
   }
-  if (kind == "silu") return model::ActivationSpec{model::ActivationKind::silu};
-  if (kind == "relu") return model::ActivationSpec{model::ActivationKind::relu};
-  if (kind == "tanh") return model::ActivationSpec{model::ActivationKind::tanh};
-  if (kind == "sigmoid") return model::ActivationSpec{model::ActivationKind::sigmoid};
-  if (kind == "gelu") return model::ActivationSpec{model::ActivationKind::gelu};
-  if (kind == "global_average_pool") return model::GlobalAveragePoolSpec{};
-  if (kind == "flatten") return model::FlattenSpec{};
+  if (kind == "silu") return ops::Activation{ops::ActivationKind::silu};
+  if (kind == "relu") return ops::Activation{ops::ActivationKind::relu};
+  if (kind == "tanh") return ops::Activation{ops::ActivationKind::tanh};
+  if (kind == "sigmoid") return ops::Activation{ops::ActivationKind::sigmoid};
+  if (kind == "gelu") return ops::Activation{ops::ActivationKind::gelu};
+  if (kind == "global_average_pool") return ops::GlobalAveragePool{};
+  if (kind == "flatten") return ops::Flatten{};
   throw std::runtime_error("recorded_layers.json: unknown kind " + kind);
 }
 

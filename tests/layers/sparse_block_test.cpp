@@ -16,15 +16,15 @@ constexpr double kStep = 1e-2;
 constexpr double kTolerance = 3e-3;      // truncation h^2 f''' / 6 through several layers
 constexpr double kTwinTolerance = 5e-5;  // of the largest value: float sums in another order
 
-const model::ActivationSpec kTanh{model::ActivationKind::tanh};
-const model::ActivationSpec kRelu{model::ActivationKind::relu};
-const model::ActivationSpec kClip{model::ActivationKind::clip, 0.4};
-const model::ActivationSpec kGelu{model::ActivationKind::gelu};
-const model::ActivationSpec kSigmoid{model::ActivationKind::sigmoid};
+const ops::Activation kTanh{ops::ActivationKind::tanh};
+const ops::Activation kRelu{ops::ActivationKind::relu};
+const ops::Activation kClip{ops::ActivationKind::clip, 0.4};
+const ops::Activation kGelu{ops::ActivationKind::gelu};
+const ops::Activation kSigmoid{ops::ActivationKind::sigmoid};
 
-model::BlockSpec chain(const std::string& name, const std::vector<model::LayerSpec>& layers) {
+model::BlockSpec chain(const std::string& name, const std::vector<ops::Operation>& layers) {
   model::BlockSpec block{.name = name, .nodes = {}};
-  for (const model::LayerSpec& layer : layers) {
+  for (const ops::Operation& layer : layers) {
     block.then(fmt::format("n{}", block.nodes.size()), layer);
   }
   return block;
@@ -32,33 +32,33 @@ model::BlockSpec chain(const std::string& name, const std::vector<model::LayerSp
 
 model::BlockSpec skip() {
   model::BlockSpec block = chain("skip", {sparse(kFeatures, kFeatures, 0.4)});
-  block.join("add", model::AddSpec{}, {0, model::kBlockInput});
+  block.join("add", ops::Add{}, {0, model::kBlockInput});
   block.then("tanh", kTanh);
   return block;
 }
 model::BlockSpec dense_skip() {
   model::BlockSpec block = chain("dense_skip", {sparse(9, kFeatures, 0.4), kTanh});
-  const int side = block.join("side", model::LinearSpec{.out_features = 9}, {model::kBlockInput});
-  block.join("add", model::AddSpec{}, {side, 1});
+  const int side = block.join("side", ops::Linear{.out_features = 9}, {model::kBlockInput});
+  block.join("add", ops::Add{}, {side, 1});
   return block;
 }
 model::BlockSpec two_readers() {
   model::BlockSpec block = chain("two_readers", {sparse(9, kFeatures, 0.4), kTanh});
-  block.join("add", model::AddSpec{}, {0, 1});
+  block.join("add", ops::Add{}, {0, 1});
   return block;
 }
 
 std::vector<model::BlockSpec> smooth_graphs() {
-  const model::SparseLinearSpec first = sparse(15, kFeatures, 0.4);
-  const model::SparseLinearSpec second = sparse(8, 15, 0.3, false);
+  const ops::SparseLinear first = sparse(15, kFeatures, 0.4);
+  const ops::SparseLinear second = sparse(8, 15, 0.3, false);
   return {
       chain("alone", {first}),
       chain("tanh", {first, kTanh}),
       chain("gelu", {first, kGelu}),
       chain("sparse_sparse", {first, kTanh, second, kSigmoid}),
-      chain("between_dense", {model::LinearSpec{.out_features = 15}, kTanh, second, kTanh,
-                              model::LinearSpec{.out_features = 4}}),
-      chain("dropout", {first, kTanh, model::DropoutSpec{.probability = 0.3}, second}),
+      chain("between_dense", {ops::Linear{.out_features = 15}, kTanh, second, kTanh,
+                              ops::Linear{.out_features = 4}}),
+      chain("dropout", {first, kTanh, ops::Dropout{.probability = 0.3}, second}),
       chain("tanh_first", {kTanh, first, kSigmoid, kTanh}),
       skip(),
       dense_skip(),
@@ -66,13 +66,13 @@ std::vector<model::BlockSpec> smooth_graphs() {
   };
 }
 /// No empty rows: BatchNorm would blow the rounding of a constant up.
-model::BlockSpec norm(const model::ActivationSpec& activation) {
-  const model::SparseLinearSpec first = sparse(15, kFeatures, 0.4, true, false);
-  return chain("norm", {first, model::BatchNormSpec{}, activation, sparse(8, 15, 0.3)});
+model::BlockSpec norm(const ops::Activation& activation) {
+  const ops::SparseLinear first = sparse(15, kFeatures, 0.4, true, false);
+  return chain("norm", {first, ops::BatchNorm{}, activation, sparse(8, 15, 0.3)});
 }
 std::vector<model::BlockSpec> kinked_graphs() {
-  const model::SparseLinearSpec first = sparse(15, kFeatures, 0.4);
-  const model::SparseLinearSpec second = sparse(8, 15, 0.3, false);
+  const ops::SparseLinear first = sparse(15, kFeatures, 0.4);
+  const ops::SparseLinear second = sparse(8, 15, 0.3, false);
   return {chain("relu", {first, kRelu, second}), chain("clip", {first, kClip, second, kClip}),
           norm(kRelu), chain("relu_first", {kRelu, first, kRelu})};
 }

@@ -13,8 +13,8 @@ namespace {
 constexpr double kTolerance = 2e-6;  // of the largest value: at most 67 floats in another order
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-model::BlockSpec block_of(const model::LayerSpec& linear,
-                          const std::optional<model::ActivationSpec>& activation) {
+model::BlockSpec block_of(const ops::Operation& linear,
+                          const std::optional<ops::Activation>& activation) {
   model::BlockSpec block{.name = "block", .nodes = {}};
   block.then("linear", linear);
   if (activation) block.then("activation", *activation);
@@ -54,17 +54,17 @@ struct PlainBlock {
 };
 
 TEST(SparseLinear, EqualsADenseLayerWithZeros) {
-  const model::SparseLinearSpec spec = sparse(33, 67, 0.2);
+  const ops::SparseLinear spec = sparse(33, 67, 0.2);
   const tensor::SparsePattern& pattern = *spec.pattern;
   const Floats weight = random_floats(static_cast<std::size_t>(pattern.size()), 1);
   const Floats bias = random_floats(33, 2);
   for (const std::int64_t batch : {1, 5, 64, 100}) {
-    for (const model::ActivationKind kind :
-         {model::ActivationKind::relu, model::ActivationKind::tanh, model::ActivationKind::clip}) {
+    for (const ops::ActivationKind kind :
+         {ops::ActivationKind::relu, ops::ActivationKind::tanh, ops::ActivationKind::clip}) {
       SCOPED_TRACE(batch);
-      const model::ActivationSpec activation{kind, 0.5};
+      const ops::Activation activation{kind, 0.5};
       PlainBlock thin(block_of(spec, activation), {batch, 67});
-      PlainBlock dense(block_of(model::LinearSpec{.out_features = 33}, activation), {batch, 67});
+      PlainBlock dense(block_of(ops::Linear{.out_features = 33}, activation), {batch, 67});
       thin.set(0, weight);
       dense.set(0, spread(pattern, weight));
       for (PlainBlock* one : {&thin, &dense}) one->set(1, bias);
@@ -81,12 +81,12 @@ TEST(SparseLinear, EqualsADenseLayerWithZeros) {
 
 /// Through a fused activation, one that is not fused, and none.
 TEST(SparseLinear, LetsNanThrough) {
-  using K = model::ActivationKind;
-  const model::SparseLinearSpec spec = sparse(12, 15, 0.4);
+  using K = ops::ActivationKind;
+  const ops::SparseLinear spec = sparse(12, 15, 0.4);
   const tensor::SparsePattern& pattern = *spec.pattern;
   constexpr std::int64_t batch = 70;
   const std::int32_t column = pattern.row(0).front();
-  for (const auto& activation : std::vector<std::optional<model::ActivationSpec>>{
+  for (const auto& activation : std::vector<std::optional<ops::Activation>>{
            {}, {{K::relu}}, {{K::tanh}}, {{K::clip, 0.5}}, {{K::sigmoid}}}) {
     PlainBlock block(block_of(spec, activation), {batch, 15});
     block.set(0, random_floats(static_cast<std::size_t>(pattern.size()), 1));
@@ -105,7 +105,7 @@ TEST(SparseLinear, LetsNanThrough) {
 }
 
 TEST(Clip, LetsNanThrough) {
-  PlainBlock block(block_of(model::ActivationSpec{model::ActivationKind::clip, 0.5}, {}), {5, 15});
+  PlainBlock block(block_of(ops::Activation{ops::ActivationKind::clip, 0.5}, {}), {5, 15});
   Floats src = random_floats(5 * 15, 3);
   src[17] = kNan;
   const Floats dst = block.rig.forward(src);
@@ -113,7 +113,7 @@ TEST(Clip, LetsNanThrough) {
 }
 
 TEST(SparseLinear, LetsNanThroughBackward) {
-  const model::SparseLinearSpec spec = sparse(12, 15, 0.4);
+  const ops::SparseLinear spec = sparse(12, 15, 0.4);
   const tensor::SparsePattern& pattern = *spec.pattern;
   PlainBlock block(block_of(spec, {}), {5, 15});
   block.set(0, random_floats(static_cast<std::size_t>(pattern.size()), 1));
@@ -135,7 +135,7 @@ TEST(SparseLinear, LetsNanThroughBackward) {
 }
 
 TEST(SparseLinear, APieceAddsToWhatIsThere) {
-  model::SparseLinearSpec spec = sparse(12, 15, 0.4, false);
+  ops::SparseLinear spec = sparse(12, 15, 0.4, false);
   constexpr std::int64_t batch = 70;
   const Floats weight = random_floats(static_cast<std::size_t>(spec.pattern->size()), 1);
   const Floats src = random_floats(batch * 15, 2);

@@ -25,7 +25,7 @@ class Twin : public testing::TestWithParam<std::tuple<LayerCase, tensor::Layout,
     return request;
   }
 
-  bool is_add() const { return std::holds_alternative<model::AddSpec>(case_.spec); }
+  bool is_add() const { return std::holds_alternative<ops::Add>(case_.spec); }
 
   std::vector<Floats> random_srcs(std::uint64_t stream) const {
     std::vector<Floats> srcs;

@@ -69,20 +69,21 @@ TEST(ModelFile, ReadsAChain) {
   EXPECT_EQ(conv.nodes[0].name, "conv1");
   EXPECT_EQ(conv.nodes[1].name, "bn");
   EXPECT_EQ(conv.nodes[3].name, "conv2");
-  EXPECT_EQ(conv.nodes[0].layer, LayerSpec(ConvolutionSpec{.out_channels = 16,
-                                                           .kernel = {3, 5},
-                                                           .stride = {2, 2},
-                                                           .padding = {1, 2},
-                                                           .bias = false}));
-  EXPECT_EQ(conv.nodes[1].layer, LayerSpec(BatchNormSpec{.epsilon = 1e-3, .momentum = 1}));
+  EXPECT_EQ(conv.nodes[0].layer, ops::Operation(ops::Convolution{.out_channels = 16,
+                                                                 .kernel = {3, 5},
+                                                                 .stride = {2, 2},
+                                                                 .padding = {1, 2},
+                                                                 .bias = false}));
+  EXPECT_EQ(conv.nodes[1].layer, ops::Operation(ops::BatchNorm{.epsilon = 1e-3, .momentum = 1}));
   EXPECT_EQ(conv.nodes[3].layer,
-            LayerSpec(ConvolutionSpec{.out_channels = 8, .dilation = {2, 2}, .groups = 4}));
+            ops::Operation(ops::Convolution{.out_channels = 8, .dilation = {2, 2}, .groups = 4}));
   EXPECT_EQ(model.blocks[1].name, "block2");
   EXPECT_EQ(model.blocks[1].nodes[0].layer,
-            LayerSpec(PoolSpec{.kernel = {3, 3}, .stride = {3, 3}}));
+            ops::Operation(ops::Pool{.kernel = {3, 3}, .stride = {3, 3}}));
   EXPECT_EQ(model.blocks[1].nodes[1].layer,
-            LayerSpec(PoolSpec{.kind = PoolKind::average, .kernel = {2, 2}, .stride = {1, 1}}));
-  EXPECT_EQ(model.blocks[2].nodes[1].layer, LayerSpec(DropoutSpec{.probability = 0.25}));
+            ops::Operation(
+                ops::Pool{.kind = ops::PoolKind::average, .kernel = {2, 2}, .stride = {1, 1}}));
+  EXPECT_EQ(model.blocks[2].nodes[1].layer, ops::Operation(ops::Dropout{.probability = 0.25}));
   EXPECT_EQ(border_shapes(model).back(), tensor::Shape{10});
 }
 

@@ -64,9 +64,9 @@ TEST(Summary, EqualBlocksShareALine) {
 TEST(Macs, CountsAResidualBlock) {
   BlockSpec block{.name = "b", .nodes = {}};
   const int conv =
-      block.then("conv", ConvolutionSpec{.out_channels = 4, .padding = {1, 1}, .groups = 2});
-  const int bn = block.then("bn", BatchNormSpec{});
-  block.join("add", AddSpec{}, {bn, kBlockInput});
+      block.then("conv", ops::Convolution{.out_channels = 4, .padding = {1, 1}, .groups = 2});
+  const int bn = block.then("bn", ops::BatchNorm{});
+  block.join("add", ops::Add{}, {bn, kBlockInput});
   EXPECT_EQ(conv, 0);
   const BlockCost cost = block_cost(block, {4, 5, 6});
   EXPECT_EQ(cost.macs, 4 * 5 * 6 * 2 * 9);

@@ -121,8 +121,8 @@ TEST(Zoo, PreactFirstBlockSharesItsReluWithTheShortcut) {
   EXPECT_EQ(first.nodes[9].inputs, std::vector{1});
   EXPECT_EQ(first.nodes[1].name, "relu1");
   EXPECT_EQ(first.nodes[10].inputs, (std::vector{8, 9}));
-  EXPECT_EQ(std::get<ConvolutionSpec>(first.nodes[2].layer).stride, (Extent2{2, 2}));
-  EXPECT_EQ(std::get<ConvolutionSpec>(first.nodes[9].layer).stride, (Extent2{2, 2}));
+  EXPECT_EQ(std::get<ops::Convolution>(first.nodes[2].layer).stride, (ops::Extent2{2, 2}));
+  EXPECT_EQ(std::get<ops::Convolution>(first.nodes[9].layer).stride, (ops::Extent2{2, 2}));
   const BlockSpec& second = model.blocks[5];
   ASSERT_EQ(second.nodes.size(), 10U);
   EXPECT_EQ(second.nodes[9].inputs, (std::vector{8, kBlockInput}));
@@ -141,7 +141,7 @@ TEST(Zoo, ResNetNamesFollowTorchvision) {
   const std::vector<tensor::Shape> borders = border_shapes(model);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
+    for (const ops::ParameterSpec& parameter : block_parameters(model.blocks[i], borders[i])) {
       names.push_back(model.blocks[i].name + "." + parameter.name);
     }
   }

@@ -19,7 +19,7 @@ inline std::vector<checkpoint::NamedTensor> lively_weights(const model::ModelSpe
   std::vector<checkpoint::NamedTensor> weights;
   const std::vector<tensor::Shape> borders = model::border_shapes(model);
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    for (const model::ParameterSpec& spec :
+    for (const ops::ParameterSpec& spec :
          model::block_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
       const std::string name = model.blocks[i].name + "." + spec.name;
       tensor::Tensor tensor = model::initial_value(spec, 7, name);

@@ -64,7 +64,7 @@ TEST(PlanJson, ReadsWhatItWrites) {
 }
 
 TEST(PlanJson, BeginsWithItsVersion) {
-  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":3,)"));
+  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":4,)"));
 }
 
 /// What follows from a plan is for readers with eyes.
@@ -100,9 +100,9 @@ TEST(PlanJson, RefusesWhatIsNoPlan) {
   EXPECT_EQ(refusal(R"({"name": "some other tool's"})"),
             "dir/plan.json: no plan of plait (it has no 'plait_plan')");
   EXPECT_EQ(refusal(R"({"plait_plan": 2})"),
-            "dir/plan.json: plait_plan is 2, and this plait reads version 3: plan again");
+            "dir/plan.json: plait_plan is 2, and this plait reads version 4: plan again");
   EXPECT_THAT(refusal(R"({"plait_plan": "1"})"), HasSubstr("plait_plan must be a whole number"));
-  EXPECT_EQ(refusal(R"({"plait_plan": 3})"), "dir/plan.json: strategy is missing");
+  EXPECT_EQ(refusal(R"({"plait_plan": 4})"), "dir/plan.json: strategy is missing");
 }
 
 /// Every field that is taken away, and every one that becomes something else, is a UserError or
@@ -192,11 +192,11 @@ TEST(PlanJson, ChecksLayers) {
   Plan plan = hand_made::serial();
   plan.network = {.name = "net", .blocks = {}, .tensors = {64, 12, 5}, .input = {1, 8, 8}};
   model::BlockSpec first{.name = "a", .nodes = {}};
-  first.then("flatten", model::FlattenSpec{});
-  first.then("linear", model::LinearSpec{.out_features = 12});
+  first.then("flatten", ops::Flatten{});
+  first.then("linear", ops::Linear{.out_features = 12});
   model::BlockSpec second{.name = "b", .nodes = {}};
-  second.then("relu", model::ActivationSpec{model::ActivationKind::relu});
-  second.then("linear", model::LinearSpec{.out_features = 5, .bias = false});
+  second.then("relu", ops::Activation{ops::ActivationKind::relu});
+  second.then("linear", ops::Linear{.out_features = 5, .bias = false});
   plan.network.blocks = {
       {.name = "a", .srcs = {0}, .dst = 1, .parameters = 64 * 12 + 12, .spec = first},
       {.name = "b", .srcs = {1}, .dst = 2, .parameters = 60, .spec = second}};

@@ -44,8 +44,8 @@ TEST(Network, OfAModelIsAChain) {
 
 TEST(Network, CountsRunningStatisticsAsState) {
   model::BlockSpec block{.name = "b", .nodes = {}};
-  block.then("conv", model::ConvolutionSpec{.out_channels = 4, .kernel = {1, 1}, .bias = false});
-  block.then("bn", model::BatchNormSpec{});
+  block.then("conv", ops::Convolution{.out_channels = 4, .kernel = {1, 1}, .bias = false});
+  block.then("bn", ops::BatchNorm{});
   const Network network = make_network({.name = "m", .input = {2, 5, 5}, .blocks = {block}});
   EXPECT_EQ(network.blocks[0].parameters, 4 * 2 + 4 + 4);
   EXPECT_EQ(network.blocks[0].state, 4 + 4);
@@ -72,7 +72,7 @@ TEST(NetworkHash, SeesEveryNumberOfANetworkWithoutLayers) {
   networks[6].blocks[0].macs += 1;
   networks[7].blocks[0].inner_elements += 1;
   networks[8].blocks[0].dst = 2;
-  networks[9].blocks[0].spec.then("relu", model::ActivationSpec{});
+  networks[9].blocks[0].spec.then("relu", ops::Activation{});
   for (std::size_t i = 0; i < networks.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       EXPECT_NE(network_hash(networks[i]), network_hash(networks[j])) << i << " " << j;

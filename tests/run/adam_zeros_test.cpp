@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/rng.hpp"
 #include "model/model_file.hpp"
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"

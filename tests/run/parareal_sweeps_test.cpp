@@ -146,7 +146,7 @@ TEST(Sweeping, ALinearNetworkWithExactCoarsePartsIsSerialInOneSweep) {
   model::ModelSpec model{.name = "line", .input = {24}, .blocks = {}};
   for (const std::int64_t width : {32, 16, 48, 24, 20, 10}) {
     model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("l{}", width), .nodes = {}})
-        .then("linear", model::LinearSpec{.out_features = width, .bias = false});
+        .then("linear", ops::Linear{.out_features = width, .bias = false});
   }
   const plan::Network network = plan::make_network(model);
   const tensor::Tensor images = images_for(network);
@@ -196,7 +196,7 @@ TEST(Sweeping, EveryCoarsePartMapsZeroToZero) {
       model.blocks.push_back(coarse_block("f", kind, src, dst));
       if (dst.rank() == 3) {
         model.blocks.emplace_back(model::BlockSpec{.name = "flat", .nodes = {}})
-            .then("flatten", model::FlattenSpec{});
+            .then("flatten", ops::Flatten{});
       }
       const plan::Network network = plan::make_network(model);
       Evaluated probe(network, kSweepBatch);

@@ -36,7 +36,7 @@ TEST(Prune, KeepsTheLargestWeightsOfEveryLinearLayer) {
   ASSERT_EQ(pruned.layers.size(), 3U);
   EXPECT_EQ(pruned.layers[0].before, 240);
   EXPECT_EQ(pruned.layers[0].after, 60);
-  const auto& spec = std::get<model::SparseLinearSpec>(pruned.model.blocks[1].nodes[0].layer);
+  const auto& spec = std::get<ops::SparseLinear>(pruned.model.blocks[1].nodes[0].layer);
   const auto before = tensor(dense.weights, "fc2.linear.weight").floats();
   const auto after = tensor(pruned.weights, "fc2.linear.weight").floats();
   ASSERT_EQ(static_cast<std::int64_t>(after.size()), spec.pattern->size());

@@ -39,8 +39,8 @@ inline tensor::Tensor random_tensor(const tensor::Shape& shape, std::uint64_t se
   return tensor;
 }
 
-inline tensor::Tensor random_value(const model::ParameterSpec& parameter, std::uint64_t seed) {
-  if (parameter.init != model::Init::constant) {
+inline tensor::Tensor random_value(const ops::ParameterSpec& parameter, std::uint64_t seed) {
+  if (parameter.init != ops::Init::constant) {
     return random_tensor(parameter.shape, seed,
                          1 / std::sqrt(static_cast<float>(parameter.fan_in)));
   }
@@ -65,7 +65,7 @@ inline std::vector<checkpoint::NamedTensor> random_weights(const plan::Network& 
     if (block.joins() || block.repeats >= 0) continue;
     const tensor::Shape& src = shapes[static_cast<std::size_t>(block.srcs[0])];
     for (int set = 0; set < block.state_sets; ++set) {
-      for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
+      for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
         if (set > 0 && parameter.trainable) continue;
         const std::string name = plan::state_name(block.name, set) + "." + parameter.name;
         weights.push_back({name, random_value(parameter, seed_of(name))});

@@ -57,7 +57,7 @@ plan::Plan two_stages() {
 }
 
 /// backward_data of block 0 on one node, its backward_weights on another one.
-plan::Plan split_backward(const model::LayerSpec& layer) {
+plan::Plan split_backward(const ops::Operation& layer) {
   plan::Plan plan = empty_plan_of(1, machine(2, 1));
   plan.network.blocks[0].spec.then("layer", layer);
   const plan::Value left{.role = plan::Role::pending, .index = 0};
@@ -70,12 +70,12 @@ plan::Plan split_backward(const model::LayerSpec& layer) {
 
 TEST(Simulate, NobodyWaitsForAMessageThatIsEmpty) {
   const FixedCost cost({{.backward_data = 1, .backward_weights = 4}});
-  const auto seconds = [&](const model::LayerSpec& layer) {
+  const auto seconds = [&](const ops::Operation& layer) {
     return simulate(split_backward(layer), cost, {.minibatches = 1}).seconds;
   };
-  EXPECT_DOUBLE_EQ(seconds(model::LinearSpec{.out_features = 10}), 4);
+  EXPECT_DOUBLE_EQ(seconds(ops::Linear{.out_features = 10}), 4);
   // That of batch_norm leaves the gradient of its parameters: there at 1 + 2.
-  EXPECT_DOUBLE_EQ(seconds(model::BatchNormSpec{}), 7);
+  EXPECT_DOUBLE_EQ(seconds(ops::BatchNorm{}), 7);
 }
 
 TEST(Simulate, AReceiveWaitsForTheMessage) {

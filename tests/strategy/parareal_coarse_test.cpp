@@ -61,13 +61,13 @@ const std::vector<Pair>& impossible() {
 
 bool has_batch_norm(const model::BlockSpec& block) {
   return std::ranges::any_of(block.nodes, [](const model::Node& node) {
-    return std::holds_alternative<model::BatchNormSpec>(node.layer);
+    return std::holds_alternative<ops::BatchNorm>(node.layer);
   });
 }
 
 std::vector<std::string> bias_names(const model::BlockSpec& block, const tensor::Shape& src) {
   std::vector<std::string> names;
-  for (const model::ParameterSpec& parameter : model::block_parameters(block, src)) {
+  for (const ops::ParameterSpec& parameter : model::block_parameters(block, src)) {
     if (parameter.name.ends_with("bias")) names.push_back(parameter.name);
   }
   return names;
@@ -89,7 +89,7 @@ TEST(PararealCoarse, EntersSeeEveryPixel) {
     if (pair.src.rank() != 3 || pair.dst.rank() != 3 || pair.src[1] != pair.src[2]) continue;
     if (pair.dst[1] == 1 || pair.src[1] % pair.dst[1] != 0) continue;
     for (const model::Node& node : enter_block("p", pair.src, pair.dst).nodes) {
-      const auto* conv = std::get_if<model::ConvolutionSpec>(&node.layer);
+      const auto* conv = std::get_if<ops::Convolution>(&node.layer);
       if (conv != nullptr) {
         EXPECT_LE(conv->stride.height, 3) << pair;
       }
@@ -106,7 +106,7 @@ TEST(PararealCoarse, CoarsePartsReachTheShapeAndMapZeroToZero) {
       EXPECT_EQ(block.name, "p.coarse");
       EXPECT_EQ(node_shapes(block, pair.src).back(), pair.dst) << pair;
       for (const model::Node& node : block.nodes) {
-        const auto* norm = std::get_if<model::BatchNormSpec>(&node.layer);
+        const auto* norm = std::get_if<ops::BatchNorm>(&node.layer);
         EXPECT_FALSE(norm != nullptr && norm->centered) << pair;
       }
       EXPECT_THAT(bias_names(block, pair.src), testing::IsEmpty()) << pair;
@@ -119,7 +119,7 @@ TEST(PararealCoarse, AConvIsOneLayerWithWeightsAndABlockSeveral) {
     const auto weights = [&](CoarseKind kind) {
       return std::ranges::count_if(
           model::block_parameters(coarse_block("p", kind, pair.src, pair.dst), pair.src),
-          [](const model::ParameterSpec& one) { return one.shape.rank() > 1; });
+          [](const ops::ParameterSpec& one) { return one.shape.rank() > 1; });
     };
     EXPECT_EQ(weights(CoarseKind::conv), 1) << pair;
     EXPECT_GE(weights(CoarseKind::block), 2) << pair;

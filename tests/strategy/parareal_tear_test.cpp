@@ -37,9 +37,9 @@ TEST(PararealHead, WhatFollowsIsOfTheHead) {
     model::BlockSpec& block =
         model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
     if (std::string_view("ac").find(name) != std::string_view::npos) {
-      block.then("linear", model::LinearSpec{.out_features = 8});
+      block.then("linear", ops::Linear{.out_features = 8});
     } else {
-      block.then("relu", model::ActivationSpec{});
+      block.then("relu", ops::Activation{});
     }
   }
   // a has weights, b none, c the last weights, d and e none

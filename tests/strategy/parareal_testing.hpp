@@ -55,8 +55,8 @@ inline plan::Network flat_network(const std::vector<std::int64_t>& widths) {
   for (std::size_t i = 1; i < widths.size(); ++i) {
     model::BlockSpec& block =
         model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("b{}", i), .nodes = {}});
-    block.then("linear", model::LinearSpec{.out_features = widths[i]});
-    block.then("relu", model::ActivationSpec{});
+    block.then("linear", ops::Linear{.out_features = widths[i]});
+    block.then("relu", ops::Activation{});
   }
   return plan::make_network(model);
 }
@@ -64,15 +64,15 @@ inline plan::Network flat_network(const std::vector<std::int64_t>& widths) {
 /// 16x16 images, then 6x6, then 8x8 twice.
 inline plan::Network growing_network() {
   model::ModelSpec model{.name = "growing", .input = {3, 16, 16}, .blocks = {}};
-  const auto add = [&](const char* name, const model::ConvolutionSpec& conv) {
+  const auto add = [&](const char* name, const ops::Convolution& conv) {
     model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}}).then("conv", conv);
   };
   add("shrinks", {.out_channels = 8, .stride = {3, 3}, .padding = {1, 1}});
   add("grows", {.out_channels = 8, .kernel = {1, 1}, .padding = {1, 1}});
   add("stays", {.out_channels = 8, .padding = {1, 1}});
   model::BlockSpec& head = model.blocks.emplace_back(model::BlockSpec{.name = "head", .nodes = {}});
-  head.then("flatten", model::FlattenSpec{});
-  head.then("linear", model::LinearSpec{.out_features = 10});
+  head.then("flatten", ops::Flatten{});
+  head.then("linear", ops::Linear{.out_features = 10});
   return plan::make_network(model);
 }
 
@@ -84,7 +84,7 @@ inline std::vector<std::string> weight_names(const plan::Network& network) {
     if (block.joins() || block.repeats >= 0) continue;
     const tensor::Shape& src = shapes[static_cast<std::size_t>(block.srcs[0])];
     for (int set = 0; set < block.state_sets; ++set) {
-      for (const model::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
+      for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
         if (set > 0 && parameter.trainable) continue;
         names.push_back(plan::state_name(block.name, set) + "." + parameter.name);
       }

@@ -111,8 +111,7 @@ TEST(PlanDocument, IsOfOneModel) {
     const std::string text = plan::to_json(made.plan);
     EXPECT_THROW(plan::plan_from_json(text, "p.json", model_of("vgg13")), UserError) << made.name;
     model::ModelSpec other = made.model;
-    other.blocks.back().nodes.back().layer =
-        model::LinearSpec{.out_features = 10, .initial_scale = 2};
+    other.blocks.back().nodes.back().layer = ops::Linear{.out_features = 10, .initial_scale = 2};
     if (made.model.name != "mixed" || made.plan.strategy != "sparse_rows") {
       EXPECT_THROW(plan::plan_from_json(text, "p.json", other), UserError) << made.name;
     }
@@ -124,7 +123,7 @@ TEST(PlanDocument, RefusesOtherMatrices) {
   for (const ScoredPlan& made : Maker().all()) {
     if (made.model.name != "mixed") continue;
     model::ModelSpec other = made.model;
-    auto& sparse = std::get<model::SparseLinearSpec>(other.blocks[1].nodes[0].layer);
+    auto& sparse = std::get<ops::SparseLinear>(other.blocks[1].nodes[0].layer);
     tensor::SparsePattern pattern = *sparse.pattern;
     pattern.column.pop_back();
     for (std::int64_t& begin : pattern.row_begin) begin = std::min(begin, pattern.size());

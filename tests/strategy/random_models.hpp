@@ -25,14 +25,14 @@ class RandomModels {
     const std::int64_t layers = 2 + below(4);
     for (std::int64_t i = 0; i < layers && shape_.rank() == 3; ++i) add_image_block();
     if (shape_.rank() == 3) {
-      add("flatten", model::FlattenSpec{});
+      add("flatten", ops::Flatten{});
     }
     const std::int64_t linears = flat ? 2 + below(4) : below(3);
     for (std::int64_t i = 0; i < linears; ++i) {
-      add("fc" + std::to_string(i), model::LinearSpec{.out_features = 3 + below(30)});
-      then(model::ActivationSpec{activation()});
+      add("fc" + std::to_string(i), ops::Linear{.out_features = 3 + below(30)});
+      then(ops::Activation{activation()});
     }
-    add("head", model::LinearSpec{.out_features = classes});
+    add("head", ops::Linear{.out_features = classes});
     return model_;
   }
 
@@ -40,15 +40,15 @@ class RandomModels {
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(rng_.below(static_cast<std::uint32_t>(n)));
   }
-  model::ActivationKind activation() {
-    return below(4) == 0 ? model::ActivationKind::tanh : model::ActivationKind::relu;
+  ops::ActivationKind activation() {
+    return below(4) == 0 ? ops::ActivationKind::tanh : ops::ActivationKind::relu;
   }
 
-  void add(const std::string& name, const model::LayerSpec& layer) {
+  void add(const std::string& name, const ops::Operation& layer) {
     model_.blocks.push_back(model::BlockSpec{.name = name, .nodes = {}});
     then(layer);
   }
-  void then(const model::LayerSpec& layer) {
+  void then(const ops::Operation& layer) {
     model::BlockSpec& block = model_.blocks.back();
     if (block.nodes.empty()) border_ = shape_;
     block.then("layer" + std::to_string(block.nodes.size()), layer);
@@ -60,8 +60,7 @@ class RandomModels {
     const std::int64_t least = std::min(shape_[1], shape_[2]);
     if (below(4) == 0 && least >= 2) {
       const std::int64_t kernel = 2 + (least >= 3 ? below(2) : 0);
-      add(name,
-          model::PoolSpec{.kind = below(2) == 0 ? model::PoolKind::max : model::PoolKind::average,
+      add(name, ops::Pool{.kind = below(2) == 0 ? ops::PoolKind::max : ops::PoolKind::average,
                           .kernel = {kernel, kernel},
                           .stride = {1 + below(3), 1 + below(3)}});
       return;
@@ -69,14 +68,14 @@ class RandomModels {
     const std::int64_t kernel = 1 + below(std::min<std::int64_t>(least, 5));
     const bool depthwise = below(5) == 0;
     const std::int64_t channels = depthwise ? shape_[0] : 2 + below(10);
-    add(name, model::ConvolutionSpec{.out_channels = channels,
-                                     .kernel = {kernel, kernel},
-                                     .stride = {1 + below(5) / 3, 1 + below(5) / 3},
-                                     .padding = {below(kernel), below(kernel)},
-                                     .groups = depthwise ? shape_[0] : 1,
-                                     .bias = below(2) == 0});
-    if (below(3) == 0 && shape_[1] * shape_[2] > 1) then(model::BatchNormSpec{});
-    if (below(4) != 0) then(model::ActivationSpec{activation()});
+    add(name, ops::Convolution{.out_channels = channels,
+                               .kernel = {kernel, kernel},
+                               .stride = {1 + below(5) / 3, 1 + below(5) / 3},
+                               .padding = {below(kernel), below(kernel)},
+                               .groups = depthwise ? shape_[0] : 1,
+                               .bias = below(2) == 0});
+    if (below(3) == 0 && shape_[1] * shape_[2] > 1) then(ops::BatchNorm{});
+    if (below(4) != 0) then(ops::Activation{activation()});
   }
 
   Rng rng_;

@@ -20,19 +20,18 @@ std::string refused(const plan::Network& network, int count, const RowPartitione
 TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
   EXPECT_THAT(refused(network_of("lenet"), 2, {}),
               AllOf(HasSubstr("block 'conv1' is something else"), HasSubstr("layerpipe")));
-  const auto with_last = [](const std::vector<model::LayerSpec>& layers) {
+  const auto with_last = [](const std::vector<ops::Operation>& layers) {
     model::ModelSpec model = mixed();
     model::BlockSpec& block =
         model.blocks.insert(model.blocks.end() - 1, {.name = "x", .nodes = {}})[0];
-    for (const model::LayerSpec& layer : layers)
-      block.then(std::string(model::kind_name(layer)), layer);
+    for (const ops::Operation& layer : layers) block.then(std::string(ops::name_of(layer)), layer);
     return refused(plan::make_network(model), 2, {});
   };
-  const model::LinearSpec linear{.out_features = 24};
-  const model::ActivationSpec relu{model::ActivationKind::relu};
+  const ops::Linear linear{.out_features = 24};
+  const ops::Activation relu{ops::ActivationKind::relu};
   const auto says_x = HasSubstr("block 'x' is something else");
-  EXPECT_THAT(with_last({model::BatchNormSpec{}}), says_x);
-  EXPECT_THAT(with_last({linear, model::DropoutSpec{}}), says_x);
+  EXPECT_THAT(with_last({ops::BatchNorm{}}), says_x);
+  EXPECT_THAT(with_last({linear, ops::Dropout{}}), says_x);
   EXPECT_THAT(with_last({linear, relu, relu}), says_x);
   EXPECT_THAT(with_last({linear, relu, linear}), says_x);
   EXPECT_THAT(with_last({relu}), says_x);
@@ -49,12 +48,11 @@ TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
   model::ModelSpec model = mixed();
   model::BlockSpec& block = model.blocks[3];
   block = {.name = "x", .nodes = {}};
-  block.then("linear", model::LinearSpec{.out_features = 16});
-  block.join("add", model::AddSpec{}, {0, model::kBlockInput});
+  block.then("linear", ops::Linear{.out_features = 16});
+  block.join("add", ops::Add{}, {0, model::kBlockInput});
   EXPECT_THAT(refused(plan::make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
   block.nodes.pop_back();
-  block.join("relu", model::ActivationSpec{},
-             {model::kBlockInput});  // the linear's result is for nobody
+  block.join("relu", ops::Activation{}, {model::kBlockInput});  // the linear's result is for nobody
   EXPECT_THAT(refused(plan::make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
 }
 

@@ -27,9 +27,9 @@ plan::Plan plan_of(const plan::Network& network, int count,
       {.network = network, .machine = workers(count), .batch = 8, .partition = with(method)});
 }
 
-const model::SparseLinearSpec* linear_of(const plan::NetworkBlock& block) {
+const ops::SparseLinear* linear_of(const plan::NetworkBlock& block) {
   for (const model::Node& node : block.spec.nodes) {
-    if (const auto* linear = std::get_if<model::SparseLinearSpec>(&node.layer)) return linear;
+    if (const auto* linear = std::get_if<ops::SparseLinear>(&node.layer)) return linear;
   }
   return nullptr;
 }
@@ -56,7 +56,7 @@ struct Whereabouts {
   explicit Whereabouts(const plan::Plan& plan) {
     const std::vector<int> who = runners(plan);
     for (std::size_t b = 0; b < plan.network.blocks.size(); ++b) {
-      const model::SparseLinearSpec* linear = linear_of(plan.network.blocks[b]);
+      const ops::SparseLinear* linear = linear_of(plan.network.blocks[b]);
       if (linear == nullptr) continue;
       EXPECT_EQ(std::ssize(linear->piece->weight->positions), linear->pattern->size());
       EXPECT_EQ(linear->adds, plan.network.blocks[b].adds);
@@ -64,7 +64,7 @@ struct Whereabouts {
       if (linear->bias) note(*linear->piece->bias, who[b]);
     }
   }
-  void note(const model::ParameterPart& part, int runner) {
+  void note(const ops::ParameterPart& part, int runner) {
     const auto size = static_cast<std::size_t>(part.whole.shape.elements());
     times[part.name].resize(size, 0);
     worker[part.name].resize(size, -1);

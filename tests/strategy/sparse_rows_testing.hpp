@@ -34,19 +34,17 @@ inline std::shared_ptr<const tensor::SparsePattern> irregular(std::int64_t rows,
 /// flatten, sparse, relu | sparse without bias | dense, gelu | sparse, clip | dense.
 inline model::ModelSpec mixed() {
   model::ModelSpec model{.name = "mixed", .input = {1, 6, 10}, .blocks = {}};
-  const auto block = [&](const char* name, const std::vector<model::LayerSpec>& layers) {
+  const auto block = [&](const char* name, const std::vector<ops::Operation>& layers) {
     model::BlockSpec& one = model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
-    for (const model::LayerSpec& layer : layers)
-      one.then(std::string(model::kind_name(layer)), layer);
+    for (const ops::Operation& layer : layers) one.then(std::string(ops::name_of(layer)), layer);
   };
-  block("a", {model::FlattenSpec{}, model::SparseLinearSpec{.pattern = irregular(40, 60)},
-              model::ActivationSpec{model::ActivationKind::relu}});
-  block("b", {model::SparseLinearSpec{.pattern = irregular(30, 40), .bias = false}});
-  block("c", {model::LinearSpec{.out_features = 16},
-              model::ActivationSpec{model::ActivationKind::gelu}});
-  block("d", {model::SparseLinearSpec{.pattern = irregular(24, 16)},
-              model::ActivationSpec{model::ActivationKind::clip, 32}});
-  block("head", {model::LinearSpec{.out_features = 10}});
+  block("a", {ops::Flatten{}, ops::SparseLinear{.pattern = irregular(40, 60)},
+              ops::Activation{ops::ActivationKind::relu}});
+  block("b", {ops::SparseLinear{.pattern = irregular(30, 40), .bias = false}});
+  block("c", {ops::Linear{.out_features = 16}, ops::Activation{ops::ActivationKind::gelu}});
+  block("d", {ops::SparseLinear{.pattern = irregular(24, 16)},
+              ops::Activation{ops::ActivationKind::clip, 32}});
+  block("head", {ops::Linear{.out_features = 10}});
   return model;
 }
 

@@ -16,39 +16,39 @@ struct Algorithms {
   algorithm backward;
 };
 
-Algorithms algorithms_of(model::ActivationKind kind) {
+Algorithms algorithms_of(ops::ActivationKind kind) {
   switch (kind) {
-    case model::ActivationKind::relu:
+    case ops::ActivationKind::relu:
       return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd};
-    case model::ActivationKind::tanh:
+    case ops::ActivationKind::tanh:
       return {algorithm::eltwise_tanh, algorithm::eltwise_tanh_use_dst_for_bwd};
-    case model::ActivationKind::sigmoid:
+    case ops::ActivationKind::sigmoid:
       return {algorithm::eltwise_logistic, algorithm::eltwise_logistic_use_dst_for_bwd};
-    case model::ActivationKind::gelu:
+    case ops::ActivationKind::gelu:
       return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
-    case model::ActivationKind::leaky_relu:
+    case ops::ActivationKind::leaky_relu:
       return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd};
-    case model::ActivationKind::silu: return {algorithm::eltwise_swish, algorithm::eltwise_swish};
-    case model::ActivationKind::clip: break;  // simd/clip
+    case ops::ActivationKind::silu: return {algorithm::eltwise_swish, algorithm::eltwise_swish};
+    case ops::ActivationKind::clip: break;  // simd/clip
   }
   return {};
 }
 
 /// oneDNN's leaky ReLU is its ReLU with alpha as the slope; its swish is x sigmoid(alpha x).
-float alpha_of(const model::ActivationSpec& spec) {
-  if (spec.kind == model::ActivationKind::leaky_relu) return static_cast<float>(spec.slope);
-  return spec.kind == model::ActivationKind::silu ? 1.0F : 0.0F;
+float alpha_of(const ops::Activation& spec) {
+  if (spec.kind == ops::ActivationKind::leaky_relu) return static_cast<float>(spec.slope);
+  return spec.kind == ops::ActivationKind::silu ? 1.0F : 0.0F;
 }
 
 class Activation final : public Layer {
  public:
   explicit Activation(const LayerRequest& request)
       : desc_(request.srcs[0]),
-        kind_(std::get<model::ActivationSpec>(request.spec).kind),
-        by_dst_(kind_ != model::ActivationKind::gelu && kind_ != model::ActivationKind::silu),
+        kind_(std::get<ops::Activation>(request.spec).kind),
+        by_dst_(kind_ != ops::ActivationKind::gelu && kind_ != ops::ActivationKind::silu),
         threads_(request.threads) {
     const Algorithms algorithms = algorithms_of(kind_);
-    const float alpha = alpha_of(std::get<model::ActivationSpec>(request.spec));
+    const float alpha = alpha_of(std::get<ops::Activation>(request.spec));
     // oneDNN knows no panels; elementwise they are a row of numbers.
     const Md md = desc_.layout == tensor::Layout::panels ? plain_md({desc_.physical_elements()})
                                                          : to_md(desc_);
@@ -78,7 +78,7 @@ class Activation final : public Layer {
     return pass == Pass::forward ? forward_.scratch_bytes() : backward_.scratch_bytes();
   }
   void forward(const LayerArgs& args) override {
-    if (kind_ == model::ActivationKind::relu) {  // oneDNN's turns NaN into 0
+    if (kind_ == ops::ActivationKind::relu) {  // oneDNN's turns NaN into 0
       return simd::relu(args.src[0], args.dst, desc_.bytes() / sizeof(float), threads_);
     }
     forward_.run({{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}}, args.scratch);
@@ -93,7 +93,7 @@ class Activation final : public Layer {
 
  private:
   tensor::TensorDesc desc_;
-  model::ActivationKind kind_;
+  ops::ActivationKind kind_;
   bool by_dst_;
   int threads_;
   Kernel forward_, backward_;

@@ -12,7 +12,7 @@ namespace {
 class Concat final : public Layer {
  public:
   explicit Concat(const LayerRequest& request)
-      : dst_desc_(model::concat_desc(request.srcs)), threads_(request.threads) {
+      : dst_desc_(model::result_desc(request.spec, request.srcs)), threads_(request.threads) {
     for (const tensor::TensorDesc& src : request.srcs) {
       const auto bytes = src.bytes() / static_cast<std::size_t>(src.shape[0]);
       runs_.push_back({.first = sample_bytes_, .bytes = bytes});

@@ -42,7 +42,7 @@ struct Geometry {
   Dims dilation;
   Dims padding;
 
-  explicit Geometry(const model::ConvolutionSpec& c)
+  explicit Geometry(const ops::Convolution& c)
       : stride{c.stride.height, c.stride.width},
         dilation{c.dilation.height - 1, c.dilation.width - 1},
         padding{c.padding.height, c.padding.width} {}
@@ -86,13 +86,13 @@ struct Geometry {
 class Convolution final : public Layer {
  public:
   explicit Convolution(const LayerRequest& request)
-      : spec_(std::get<model::ConvolutionSpec>(request.spec)),
+      : spec_(std::get<ops::Convolution>(request.spec)),
         threads_(request.threads),
         residual_(request.residual) {
     const tensor::Shape sample = request.srcs[0].shape.without_front();
     const std::int64_t batch = request.srcs[0].shape[0];
-    const tensor::Shape dst_sample = model::layer_shape(spec_, {&sample, 1}, request.name);
-    const auto specs = model::layer_parameters(request.spec, sample);
+    const tensor::Shape dst_sample = ops::result_shape(spec_, {&sample, 1}, request.name);
+    const auto specs = ops::parameters_of(request.spec, sample);
     tensor::Shape weights_shape = specs[0].shape;
     if (spec_.groups > 1) {
       weights_shape[0] /= spec_.groups;
@@ -198,10 +198,10 @@ class Convolution final : public Layer {
   void choose_winograd(const tensor::TensorDesc& src) {
     const std::int64_t kernel = spec_.kernel.height;
     const std::int64_t padding = spec_.padding.height;
-    const model::ConvolutionSpec square{.out_channels = spec_.out_channels,
-                                        .kernel = {kernel, kernel},
-                                        .padding = {padding, padding},
-                                        .bias = spec_.bias};
+    const ops::Convolution square{.out_channels = spec_.out_channels,
+                                  .kernel = {kernel, kernel},
+                                  .padding = {padding, padding},
+                                  .bias = spec_.bias};
     if ((kernel != 3 && kernel != 5) || padding >= kernel || !(spec_ == square) ||
         src.layout != tensor::Layout::blocked8 || dst_desc_.layout != tensor::Layout::blocked8) {
       return;
@@ -316,7 +316,7 @@ class Convolution final : public Layer {
     if (spec_.bias) backward_weights_.output(DNNL_ARG_DIFF_BIAS, bias_, bias_);
   }
 
-  model::ConvolutionSpec spec_;
+  ops::Convolution spec_;
   int threads_;
   bool residual_;
   bool add_after_ = false;

@@ -14,7 +14,7 @@ class Dropout final : public Layer {
  public:
   explicit Dropout(const LayerRequest& request)
       : desc_(request.srcs[0]),
-        probability_(std::get<model::DropoutSpec>(request.spec).probability),
+        probability_(std::get<ops::Dropout>(request.spec).probability),
         key_(dropout_key(request.name)),
         threads_(request.threads) {}
 

@@ -12,9 +12,9 @@ using BackwardWeights = dnnl::inner_product_backward_weights;
 
 class Linear final : public Layer {
  public:
-  explicit Linear(const LayerRequest& request) : spec_(std::get<model::LinearSpec>(request.spec)) {
+  explicit Linear(const LayerRequest& request) : spec_(std::get<ops::Linear>(request.spec)) {
     const std::int64_t batch = request.srcs[0].shape[0];
-    const auto specs = model::layer_parameters(request.spec, request.srcs[0].shape.without_front());
+    const auto specs = ops::parameters_of(request.spec, request.srcs[0].shape.without_front());
     plain_weights_ = plain_md(specs[0].shape);
     dst_desc_ = {.shape = {batch, spec_.out_features}};
     const Md src = to_md(request.srcs[0]);
@@ -96,7 +96,7 @@ class Linear final : public Layer {
   }
 
  private:
-  model::LinearSpec spec_;
+  ops::Linear spec_;
   tensor::TensorDesc dst_desc_;
   Md weights_, plain_weights_;
   Kernel forward_, backward_data_, backward_weights_;

@@ -14,23 +14,29 @@ struct Make {
   const LayerRequest& request;
 
   using Result = std::unique_ptr<Layer>;
-  Result operator()(const model::ConvolutionSpec&) const { return make_convolution(request); }
-  Result operator()(const model::LinearSpec&) const { return make_linear(request); }
-  Result operator()(const model::SparseLinearSpec&) const { return sparse::make_linear(request); }
-  Result operator()(const model::BatchNormSpec&) const { return simd::make_batch_norm(request); }
-  Result operator()(const model::ActivationSpec& activation) const {
-    return activation.kind == model::ActivationKind::clip ? simd::make_clip(request)
-                                                          : make_activation(request);
+  Result operator()(const ops::Convolution&) const { return make_convolution(request); }
+  Result operator()(const ops::Linear&) const { return make_linear(request); }
+  Result operator()(const ops::SparseLinear&) const { return sparse::make_linear(request); }
+  Result operator()(const ops::BatchNorm&) const { return simd::make_batch_norm(request); }
+  Result operator()(const ops::Activation& activation) const {
+    return activation.kind == ops::ActivationKind::clip ? simd::make_clip(request)
+                                                        : make_activation(request);
   }
-  Result operator()(const model::PoolSpec&) const {
+  Result operator()(const ops::Pool&) const {
     Result ours = simd::make_max_pool(request);
     return ours != nullptr ? std::move(ours) : make_pool(request);
   }
-  Result operator()(const model::GlobalAveragePoolSpec&) const { return make_pool(request); }
-  Result operator()(const model::DropoutSpec&) const { return make_dropout(request); }
-  Result operator()(const model::FlattenSpec&) const { return make_flatten(request); }
-  Result operator()(const model::AddSpec&) const { return make_add(request); }
-  Result operator()(const model::ConcatSpec&) const { return make_concat(request); }
+  Result operator()(const ops::GlobalAveragePool&) const { return make_pool(request); }
+  Result operator()(const ops::Dropout&) const { return make_dropout(request); }
+  Result operator()(const ops::Flatten&) const { return make_flatten(request); }
+  Result operator()(const ops::Add&) const { return make_add(request); }
+  Result operator()(const ops::Concat&) const { return make_concat(request); }
+  template <class PlainOnly>
+  Result operator()(const PlainOnly&) const {
+    static_assert(
+        requires { PlainOnly::kPlainOnly; }, "which kernel computes it?");
+    return reference::make_layer(request);
+  }
 };
 
 }  // namespace

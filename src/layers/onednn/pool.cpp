@@ -19,10 +19,10 @@ using Dims = dnnl::memory::dims;
 using Forward = dnnl::pooling_forward;
 using Backward = dnnl::pooling_backward;
 
-model::PoolSpec as_pool(const LayerRequest& request) {
-  if (const auto* pool = std::get_if<model::PoolSpec>(&request.spec)) return *pool;
-  const model::Extent2 all{request.srcs[0].shape[2], request.srcs[0].shape[3]};
-  return {.kind = model::PoolKind::average, .kernel = all, .stride = all};
+ops::Pool as_pool(const LayerRequest& request) {
+  if (const auto* pool = std::get_if<ops::Pool>(&request.spec)) return *pool;
+  const ops::Extent2 all{request.srcs[0].shape[2], request.srcs[0].shape[3]};
+  return {.kind = ops::PoolKind::average, .kernel = all, .stride = all};
 }
 
 /// oneDNN wants the padding behind the last window exactly; floor mode may leave less than
@@ -38,18 +38,18 @@ double beyond_padding(std::int64_t behind, std::int64_t padding, std::int64_t ke
   return static_cast<double>(kernel) / static_cast<double>(kernel - (behind - padding));
 }
 
-algorithm algorithm_of(const model::PoolSpec& pool) {
-  if (pool.kind == model::PoolKind::max) return algorithm::pooling_max;
-  const bool counts = pool.count_include_pad || pool.padding == model::Extent2{0, 0};
+algorithm algorithm_of(const ops::Pool& pool) {
+  if (pool.kind == ops::PoolKind::max) return algorithm::pooling_max;
+  const bool counts = pool.count_include_pad || pool.padding == ops::Extent2{0, 0};
   return counts ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
 }
 
 class Pool final : public Layer {
  public:
   explicit Pool(const LayerRequest& request) : threads_(request.threads) {
-    const model::PoolSpec pool = as_pool(request);
+    const ops::Pool pool = as_pool(request);
     const tensor::Shape sample = request.srcs[0].shape.without_front();
-    const tensor::Shape dst_sample = model::layer_shape(request.spec, {&sample, 1}, request.name);
+    const tensor::Shape dst_sample = ops::result_shape(request.spec, {&sample, 1}, request.name);
     dst_desc_ = batch_desc(dst_sample, request.srcs[0].shape[0], request.srcs[0].layout);
     const Md src = to_md(request.srcs[0]);
     const Md dst = to_md(dst_desc_);
@@ -70,7 +70,7 @@ class Pool final : public Layer {
                                             user_scratch(), cpu(), forward);
     forward_ = Kernel(Forward(forward), forward.scratchpad_desc());
     backward_ = Kernel(Backward(backward), backward.scratchpad_desc());
-    if (pool.kind == model::PoolKind::max) {
+    if (pool.kind == ops::PoolKind::max) {
       const Md workspace = forward.workspace_desc();
       workspace_bytes_ = workspace.get_size();
       forward_.output(DNNL_ARG_WORKSPACE, workspace, workspace);

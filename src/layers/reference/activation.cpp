@@ -22,9 +22,9 @@ class Activation final : public PlainLayer {
  public:
   explicit Activation(const LayerRequest& request)
       : PlainLayer(request),
-        kind_(std::get<model::ActivationSpec>(request.spec).kind),
-        ceiling_(static_cast<float>(std::get<model::ActivationSpec>(request.spec).ceiling)),
-        slope_(static_cast<float>(std::get<model::ActivationSpec>(request.spec).slope)) {}
+        kind_(std::get<ops::Activation>(request.spec).kind),
+        ceiling_(static_cast<float>(std::get<ops::Activation>(request.spec).ceiling)),
+        slope_(static_cast<float>(std::get<ops::Activation>(request.spec).slope)) {}
 
   LayerTraits traits() const override {
     return {.data_reads_src = from_src(),
@@ -48,18 +48,18 @@ class Activation final : public PlainLayer {
 
  private:
   bool from_src() const {
-    return kind_ == model::ActivationKind::gelu || kind_ == model::ActivationKind::silu;
+    return kind_ == ops::ActivationKind::gelu || kind_ == ops::ActivationKind::silu;
   }
 
   double value(double x) const {
     switch (kind_) {
-      case model::ActivationKind::relu: return x < 0 ? 0 : x;  // a NaN stays one
-      case model::ActivationKind::tanh: return std::tanh(x);
-      case model::ActivationKind::sigmoid: return sigmoid(x);
-      case model::ActivationKind::gelu: return x * normal_cdf(x);
-      case model::ActivationKind::clip: return x < 0 ? 0 : x > ceiling_ ? ceiling_ : x;
-      case model::ActivationKind::leaky_relu: return x > 0 ? x : slope_ * x;
-      case model::ActivationKind::silu: return x * sigmoid(x);
+      case ops::ActivationKind::relu: return x < 0 ? 0 : x;  // a NaN stays one
+      case ops::ActivationKind::tanh: return std::tanh(x);
+      case ops::ActivationKind::sigmoid: return sigmoid(x);
+      case ops::ActivationKind::gelu: return x * normal_cdf(x);
+      case ops::ActivationKind::clip: return x < 0 ? 0 : x > ceiling_ ? ceiling_ : x;
+      case ops::ActivationKind::leaky_relu: return x > 0 ? x : slope_ * x;
+      case ops::ActivationKind::silu: return x * sigmoid(x);
     }
     return x;
   }
@@ -67,25 +67,25 @@ class Activation final : public PlainLayer {
   /// Of src for gelu and silu, else of dst; relu's at 0 is 0, leaky_relu's is its slope.
   double derivative(double from) const {
     switch (kind_) {
-      case model::ActivationKind::relu: return from > 0 ? 1 : 0;
-      case model::ActivationKind::tanh: return 1.0 - from * from;
-      case model::ActivationKind::sigmoid: return from * (1.0 - from);
-      case model::ActivationKind::gelu: return normal_cdf(from) + from * normal_density(from);
-      case model::ActivationKind::clip: return from > 0 && from < ceiling_ ? 1 : 0;
-      case model::ActivationKind::leaky_relu: return from > 0 ? 1 : slope_;
-      case model::ActivationKind::silu: return sigmoid(from) * (1.0 + from * (1.0 - sigmoid(from)));
+      case ops::ActivationKind::relu: return from > 0 ? 1 : 0;
+      case ops::ActivationKind::tanh: return 1.0 - from * from;
+      case ops::ActivationKind::sigmoid: return from * (1.0 - from);
+      case ops::ActivationKind::gelu: return normal_cdf(from) + from * normal_density(from);
+      case ops::ActivationKind::clip: return from > 0 && from < ceiling_ ? 1 : 0;
+      case ops::ActivationKind::leaky_relu: return from > 0 ? 1 : slope_;
+      case ops::ActivationKind::silu: return sigmoid(from) * (1.0 + from * (1.0 - sigmoid(from)));
     }
     return 1;
   }
 
-  model::ActivationKind kind_;
+  ops::ActivationKind kind_;
   double ceiling_;
   double slope_;
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_activation(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::Activation&, const LayerRequest& request) {
   return std::make_unique<Activation>(request);
 }
 

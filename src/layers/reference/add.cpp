@@ -25,7 +25,7 @@ class Add final : public PlainLayer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_add(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::Add&, const LayerRequest& request) {
   return std::make_unique<Add>(request);
 }
 

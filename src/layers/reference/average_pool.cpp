@@ -9,7 +9,7 @@ namespace {
 
 class AveragePool final : public PlainLayer {
  public:
-  AveragePool(const LayerRequest& request, const model::PoolSpec& spec)
+  AveragePool(const LayerRequest& request, const ops::Pool& spec)
       : PlainLayer(request), spec_(spec) {}
 
   LayerTraits traits() const override { return {}; }
@@ -54,22 +54,21 @@ class AveragePool final : public PlainLayer {
     }
   }
 
-  model::PoolSpec spec_;
+  ops::Pool spec_;
 };
 
 }  // namespace
 
 std::unique_ptr<Layer> make_average_pool(const LayerRequest& request) {
-  return std::make_unique<AveragePool>(request, std::get<model::PoolSpec>(request.spec));
+  return std::make_unique<AveragePool>(request, std::get<ops::Pool>(request.spec));
 }
 
-std::unique_ptr<Layer> make_global_average_pool(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::GlobalAveragePool&, const LayerRequest& request) {
   const tensor::Shape& src = request.srcs.front().shape;
-  if (src.rank() != 4)
-    return std::make_unique<AveragePool>(request, model::PoolSpec{});  // it refuses
-  const model::Extent2 image{src[2], src[3]};
+  if (src.rank() != 4) return std::make_unique<AveragePool>(request, ops::Pool{});  // it refuses
+  const ops::Extent2 image{src[2], src[3]};
   return std::make_unique<AveragePool>(
-      request, model::PoolSpec{.kind = model::PoolKind::average, .kernel = image, .stride = image});
+      request, ops::Pool{.kind = ops::PoolKind::average, .kernel = image, .stride = image});
 }
 
 }  // namespace plait::layers::reference

@@ -17,7 +17,7 @@ class BatchNorm final : public PlainLayer {
  public:
   explicit BatchNorm(const LayerRequest& request)
       : PlainLayer(request),
-        spec_(std::get<model::BatchNormSpec>(request.spec)),
+        spec_(std::get<ops::BatchNorm>(request.spec)),
         relu_(request.relu),
         batch_(src_.shape[0]),
         channels_(src_.shape[1]),
@@ -131,7 +131,7 @@ class BatchNorm final : public PlainLayer {
     return reinterpret_cast<std::uint8_t*>(saved_mean(args) + 2 * channels_);
   }
 
-  model::BatchNormSpec spec_;
+  ops::BatchNorm spec_;
   bool relu_;
   std::int64_t batch_;
   std::int64_t channels_;
@@ -141,7 +141,7 @@ class BatchNorm final : public PlainLayer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_batch_norm(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::BatchNorm&, const LayerRequest& request) {
   return std::make_unique<BatchNorm>(request);
 }
 

@@ -40,7 +40,7 @@ class Concat final : public PlainLayer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_concat(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::Concat&, const LayerRequest& request) {
   return std::make_unique<Concat>(request);
 }
 

@@ -11,7 +11,7 @@ class Convolution final : public PlainLayer {
  public:
   explicit Convolution(const LayerRequest& request)
       : PlainLayer(request),
-        spec_(std::get<model::ConvolutionSpec>(request.spec)),
+        spec_(std::get<ops::Convolution>(request.spec)),
         residual_(request.residual) {}
 
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
@@ -116,13 +116,13 @@ class Convolution final : public PlainLayer {
     }
   }
 
-  model::ConvolutionSpec spec_;
+  ops::Convolution spec_;
   bool residual_;
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_convolution(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::Convolution&, const LayerRequest& request) {
   return std::make_unique<Convolution>(request);
 }
 

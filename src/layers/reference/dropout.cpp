@@ -11,7 +11,7 @@ class Dropout final : public PlainLayer {
  public:
   explicit Dropout(const LayerRequest& request)
       : PlainLayer(request),
-        probability_(std::get<model::DropoutSpec>(request.spec).probability),
+        probability_(std::get<ops::Dropout>(request.spec).probability),
         key_(dropout_key(request.name)) {}
 
   LayerTraits traits() const override { return {.diff_in_place = true, .forward_in_place = true}; }
@@ -55,7 +55,7 @@ class Dropout final : public PlainLayer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_dropout(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::Dropout&, const LayerRequest& request) {
   return std::make_unique<Dropout>(request);
 }
 

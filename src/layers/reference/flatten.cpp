@@ -23,7 +23,7 @@ class Flatten final : public PlainLayer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_flatten(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::Flatten&, const LayerRequest& request) {
   return std::make_unique<Flatten>(request);
 }
 

@@ -8,7 +8,7 @@ namespace {
 class Linear final : public PlainLayer {
  public:
   explicit Linear(const LayerRequest& request)
-      : PlainLayer(request), has_bias_(std::get<model::LinearSpec>(request.spec).bias) {}
+      : PlainLayer(request), has_bias_(std::get<ops::Linear>(request.spec).bias) {}
 
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
 
@@ -62,7 +62,7 @@ class Linear final : public PlainLayer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_linear(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::Linear&, const LayerRequest& request) {
   return std::make_unique<Linear>(request);
 }
 

@@ -12,7 +12,7 @@ namespace {
 class MaxPool final : public PlainLayer {
  public:
   explicit MaxPool(const LayerRequest& request)
-      : PlainLayer(request), spec_(std::get<model::PoolSpec>(request.spec)) {}
+      : PlainLayer(request), spec_(std::get<ops::Pool>(request.spec)) {}
 
   LayerTraits traits() const override { return {}; }
 
@@ -59,7 +59,7 @@ class MaxPool final : public PlainLayer {
     return best;
   }
 
-  model::PoolSpec spec_;
+  ops::Pool spec_;
 };
 
 }  // namespace

@@ -11,29 +11,29 @@ PlainLayer::PlainLayer(const LayerRequest& request) {
   for (const tensor::TensorDesc& src : request.srcs) {
     if (src.layout != tensor::Layout::plain || src.dtype != tensor::DType::f32) {
       fail("layer '{}': the reference {} takes plain f32 sources but got {} {}", request.name,
-           model::kind_name(request.spec), tensor::name_of(src.layout), tensor::name_of(src.dtype));
+           ops::name_of(request.spec), tensor::name_of(src.layout), tensor::name_of(src.dtype));
     }
     samples.push_back(src.shape.without_front());
   }
-  const bool convolution = std::holds_alternative<model::ConvolutionSpec>(request.spec);
+  const bool convolution = std::holds_alternative<ops::Convolution>(request.spec);
   if (request.residual && (!convolution || request.srcs.size() != 2)) {
     fail("layer '{}': only a convolution of two sources adds a residual, not {} of {}",
-         request.name, model::kind_name(request.spec), request.srcs.size());
+         request.name, ops::name_of(request.spec), request.srcs.size());
   }
-  if (request.relu && !std::holds_alternative<model::BatchNormSpec>(request.spec)) {
+  if (request.relu && !std::holds_alternative<ops::BatchNorm>(request.spec)) {
     fail("layer '{}': only batch_norm ends in a fused relu, not {}", request.name,
-         model::kind_name(request.spec));
+         ops::name_of(request.spec));
   }
   const tensor::Shape skip = request.residual ? samples.back() : tensor::Shape{};
   if (request.residual) samples.pop_back();
   const tensor::Shape dst =
-      model::layer_shape(request.spec, samples, fmt::format("layer '{}'", request.name));
+      ops::result_shape(request.spec, samples, fmt::format("layer '{}'", request.name));
   if (request.residual && !(skip == dst)) {
     fail("layer '{}': a residual of {} cannot be added to {}", request.name, skip, dst);
   }
   src_ = request.srcs.front();
   dst_ = batch_desc(dst, src_.shape[0]);
-  place_parameters(model::layer_parameters(request.spec, samples.front()));
+  place_parameters(ops::parameters_of(request.spec, samples.front()));
 }
 
 }  // namespace plait::layers::reference

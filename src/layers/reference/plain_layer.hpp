@@ -20,17 +20,13 @@ class PlainLayer : public Layer {
   tensor::TensorDesc dst_;
 };
 
-std::unique_ptr<Layer> make_convolution(const LayerRequest& request);
-std::unique_ptr<Layer> make_linear(const LayerRequest& request);
-std::unique_ptr<Layer> make_sparse_linear(const LayerRequest& request);
-std::unique_ptr<Layer> make_batch_norm(const LayerRequest& request);
-std::unique_ptr<Layer> make_activation(const LayerRequest& request);
+/// The request is for this operation. Each is defined by a file of this folder.
+#define PLAIT_MAKE(Op) \
+  std::unique_ptr<Layer> make(const ops::Op& operation, const LayerRequest& request);
+PLAIT_OPERATIONS(PLAIT_MAKE)
+#undef PLAIT_MAKE
+
 std::unique_ptr<Layer> make_max_pool(const LayerRequest& request);
 std::unique_ptr<Layer> make_average_pool(const LayerRequest& request);
-std::unique_ptr<Layer> make_global_average_pool(const LayerRequest& request);
-std::unique_ptr<Layer> make_dropout(const LayerRequest& request);
-std::unique_ptr<Layer> make_flatten(const LayerRequest& request);
-std::unique_ptr<Layer> make_add(const LayerRequest& request);
-std::unique_ptr<Layer> make_concat(const LayerRequest& request);
 
 }  // namespace plait::layers::reference

@@ -13,7 +13,7 @@ struct PoolWindow {
   std::int64_t top, bottom, left, right;
 };
 
-inline PoolWindow pool_window(const model::PoolSpec& pool, const tensor::Shape& src, std::int64_t y,
+inline PoolWindow pool_window(const ops::Pool& pool, const tensor::Shape& src, std::int64_t y,
                               std::int64_t x) {
   const std::int64_t top = y * pool.stride.height - pool.padding.height;
   const std::int64_t left = x * pool.stride.width - pool.padding.width;
@@ -23,7 +23,7 @@ inline PoolWindow pool_window(const model::PoolSpec& pool, const tensor::Shape& 
 
 /// What average pooling divides by: the window's extent up to the padding's end, or what of it lies
 /// in the image.
-inline double pool_divisor(const model::PoolSpec& pool, const tensor::Shape& src, std::int64_t y,
+inline double pool_divisor(const ops::Pool& pool, const tensor::Shape& src, std::int64_t y,
                            std::int64_t x) {
   if (!pool.count_include_pad) {
     const PoolWindow window = pool_window(pool, src, y, x);

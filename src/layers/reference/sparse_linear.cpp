@@ -8,13 +8,13 @@ namespace {
 class SparseLinear final : public PlainLayer {
  public:
   explicit SparseLinear(const LayerRequest& request)
-      : PlainLayer(request), spec_(std::get<model::SparseLinearSpec>(request.spec)) {
+      : PlainLayer(request), spec_(std::get<ops::SparseLinear>(request.spec)) {
     const auto& ends_in = request.activation ? request.activation : spec_.ends_in;
     if (!ends_in) return;
     LayerRequest activation = request;
     activation.spec = *ends_in;
     activation.srcs = {dst_};
-    activation_ = make_activation(activation);
+    activation_ = make(*ends_in, activation);
   }
 
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
@@ -78,13 +78,13 @@ class SparseLinear final : public PlainLayer {
   }
 
  private:
-  model::SparseLinearSpec spec_;
+  ops::SparseLinear spec_;
   std::unique_ptr<Layer> activation_;
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_sparse_linear(const LayerRequest& request) {
+std::unique_ptr<Layer> make(const ops::SparseLinear&, const LayerRequest& request) {
   return std::make_unique<SparseLinear>(request);
 }
 

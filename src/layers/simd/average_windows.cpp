@@ -112,7 +112,7 @@ namespace plait::layers::simd {
 
 HWY_EXPORT(windows);
 
-AveragePass average_pass(const model::PoolSpec& pool, const tensor::TensorDesc& src,
+AveragePass average_pass(const ops::Pool& pool, const tensor::TensorDesc& src,
                          const tensor::TensorDesc& dst) {
   const std::int64_t block = tensor::channel_block(src.layout);
   return {.pool = pool,

@@ -10,7 +10,7 @@
 namespace plait::layers::simd {
 
 struct AveragePass {
-  model::PoolSpec pool;
+  ops::Pool pool;
   std::int64_t src_height = 0, src_width = 0;
   std::int64_t dst_height = 0, dst_width = 0;
   std::int64_t block = 1;  ///< channels that lie together: 1, 8 or 16
@@ -24,7 +24,7 @@ struct AveragePass {
 constexpr std::int64_t kSmallWindow = 64;
 
 /// Without addresses and planes; `src` and `dst` lie alike.
-AveragePass average_pass(const model::PoolSpec& pool, const tensor::TensorDesc& src,
+AveragePass average_pass(const ops::Pool& pool, const tensor::TensorDesc& src,
                          const tensor::TensorDesc& dst);
 /// dst = the sum under the window / the window's size, padding counted as zeros. No sum is divided
 /// between threads: equal bits for any number of them.

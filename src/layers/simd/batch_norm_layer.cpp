@@ -18,7 +18,7 @@ namespace {
 class BatchNorm final : public Layer {
  public:
   explicit BatchNorm(const LayerRequest& request)
-      : spec_(std::get<model::BatchNormSpec>(request.spec)),
+      : spec_(std::get<ops::BatchNorm>(request.spec)),
         desc_(request.srcs[0]),
         relu_(request.relu),
         threads_(request.threads),
@@ -28,7 +28,7 @@ class BatchNorm final : public Layer {
         desc_.shape.rank() == 4 ? desc_.shape[2] * desc_.shape[3] : std::int64_t{1};
     shape_ = {desc_.shape[0], divide_up(channels_, block), pixels, block};
     padded_ = shape_.channel_blocks * block;
-    place_parameters(model::layer_parameters(request.spec, desc_.shape.without_front()));
+    place_parameters(ops::parameters_of(request.spec, desc_.shape.without_front()));
     running_var_ = slots_.back().offset;
   }
 
@@ -213,7 +213,7 @@ class BatchNorm final : public Layer {
     std::fill(saved + channels_, saved + padded_, 0.0F);
   }
 
-  model::BatchNormSpec spec_;
+  ops::BatchNorm spec_;
   tensor::TensorDesc desc_;
   bool relu_;
   int threads_;

@@ -9,7 +9,7 @@ class Clip final : public Layer {
  public:
   explicit Clip(const LayerRequest& request)
       : desc_(request.srcs[0]),
-        ceiling_(static_cast<float>(std::get<model::ActivationSpec>(request.spec).ceiling)),
+        ceiling_(static_cast<float>(std::get<ops::Activation>(request.spec).ceiling)),
         threads_(request.threads) {}
 
   const tensor::TensorDesc& dst_desc() const override { return desc_; }

@@ -17,11 +17,11 @@ class MaxPool final : public Layer {
   explicit MaxPool(const LayerRequest& request) : threads_(request.threads) {
     const tensor::Shape& src = request.srcs[0].shape;
     const tensor::Shape sample = src.without_front();
-    const tensor::Shape dst = model::layer_shape(request.spec, {&sample, 1}, request.name);
+    const tensor::Shape dst = ops::result_shape(request.spec, {&sample, 1}, request.name);
     dst_desc_ = batch_desc(dst, src[0], request.srcs[0].layout);
     const std::int64_t block = tensor::channel_block(dst_desc_.layout);
     planes_ = src[0] * divide_up(src[1], block);
-    pass_.pool = std::get<model::PoolSpec>(request.spec);
+    pass_.pool = std::get<ops::Pool>(request.spec);
     pass_.src_height = src[2];
     pass_.src_width = src[3];
     pass_.dst_height = dst[1];
@@ -70,9 +70,9 @@ class MaxPool final : public Layer {
 }  // namespace
 
 std::unique_ptr<Layer> make_max_pool(const LayerRequest& request) {
-  const auto* pool = std::get_if<model::PoolSpec>(&request.spec);
+  const auto* pool = std::get_if<ops::Pool>(&request.spec);
   const tensor::Layout layout = request.srcs[0].layout;
-  if (pool == nullptr || pool->kind != model::PoolKind::max || tensor::channel_block(layout) == 1 ||
+  if (pool == nullptr || pool->kind != ops::PoolKind::max || tensor::channel_block(layout) == 1 ||
       pool->kernel.height * pool->kernel.width > 256) {
     return nullptr;
   }

@@ -92,7 +92,7 @@ void pool_diff(const MaxPoolPass& pass) {
   const std::int64_t src_plane = pass.src_height * pass.src_width * pass.block;
   const std::int64_t dst_plane = pass.dst_height * pass.dst_width * pass.block;
   const bool covered = apart && pass.pool.kernel == pass.pool.stride &&
-                       pass.pool.padding == model::Extent2{0, 0} &&
+                       pass.pool.padding == ops::Extent2{0, 0} &&
                        pass.dst_height * pass.pool.stride.height == pass.src_height &&
                        pass.dst_width * pass.pool.stride.width == pass.src_width;
   if (!covered) {

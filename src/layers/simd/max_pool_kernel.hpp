@@ -8,7 +8,7 @@
 namespace plait::layers::simd {
 
 struct MaxPoolPass {
-  model::PoolSpec pool;
+  ops::Pool pool;
   std::int64_t src_height = 0, src_width = 0;
   std::int64_t dst_height = 0, dst_width = 0;
   std::int64_t block = 8;

@@ -34,7 +34,7 @@ template <int kernel_width>
 HWY_INLINE void kernel_row(const NarrowShape& shape, const float* src, const float* diff_dst,
                            std::int64_t kh, float* sums) {
   const Tag d;
-  const model::ConvolutionSpec& c = shape.convolution;
+  const ops::Convolution& c = shape.convolution;
   const std::int64_t stride = c.stride.width;
   // Columns [first, last) have the whole kernel row inside the image.
   const std::int64_t reach = (kernel_width - 1) * c.dilation.width;
@@ -155,12 +155,12 @@ namespace plait::layers::simd {
 HWY_EXPORT(all_parts);
 
 bool narrow_takes(const NarrowShape& shape) {
-  const model::ConvolutionSpec& c = shape.convolution;
+  const ops::Convolution& c = shape.convolution;
   return shape.in_channels <= 4 && c.groups == 1 && c.kernel.width <= 8;
 }
 
 std::size_t narrow_weights_size(const NarrowShape& shape) {
-  const model::ConvolutionSpec& c = shape.convolution;
+  const ops::Convolution& c = shape.convolution;
   return static_cast<std::size_t>((c.out_channels + 7) / 8 * 8 * shape.in_channels *
                                   c.kernel.height * c.kernel.width);
 }

@@ -13,7 +13,7 @@ struct NarrowShape {
   std::int64_t in_channels = 0;
   std::int64_t src_height = 0, src_width = 0;
   std::int64_t dst_height = 0, dst_width = 0;
-  model::ConvolutionSpec convolution;  ///< groups 1, kernel width at most 8
+  ops::Convolution convolution;  ///< groups 1, kernel width at most 8
 };
 
 /// src NCHW; diff_dst in blocks of 8 channels; diff_weights [oc / 8][ic][kh][kw][8], overwritten.

@@ -7,13 +7,13 @@ namespace plait::layers::sparse {
 
 namespace {
 
-Activation fused(const std::optional<model::ActivationSpec>& spec) {
+Activation fused(const std::optional<ops::Activation>& spec) {
   if (!spec) return {};
   const auto ceiling = static_cast<float>(spec->ceiling);
   switch (spec->kind) {
-    case plait::model::ActivationKind::relu: return {ActivationKind::relu};
-    case plait::model::ActivationKind::tanh: return {ActivationKind::tanh};
-    case plait::model::ActivationKind::clip: return {ActivationKind::clip, ceiling};
+    case plait::ops::ActivationKind::relu: return {ActivationKind::relu};
+    case plait::ops::ActivationKind::tanh: return {ActivationKind::tanh};
+    case plait::ops::ActivationKind::clip: return {ActivationKind::clip, ceiling};
     default: return {};
   }
 }
@@ -21,14 +21,14 @@ Activation fused(const std::optional<model::ActivationSpec>& spec) {
 class Linear final : public Layer {
  public:
   explicit Linear(const LayerRequest& request)
-      : spec_(std::get<model::SparseLinearSpec>(request.spec)),
+      : spec_(std::get<ops::SparseLinear>(request.spec)),
         cache_(request.kernels != nullptr ? request.kernels : std::make_shared<KernelCache>()),
         panels_(panels_for(request.srcs[0].shape[0])),
         activation_(fused(request.activation ? request.activation : spec_.ends_in)),
         threads_(request.threads),
         dst_desc_{.shape = {request.srcs[0].shape[0], spec_.pattern->rows},
                   .layout = tensor::Layout::panels} {
-    place_parameters(model::layer_parameters(request.spec, request.srcs[0].shape.without_front()));
+    place_parameters(ops::parameters_of(request.spec, request.srcs[0].shape.without_front()));
   }
 
   const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
@@ -72,7 +72,7 @@ class Linear final : public Layer {
     return spec_.bias ? parameters + slots_[1].offset : nullptr;
   }
 
-  model::SparseLinearSpec spec_;
+  ops::SparseLinear spec_;
   std::shared_ptr<KernelCache> cache_;
   mutable std::shared_ptr<const SparseKernels> kernels_;
   Panels panels_;

@@ -13,7 +13,7 @@ plan::NetworkBlock added_block(const model::BlockSpec& spec, const tensor::Shape
                            .inner_elements = cost.activation_elements - cost.dst_elements,
                            .spec = spec,
                            .added = true};
-  for (const model::ParameterSpec& parameter : model::block_parameters(spec, src)) {
+  for (const ops::ParameterSpec& parameter : model::block_parameters(spec, src)) {
     (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
   }
   return block;

@@ -57,12 +57,10 @@ struct Resizing {
   Side height;
   Side width;
 
-  model::Extent2 stride() const { return {height.stride, width.stride}; }
-  model::Extent2 growth() const { return {height.growth, width.growth}; }
+  ops::Extent2 stride() const { return {height.stride, width.stride}; }
+  ops::Extent2 growth() const { return {height.growth, width.growth}; }
   bool averages() const { return height.kernel > 1 || width.kernel > 1; }
-  bool keeps() const {
-    return stride() == model::Extent2{1, 1} && growth() == model::Extent2{0, 0};
-  }
+  bool keeps() const { return stride() == ops::Extent2{1, 1} && growth() == ops::Extent2{0, 0}; }
 };
 
 /// Nothing where an image would have to come out of a flat tensor, or to grow too much: the
@@ -78,13 +76,13 @@ std::optional<Resizing> resize(const tensor::Shape& src, const tensor::Shape& ds
 /// Index of the node that feeds what follows.
 int append_average(model::BlockSpec& block, const Resizing& by) {
   if (!by.averages()) return model::kBlockInput;
-  return block.then("pool", model::PoolSpec{.kind = model::PoolKind::average,
-                                            .kernel = {by.height.kernel, by.width.kernel},
-                                            .stride = {by.height.step, by.width.step}});
+  return block.then("pool", ops::Pool{.kind = ops::PoolKind::average,
+                                      .kernel = {by.height.kernel, by.width.kernel},
+                                      .stride = {by.height.step, by.width.step}});
 }
 
 /// Keeps the size.
-model::ConvolutionSpec window(std::int64_t channels, std::int64_t kernel) {
+ops::Convolution window(std::int64_t channels, std::int64_t kernel) {
   return {.out_channels = channels,
           .kernel = {kernel, kernel},
           .padding = {kernel / 2, kernel / 2},
@@ -93,9 +91,9 @@ model::ConvolutionSpec window(std::int64_t channels, std::int64_t kernel) {
 
 /// The same, resized: with g pixels more of a kernel and of padding on all sides, the image has g
 /// more.
-model::ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, const Resizing& by) {
-  model::ConvolutionSpec conv = window(channels, kernel);
-  const model::Extent2 growth = by.growth();
+ops::Convolution window(std::int64_t channels, std::int64_t kernel, const Resizing& by) {
+  ops::Convolution conv = window(channels, kernel);
+  const ops::Extent2 growth = by.growth();
   conv.stride = by.stride();
   conv.kernel = {kernel + growth.height, kernel + growth.width};
   conv.padding = {kernel / 2 + growth.height, kernel / 2 + growth.width};
@@ -105,14 +103,14 @@ model::ConvolutionSpec window(std::int64_t channels, std::int64_t kernel, const 
 /// A convolution and a BatchNorm behind it that maps 0 to 0, however large the residuals are.
 struct Normalised {
   std::string name;
-  model::ConvolutionSpec conv;
+  ops::Convolution conv;
 };
 int append(model::BlockSpec& block, const Normalised& one, int from) {
   block.join(one.name, one.conv, {from});
-  return block.then(one.name + ".bn", model::BatchNormSpec{.centered = false});
+  return block.then(one.name + ".bn", ops::BatchNorm{.centered = false});
 }
 
-model::LayerSpec relu() { return model::ActivationSpec{model::ActivationKind::relu}; }
+ops::Operation relu() { return ops::Activation{ops::ActivationKind::relu}; }
 
 model::BlockSpec image_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
                              const tensor::Shape& dst) {
@@ -134,19 +132,18 @@ model::BlockSpec image_block(const std::string& name, CoarseKind kind, const ten
   if (src[0] != dst[0] || !by->keeps()) {
     skip = append(block, {"shortcut", window(dst[0], 1, *by)}, from);
   }
-  block.join("add", model::AddSpec{}, {branch, skip});
+  block.join("add", ops::Add{}, {branch, skip});
   return block;
 }
 
-model::LinearSpec linear(std::int64_t features, double scale) {
+ops::Linear linear(std::int64_t features, double scale) {
   return {.out_features = features, .bias = false, .initial_scale = scale};
 }
 
 model::BlockSpec flat_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
                             const tensor::Shape& dst) {
   model::BlockSpec block{.name = name, .nodes = {}};
-  const int from =
-      src.rank() == 1 ? model::kBlockInput : block.then("flatten", model::FlattenSpec{});
+  const int from = src.rank() == 1 ? model::kBlockInput : block.then("flatten", ops::Flatten{});
   if (kind == CoarseKind::conv) {
     block.join("linear", linear(dst[0], kShortcutScale), {from});
     return block;
@@ -156,7 +153,7 @@ model::BlockSpec flat_block(const std::string& name, CoarseKind kind, const tens
   const int branch = block.then("linear2", linear(dst[0], 0));
   int skip = from;
   if (src != dst) skip = block.join("shortcut", linear(dst[0], kShortcutScale), {from});
-  block.join("add", model::AddSpec{}, {branch, skip});
+  block.join("add", ops::Add{}, {branch, skip});
   return block;
 }
 
@@ -182,12 +179,12 @@ model::BlockSpec enter_block(const std::string& name, const tensor::Shape& image
                              const tensor::Shape& dst, bool rectified) {
   model::BlockSpec block{.name = name, .nodes = {}};
   if (dst.rank() == 1) {
-    if (image.rank() != 1) block.then("flatten", model::FlattenSpec{});
-    block.then("linear", model::LinearSpec{.out_features = dst[0]});
+    if (image.rank() != 1) block.then("flatten", ops::Flatten{});
+    block.then("linear", ops::Linear{.out_features = dst[0]});
   } else if (const auto by = resize(image, dst)) {
     append_average(block, *by);
     block.then("conv", window(dst[0], 3, *by));
-    block.then("bn", model::BatchNormSpec{});
+    block.then("bn", ops::BatchNorm{});
   }
   if (rectified && !block.nodes.empty()) block.then("relu", relu());
   return block;

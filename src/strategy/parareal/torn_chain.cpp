@@ -56,13 +56,13 @@ bool TornChain::is_rectified(int block) const {
     int at = static_cast<int>(nodes.size()) - 1;
     while (at != model::kBlockInput) {
       const model::Node& node = nodes[static_cast<std::size_t>(at)];
-      if (const auto* activation = std::get_if<model::ActivationSpec>(&node.layer)) {
-        return activation->kind == model::ActivationKind::relu;
+      if (const auto* activation = std::get_if<ops::Activation>(&node.layer)) {
+        return activation->kind == ops::ActivationKind::relu;
       }
-      const bool keeps = std::holds_alternative<model::PoolSpec>(node.layer) ||
-                         std::holds_alternative<model::GlobalAveragePoolSpec>(node.layer) ||
-                         std::holds_alternative<model::DropoutSpec>(node.layer) ||
-                         std::holds_alternative<model::FlattenSpec>(node.layer);
+      const bool keeps = std::holds_alternative<ops::Pool>(node.layer) ||
+                         std::holds_alternative<ops::GlobalAveragePool>(node.layer) ||
+                         std::holds_alternative<ops::Dropout>(node.layer) ||
+                         std::holds_alternative<ops::Flatten>(node.layer);
       if (!keeps) return false;
       at = node.inputs.front();
     }

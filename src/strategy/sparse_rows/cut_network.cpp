@@ -33,9 +33,9 @@ struct Piece {
 
 /// The derivative is known from the result, and sparse layers can end in it.
 bool follows_from_result(const model::Node& node) {
-  const model::ActivationKind kind = std::get<model::ActivationSpec>(node.layer).kind;
-  return kind == model::ActivationKind::relu || kind == model::ActivationKind::tanh ||
-         kind == model::ActivationKind::clip;
+  const ops::ActivationKind kind = std::get<ops::Activation>(node.layer).kind;
+  return kind == ops::ActivationKind::relu || kind == ops::ActivationKind::tanh ||
+         kind == ops::ActivationKind::clip;
 }
 
 /// Whose piece comes last: the own one is first.
@@ -61,7 +61,7 @@ class Cutter {
     for (std::size_t k = 0; k < layers_.size(); ++k) cut_layer(k);
     const int sums = cut_.parts.back().front().out;
     model::BlockSpec spec{.name = "logits", .nodes = {}};
-    spec.then("flatten", model::FlattenSpec{});  // the loss reads plain rows
+    spec.then("flatten", ops::Flatten{});  // the loss reads plain rows
     cut_.logits = add_block({.name = "logits",
                              .srcs = {sums},
                              .dst = add_tensor(whole_.tensors.back()),
@@ -193,31 +193,31 @@ class Cutter {
   /// `bias_rows`: rows whose bias begins the sums; null: the piece adds to them.
   int add_piece(const RowLayer& layer, const std::string& name, Piece piece, const Ends& ends,
                 const std::vector<std::int32_t>* bias_rows) {
-    auto names = std::make_shared<model::LinearPiece>();
+    auto names = std::make_shared<ops::LinearPiece>();
     const bool bias = layer.bias && bias_rows != nullptr;
-    names->weight = std::make_shared<const model::ParameterPart>(
-        model::ParameterPart{.name = layer.name + ".weight",
-                             .whole = layer.weight_spec,
-                             .positions = std::move(piece.positions)});
+    names->weight = std::make_shared<const ops::ParameterPart>(
+        ops::ParameterPart{.name = layer.name + ".weight",
+                           .whole = layer.weight_spec,
+                           .positions = std::move(piece.positions)});
     if (bias) {
-      names->bias = std::make_shared<const model::ParameterPart>(
-          model::ParameterPart{.name = layer.name + ".bias",
-                               .whole = layer.bias_spec,
-                               .positions = {bias_rows->begin(), bias_rows->end()}});
+      names->bias = std::make_shared<const ops::ParameterPart>(
+          ops::ParameterPart{.name = layer.name + ".bias",
+                             .whole = layer.bias_spec,
+                             .positions = {bias_rows->begin(), bias_rows->end()}});
     }
-    std::optional<model::ActivationSpec> activation;
-    if (ends.activates) activation = std::get<model::ActivationSpec>(layer.activation->layer);
+    std::optional<ops::Activation> activation;
+    if (ends.activates) activation = std::get<ops::Activation>(layer.activation->layer);
     const std::int64_t size = piece.pattern.size();
     const std::int64_t rows = piece.pattern.rows;
     model::BlockSpec spec{.name = name, .nodes = {}};
-    if (layer.flatten) spec.then("flatten", model::FlattenSpec{});
+    if (layer.flatten) spec.then("flatten", ops::Flatten{});
     spec.then(layer.linear.name.empty() ? "linear" : layer.linear.name,
-              model::SparseLinearSpec{.pattern = std::make_shared<const tensor::SparsePattern>(
-                                          std::move(piece.pattern)),
-                                      .bias = bias,
-                                      .piece = std::move(names),
-                                      .adds = bias_rows == nullptr,
-                                      .ends_in = activation});
+              ops::SparseLinear{.pattern = std::make_shared<const tensor::SparsePattern>(
+                                    std::move(piece.pattern)),
+                                .bias = bias,
+                                .piece = std::move(names),
+                                .adds = bias_rows == nullptr,
+                                .ends_in = activation});
     return add_block(
         {.name = name,
          .srcs = {ends.src},

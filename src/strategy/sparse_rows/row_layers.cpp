@@ -14,7 +14,7 @@ namespace {
 /// would take minutes and gigabytes to partition, and cut at the borders of layers it is faster.
 constexpr std::int64_t kMostDenseElements = 8'000'000;
 
-void check_dense_elements(const plan::NetworkBlock& block, const model::LinearSpec& linear,
+void check_dense_elements(const plan::NetworkBlock& block, const ops::Linear& linear,
                           std::int64_t columns, std::int64_t& elements) {
   if (linear.out_features > (kMostDenseElements - elements) / columns) {
     user_error(
@@ -47,8 +47,8 @@ std::shared_ptr<const tensor::SparsePattern> all_elements(std::int64_t rows, std
 }
 
 bool is_linear(const model::Node& node) {
-  return std::holds_alternative<model::LinearSpec>(node.layer) ||
-         std::holds_alternative<model::SparseLinearSpec>(node.layer);
+  return std::holds_alternative<ops::Linear>(node.layer) ||
+         std::holds_alternative<ops::SparseLinear>(node.layer);
 }
 
 /// `dense` counts the elements of dense layers so far.
@@ -64,27 +64,26 @@ RowLayer read(const plan::NetworkBlock& block, int index, const tensor::Shape& s
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!chained(i)) refuse(block);
   }
-  if (at < nodes.size() && std::holds_alternative<model::FlattenSpec>(nodes[at].layer)) {
+  if (at < nodes.size() && std::holds_alternative<ops::Flatten>(nodes[at].layer)) {
     layer.flatten = true;
     ++at;
   }
   if (at == nodes.size() || !is_linear(nodes[at])) refuse(block);
   layer.linear = nodes[at++];
-  if (at < nodes.size() && std::holds_alternative<model::ActivationSpec>(nodes[at].layer)) {
+  if (at < nodes.size() && std::holds_alternative<ops::Activation>(nodes[at].layer)) {
     layer.activation = nodes[at++];
   }
   if (at != nodes.size()) refuse(block);
 
   const tensor::Shape flat{src.elements()};
-  const std::vector<model::ParameterSpec> parameters =
-      model::layer_parameters(layer.linear.layer, flat);
+  const std::vector<ops::ParameterSpec> parameters = ops::parameters_of(layer.linear.layer, flat);
   layer.weight_spec = parameters[0];
   layer.bias = parameters.size() > 1;
   if (layer.bias) layer.bias_spec = parameters[1];
-  if (const auto* sparse = std::get_if<model::SparseLinearSpec>(&layer.linear.layer)) {
+  if (const auto* sparse = std::get_if<ops::SparseLinear>(&layer.linear.layer)) {
     layer.pattern = sparse->pattern;
   } else {
-    const auto& linear = std::get<model::LinearSpec>(layer.linear.layer);
+    const auto& linear = std::get<ops::Linear>(layer.linear.layer);
     check_dense_elements(block, linear, flat.elements(), dense);
     layer.pattern = all_elements(linear.out_features, flat.elements());
   }

@@ -18,8 +18,8 @@ struct RowLayer {
   std::optional<model::Node> activation{};
   std::shared_ptr<const tensor::SparsePattern> pattern;  ///< dense layers have all elements
   bool bias = true;
-  model::ParameterSpec weight_spec;
-  model::ParameterSpec bias_spec;
+  ops::ParameterSpec weight_spec;
+  ops::ParameterSpec bias_spec;
   std::string name;  ///< full name of the linear node
 
   std::int64_t rows() const { return pattern->rows; }

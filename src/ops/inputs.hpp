@@ -1,0 +1,24 @@
+// How many tensors an operation reads, and which of them its gradient reads again.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+namespace plait::ops {
+
+inline constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+
+/// An operation without one of these reads one tensor.
+struct Inputs {
+  std::size_t least = 1;
+  std::size_t most = 1;
+};
+
+/// An operation that has one of these is computed by its plain-loop kernel only, on tensors in
+/// plain layout, and backward_data reads this again.
+struct PlainOnly {
+  bool reads_src = false;
+  bool reads_dst = false;
+};
+
+}  // namespace plait::ops
