@@ -220,7 +220,6 @@ TEST(PlanJson, ChecksLayers) {
       HasSubstr("network.blocks[1].layers[1].inputs[0] must be a whole number from -1 to 0"));
   EXPECT_THAT(says("1/layers/1/inputs", Json::array()), HasSubstr("inputs is empty"));
   EXPECT_THAT(says("1/layers/1/inputs", {-1}), HasSubstr("nothing reads the output of layer"));
-  EXPECT_THAT(says("1/layers/0/kind", "relo"), HasSubstr("layers[0].kind is no activation"));
   EXPECT_THAT(says("1/layers/0/type", "magic"), HasSubstr("layers[0].type is no layer"));
   EXPECT_THAT(says("1/layers/1/initial_scale", 2.0), HasSubstr("network.hash is "));
   EXPECT_THAT(says("1/srcs/0", 2), HasSubstr("reads tensor 2, which no block before it writes"));
