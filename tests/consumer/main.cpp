@@ -2,6 +2,7 @@
 // for VGG-16 on 32x32 images), then takes a few training steps of LeNet and sees the loss fall.
 #include <cstdio>
 
+#include "base/rng.hpp"
 #include "model/parameters.hpp"
 #include "model/zoo.hpp"
 #include "run/solo_worker.hpp"
