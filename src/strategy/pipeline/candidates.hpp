@@ -15,8 +15,7 @@ struct Recipe {
   Urgency urgency = Urgency::in_turn;
   bool asynchronous = false;
   bool replicate = false;
-  bool fused = false;      ///< as in JobOptions
-  bool first_cut = false;  ///< no other cut than the one most descriptions of it have
+  bool fused = false;  ///< as in JobOptions
 };
 
 struct Candidate {
