@@ -1,12 +1,11 @@
-// PipeDream's graph of layers as a chain of blocks: where it can be cut, which batch size it was
-// measured with, what each block costs.
+// PipeDream's graph of layers as a network with a block per node: which batch size it was measured
+// with, what each block reads, writes and costs.
 #include "cost/published.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 #include <optional>
 
 #include "base/error.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 using Nodes = std::vector<PublishedNode>;
 
-/// One beginning and one end, or the graph is no chain of blocks.
+/// Inputs at the beginning and one end, or the graph is no network.
 void check_ends(const Nodes& nodes, const std::string& source) {
   if (nodes.empty()) user_error("{}: contains no nodes; is this a profile?", source);
   const PublishedNode* last = nullptr;
@@ -81,86 +80,64 @@ std::string short_name(const PublishedNode& node) {
   return fmt::format("{}_{}", name.empty() ? "node" : name, node.number);
 }
 
-/// For every position of the order: the bytes of all nodes at or before it that are read after it.
-std::vector<double> crossing(const Nodes& nodes, const std::vector<int>& order) {
-  std::vector<int> position(nodes.size());
-  for (std::size_t p = 0; p < order.size(); ++p) {
-    position[static_cast<std::size_t>(order[p])] = static_cast<int>(p);
-  }
-  std::vector<double> change(order.size() + 1);
-  for (std::size_t p = 0; p < order.size(); ++p) {
-    int read = static_cast<int>(p);
-    for (const int next : nodes[static_cast<std::size_t>(order[p])].next) {
-      read = std::max(read, position[static_cast<std::size_t>(next)]);
-    }
-    const double bytes = nodes[static_cast<std::size_t>(order[p])].activation_bytes;
-    change[p] += bytes;
-    change[static_cast<std::size_t>(read)] -= bytes;
-  }
-  std::vector<double> sum(order.size() + 1);
-  std::partial_sum(change.begin(), change.end(), sum.begin());
-  return sum;
-}
-
-/// Convolutions, linear layers and the like: each begins a block, and what follows belongs to it.
-bool has_matrix(const PublishedNode& node) {
-  return node.parameter_bytes > 0 && node.description.find("Norm") == std::string::npos;
-}
-
-/// Grows block by block along the order.
-class ChainBuilder {
+/// A block per node, in an order in which they can be computed.
+class GraphBuilder {
  public:
-  explicit ChainBuilder(PublishedProfile& profile) : profile_(profile) {}
+  GraphBuilder(const Nodes& nodes, PublishedProfile& profile)
+      : nodes_(nodes), profile_(profile), reads_(nodes.size()) {}
 
-  void add_input(const PublishedNode& node) { input_ += elements(node.activation_bytes); }
-  void end_of_inputs() {
-    profile_.network.tensors.push_back(std::max<std::int64_t>(input_, 1));
-    profile_.network.input = tensor::Shape{profile_.network.tensors.front()};
-  }
-  void add(const PublishedNode& node) {
-    if (first_.empty()) first_ = short_name(node);
-    last_ = short_name(node);
-    block_.inner_elements += dst_;
-    dst_ = elements(node.activation_bytes);
-    block_.parameters += std::llround(node.parameter_bytes / tensor::kFloatBytes);
-    seconds_.forward += 1e-3 * node.forward_ms;
-    seconds_.backward_data += 1e-3 * node.backward_ms;
-  }
-  bool is_open() const { return !first_.empty(); }
-  /// `bytes` cross: those of the node added last, and what others before it are still read for.
-  void cut(double bytes) {
-    dst_ = elements(bytes);
+  void run(const std::vector<int>& order) {
     plan::Network& network = profile_.network;
-    block_.name = first_ == last_ ? first_ : first_ + ".." + last_;
-    if (block_.parameters > 0) {
-      seconds_.backward_weights = seconds_.backward_data / 2;
-      seconds_.backward_data -= seconds_.backward_weights;
+    std::int64_t input = 0;
+    for (const int index : order) {
+      if (node(index).is_input()) input += elements(node(index));
     }
-    block_.srcs = {network.size()};
-    block_.dst = network.size() + 1;
-    network.blocks.push_back(std::move(block_));
-    network.tensors.push_back(std::max<std::int64_t>(dst_, 1));
-    profile_.blocks.push_back(seconds_);
-    first_.clear();
-    block_ = {};
-    seconds_ = {};
-    dst_ = 0;
+    network.tensors.push_back(std::max<std::int64_t>(input, 1));
+    network.input = tensor::Shape{network.tensors.front()};
+    for (const int index : order) {
+      if (!node(index).is_input()) add(index);
+      const int written = node(index).is_input() ? 0 : network.size();
+      for (const int next : node(index).next) note_read(next, written);
+    }
+    network.last_readers = plan::last_readers(network);
   }
 
  private:
-  /// Per sample.
-  std::int64_t elements(double bytes) const {
-    return std::llround(
-        std::ceil(bytes / tensor::kFloatBytes / static_cast<double>(profile_.batch)));
+  const PublishedNode& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
+
+  /// Writers come in order; several inputs are one tensor.
+  void note_read(int index, int tensor) {
+    std::vector<int>& reads = reads_[static_cast<std::size_t>(index)];
+    if (reads.empty() || reads.back() != tensor) reads.push_back(tensor);
   }
 
+  /// Per sample.
+  std::int64_t elements(const PublishedNode& node) const {
+    return std::llround(std::ceil(node.activation_bytes / tensor::kFloatBytes /
+                                  static_cast<double>(profile_.batch)));
+  }
+
+  void add(int index) {
+    plan::Network& network = profile_.network;
+    plan::NetworkBlock block{
+        .name = short_name(node(index)),
+        .srcs = std::move(reads_[static_cast<std::size_t>(index)]),
+        .dst = network.size() + 1,
+        .parameters = std::llround(node(index).parameter_bytes / tensor::kFloatBytes)};
+    BlockSeconds seconds{.forward = 1e-3 * node(index).forward_ms};
+    if (block.has_backward()) seconds.backward_data = 1e-3 * node(index).backward_ms;
+    if (block.parameters > 0) {
+      seconds.backward_weights = seconds.backward_data / 2;
+      seconds.backward_data -= seconds.backward_weights;
+    }
+    network.blocks.push_back(std::move(block));
+    network.tensors.push_back(std::max<std::int64_t>(elements(node(index)), 1));
+    profile_.blocks.push_back(seconds);
+  }
+
+  const Nodes& nodes_;
   PublishedProfile& profile_;
-  std::string first_;
-  std::string last_;
-  plan::NetworkBlock block_{};
-  BlockSeconds seconds_{};
-  std::int64_t input_ = 0;
-  std::int64_t dst_ = 0;
+  std::vector<std::vector<int>> reads_;  ///< tensors, by node
 };
 
 class PublishedCost final : public CostModel {
@@ -192,26 +169,13 @@ class PublishedCost final : public CostModel {
 }  // namespace
 
 PublishedProfile parse_published(std::string_view text, const std::string& source) {
-  const Nodes nodes = parse_published_nodes(text, source);
+  Nodes nodes = parse_published_nodes(text, source);
+  drop_unread(nodes);
   check_ends(nodes, source);
   const std::vector<int> order = published_order(nodes, source);
-  const std::vector<double> crossing_after = crossing(nodes, order);
   PublishedProfile profile{.batch = common_batch(nodes), .source = source};
   profile.network.name = std::filesystem::path(source).stem().string();
-  ChainBuilder chain(profile);
-  bool inputs = true;
-  for (std::size_t p = 0; p < order.size(); ++p) {
-    const PublishedNode& node = nodes[static_cast<std::size_t>(order[p])];
-    if (node.is_input()) {
-      chain.add_input(node);
-      continue;
-    }
-    if (inputs) chain.end_of_inputs();
-    inputs = false;
-    if (has_matrix(node) && chain.is_open()) chain.cut(crossing_after[p - 1]);
-    chain.add(node);
-    if (p + 1 == order.size()) chain.cut(node.activation_bytes);
-  }
+  GraphBuilder(nodes, profile).run(order);
   return profile;
 }
 

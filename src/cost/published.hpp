@@ -9,10 +9,11 @@
 
 namespace plait::cost {
 
-/// The graph as a chain of blocks: every layer with a matrix of parameters begins one, in the order
-/// of the numbers. A skip that spans blocks crosses their borders too, so the tensor of a border
-/// has the size of everything that crosses there. Input nodes are no block: their bytes are tensor
-/// 0, their time (loading) is left away. A block's backward is halved into data and weights.
+/// The graph as published: a block per node, in the order of the numbers, that reads what its edges
+/// say and writes a tensor of its activation_size. Input nodes are no block: their bytes together
+/// are tensor 0, their time (loading) is left away. So is the backward of a node that has no
+/// parameters and reads inputs only. The backward of a node with parameters is halved into data and
+/// weights. Outputs that nobody reads and that take no time are left away.
 struct PublishedProfile {
   plan::Network network{};             ///< no spec, no MACs: only costs and sizes are known
   std::vector<BlockSeconds> blocks{};  ///< of `batch` samples

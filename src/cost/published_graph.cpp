@@ -1,6 +1,7 @@
-// The parser of PipeDream's lines, and a topological order of the nodes.
+// The parser of PipeDream's lines, the nodes that matter, and a topological order of them.
 #include "cost/published_graph.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <queue>
@@ -70,6 +71,20 @@ double number_of(std::string_view text, std::string_view key, double max, const 
   return number;
 }
 
+/// A number, or the sum of a list "[1.0; 2.0]": a node with several outputs.
+double sum_of(std::string_view text, std::string_view key, double max, const Line& line) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
+    return number_of(text, key, max, line);
+  }
+  double sum = 0;
+  for (const std::string_view part : split(text.substr(1, text.size() - 2), ";")) {
+    sum += number_of(part, key, max, line);
+  }
+  if (sum > max)
+    user_error("{}: {} is {} in all; it must be in 0 to {:g}", line.place(), key, sum, max);
+  return sum;
+}
+
 void read_measures(std::string_view text, PublishedNode& node, const Line& line) {
   struct Measure {
     std::string_view key;
@@ -92,7 +107,7 @@ void read_measures(std::string_view text, PublishedNode& node, const Line& line)
     if (found == nullptr) user_error("{}: unknown key {}", line.place(), in_quotes(key));
     if (found->seen) user_error("{}: {} occurs twice", line.place(), key);
     found->seen = true;
-    *found->value = number_of(trimmed(pair.substr(equals + 1)), key, found->max, line);
+    *found->value = sum_of(trimmed(pair.substr(equals + 1)), key, found->max, line);
   }
   for (const Measure& measure : measures) {
     if (!measure.seen) user_error("{}: {} is missing", line.place(), measure.key);
@@ -140,11 +155,55 @@ std::vector<PublishedNode> parse_published_nodes(std::string_view text, const st
                    number);
       }
     }
-    const int to = index.at(edge.to);
-    nodes[static_cast<std::size_t>(index.at(edge.from))].next.push_back(to);
-    ++nodes[static_cast<std::size_t>(to)].inputs;
+    nodes[static_cast<std::size_t>(index.at(edge.from))].next.push_back(index.at(edge.to));
+  }
+  for (PublishedNode& node : nodes) {
+    std::ranges::sort(node.next);
+    node.next.erase(std::ranges::unique(node.next).begin(), node.next.end());
+    for (const int to : node.next) ++nodes[static_cast<std::size_t>(to)].inputs;
   }
   return nodes;
+}
+
+void drop_unread(std::vector<PublishedNode>& nodes) {
+  std::vector<std::vector<int>> sources(nodes.size());
+  std::vector<std::size_t> readers;
+  std::size_t ends = 0;
+  using Free = std::pair<int, int>;  // number, index: of several ends the last one remains
+  std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
+  const auto add_end = [&](int i) {
+    ++ends;
+    const PublishedNode& node = nodes[static_cast<std::size_t>(i)];
+    if (node.is_free()) free.emplace(node.number, i);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (const int to : nodes[i].next) {
+      sources[static_cast<std::size_t>(to)].push_back(static_cast<int>(i));
+    }
+    readers.push_back(nodes[i].next.size());
+    if (readers.back() == 0) add_end(static_cast<int>(i));
+  }
+  std::vector<int> moved(nodes.size(), 0);  // to this index; -1: dropped
+  while (ends > 1 && !free.empty()) {
+    const auto dropped = static_cast<std::size_t>(free.top().second);
+    free.pop();
+    --ends;
+    moved[dropped] = -1;
+    for (const int source : sources[dropped]) {
+      if (--readers[static_cast<std::size_t>(source)] == 0) add_end(source);
+    }
+  }
+  std::vector<PublishedNode> kept;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (moved[i] < 0) continue;
+    moved[i] = static_cast<int>(kept.size());
+    kept.push_back(std::move(nodes[i]));
+  }
+  for (PublishedNode& node : kept) {
+    for (int& to : node.next) to = moved[static_cast<std::size_t>(to)];
+    std::erase(node.next, -1);
+  }
+  nodes = std::move(kept);
 }
 
 std::vector<int> published_order(const std::vector<PublishedNode>& nodes,

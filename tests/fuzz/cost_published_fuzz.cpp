@@ -1,4 +1,4 @@
-// Any text given to the reader of published profiles is a chain of blocks or a UserError.
+// Any text given to the reader of published profiles is a graph of blocks or a UserError.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto cost = plait::cost::make_published_cost(profile);
     for (int i = 0; i < network.size(); ++i) {
       const plait::plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
-      if (block.srcs != std::vector{i} || block.dst != i + 1 || block.parameters < 0) std::abort();
+      if (block.srcs.empty() || block.dst != i + 1 || block.parameters < 0) std::abort();
+      for (std::size_t s = 0; s < block.srcs.size(); ++s) {  // written before, in order, each once
+        const int least = s == 0 ? 0 : block.srcs[s - 1] + 1;
+        if (block.srcs[s] < least || block.srcs[s] > i) std::abort();
+      }
       const double seconds = cost->block(i, 1000).forward;
       if (!(seconds >= 0) || !std::isfinite(seconds)) std::abort();
     }

@@ -13,12 +13,15 @@
 namespace plait::strategy {
 namespace {
 
-/// With 8 workers and links that take no time.
+/// With 8 workers and links that take no time. Bounds are total / busiest worker, computed from the
+/// files' columns by another program: nodes in the order of their numbers, cut between them
+/// (straight), or the line F1 D1 G1 F2 ... with F and G whole (layerpipe).
 struct Figures {
   std::string name;
-  double sync = 0;         ///< layerpipe, at least
-  double async_bound = 0;  ///< total / busiest worker
-  double one_f_one_b = 0;  ///< 0: not compared, like the next
+  double straight_bound = 0;
+  double async_bound = 0;  ///< of layerpipe
+  double sync = 0;         ///< layerpipe, like the next ones as planned when they were recorded
+  double one_f_one_b = 0;
   double zb_h2 = 0;
 };
 
@@ -78,7 +81,7 @@ TEST_P(PublishedFigures, LayerPipeReachesThem) {
   const auto stages = balance(line, 8, pipeline::Cutting::inside_blocks, false);
   const double bound = line.total() / busiest(line, stages);
   EXPECT_NEAR(bound, GetParam().async_bound, 0.005 * GetParam().async_bound);
-  EXPECT_GE(speedup("layerpipe", of), GetParam().sync);
+  EXPECT_GE(speedup("layerpipe", of), 0.995 * GetParam().sync);
   of.pipeline.asynchronous = true;
   const double async = speedup("layerpipe", of);
   EXPECT_GE(async, 0.97 * bound);
@@ -87,12 +90,17 @@ TEST_P(PublishedFigures, LayerPipeReachesThem) {
 
 TEST_P(PublishedFigures, StraightPipelinesReachThem) {
   const plan::Machine machine = one_node(8);
+  const pipeline::TaskLine line(request(machine));
+  const auto stages = balance(line, 8, pipeline::Cutting::at_borders, false);
+  EXPECT_NEAR(line.total() / busiest(line, stages), GetParam().straight_bound, 0.005);
+  const double pipedream = speedup("pipedream", request(machine));
+  EXPECT_GE(pipedream, 0.99 * GetParam().straight_bound);
+  EXPECT_LE(pipedream, 1.005 * GetParam().straight_bound);
   const double one_f_one_b = speedup("1f1b", request(machine));
   const double zb_h2 = speedup("zb-h2", request(machine));
   EXPECT_GT(zb_h2, one_f_one_b);
-  if (GetParam().one_f_one_b == 0) return;
-  EXPECT_NEAR(one_f_one_b, GetParam().one_f_one_b, 0.02 * GetParam().one_f_one_b);
-  EXPECT_NEAR(zb_h2, GetParam().zb_h2, 0.02 * GetParam().zb_h2);
+  EXPECT_NEAR(one_f_one_b, GetParam().one_f_one_b, 0.01 * GetParam().one_f_one_b);
+  EXPECT_NEAR(zb_h2, GetParam().zb_h2, 0.01 * GetParam().zb_h2);
 }
 
 TEST_P(PublishedFigures, LayerPipeIsNeverSlowerThanReplicas) {
@@ -105,10 +113,10 @@ TEST_P(PublishedFigures, LayerPipeIsNeverSlowerThanReplicas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pipelines, PublishedFigures,
-                         testing::Values(Figures{"vgg16", 6.5, 7.16, 3.50, 3.74},
-                                         Figures{"resnet18", 6.36, 7.60},
-                                         Figures{"resnet50", 7.36, 7.82},
-                                         Figures{"alexnet", 3.35, 3.57, 2.55, 2.65}),
+                         testing::Values(Figures{"vgg16", 4.22, 7.16, 6.65, 4.03, 4.22},
+                                         Figures{"resnet18", 6.97, 7.75, 7.38, 5.97, 6.73},
+                                         Figures{"resnet50", 7.59, 7.95, 7.71, 6.43, 7.45},
+                                         Figures{"alexnet", 2.97, 3.82, 3.56, 2.92, 2.97}),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace

@@ -1,5 +1,5 @@
 // LayerPipe: tries cuts of the task line, limits and orders, and keeps the best plan. Never slower
-// than the pipelines with a fused backward pass.
+// than the straight pipelines.
 #include <algorithm>
 #include <cmath>
 
@@ -131,8 +131,16 @@ Choice::Rule choice_rule(const PlanRequest& request) {
   return rule;
 }
 
-/// What the pipelines with a fused backward come to: LayerPipe is never slower.
-void offer_fused(const PlanRequest& request, Recipe recipe, Choice& choice) {
+/// What straight pipelines come to, zero bubble and those with a fused backward: LayerPipe is never
+/// slower.
+void offer_straight(const PlanRequest& request, Recipe recipe, Choice& choice) {
+  if (!recipe.asynchronous && request.machine.workers() <= request.network.size()) {
+    const int most = 2 * request.machine.workers();
+    recipe.urgency = Urgency::backward_first;
+    choice.offer(pipeline::make_straight(
+        request, recipe, [=](int, int) { return most; },
+        [](int workers, int) { return 2 * workers - 1; }));
+  }
   recipe.urgency = Urgency::in_turn;
   recipe.fused = true;
   for (const bool replicate : {false, true}) {
@@ -172,7 +180,7 @@ plan::Plan make_layerpipe_plan(const PlanRequest& given) {
       }
     }
   }
-  offer_fused(request, recipe, choice);
+  offer_straight(request, recipe, choice);
   if (choice.empty()) refuse_memory(request, choice.least_memory());
   return choice.take(*request.cost).plan;
 }

@@ -26,16 +26,12 @@ plan::Plan straight(const PlanRequest& request, const Recipe& recipe, const Stag
 }  // namespace
 
 plan::Plan make_gpipe_plan(const PlanRequest& request) {
-  return straight(
-      request,
-      {.name = "gpipe", .urgency = Urgency::all_forwards, .fused = true, .first_cut = true},
-      [&](int, int) { return request.microbatches; });
+  return straight(request, {.name = "gpipe", .urgency = Urgency::all_forwards, .fused = true},
+                  [&](int, int) { return request.microbatches; });
 }
 
 plan::Plan make_1f1b_plan(const PlanRequest& request) {
-  return straight(request,
-                  {.name = "1f1b", .urgency = Urgency::fused, .fused = true, .first_cut = true},
-                  one_forward_one_backward);
+  return straight(request, {.name = "1f1b", .fused = true}, one_forward_one_backward);
 }
 
 plan::Plan make_pipedream_plan(const PlanRequest& request) {

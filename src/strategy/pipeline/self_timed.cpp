@@ -59,9 +59,10 @@ class Player {
 
   SelfTimed run() {
     for (std::size_t i = 0; i < waits_.size(); ++i) {
+      const std::size_t minibatch = i / count_;
       const Job& job = graph_.jobs[i % count_];
       waits_[i] = static_cast<int>(std::ranges::count_if(job.after, [&](const Job::After& after) {
-        return static_cast<std::size_t>(after.earlier) <= i / count_;
+        return static_cast<std::size_t>(after.earlier) <= minibatch;
       }));
       if (waits_[i] == 0) arrive_.emplace(0.0, i);
     }
@@ -152,7 +153,9 @@ class Player {
     const std::size_t instance = end_.top().second;
     end_.pop();
     ++done_;
-    const Job& job = graph_.jobs[instance % count_];
+    const std::size_t minibatch = instance / count_;  // one division for all users
+    const std::size_t index = instance - minibatch * count_;
+    const Job& job = graph_.jobs[index];
     Worker& worker = workers_[static_cast<std::size_t>(job.worker)];
     worker.busy = false;
     dirty_.insert(job.worker);
@@ -172,10 +175,10 @@ class Player {
       const std::int64_t microbatch = microbatch_of(instance);
       if (--left_of(job.worker, microbatch).forwards == 0) worker.half.erase(microbatch);
     }
-    for (const User& user : users_[instance % count_]) {
-      const std::size_t minibatch = instance / count_ + static_cast<std::size_t>(user.earlier);
-      if (minibatch >= minibatches()) continue;
-      const std::size_t next = minibatch * count_ + static_cast<std::size_t>(user.job);
+    for (const User& user : users_[index]) {
+      const std::size_t later = minibatch + static_cast<std::size_t>(user.earlier);
+      if (later >= minibatches()) continue;
+      const std::size_t next = later * count_ + static_cast<std::size_t>(user.job);
       ready_at_[next] = std::max(ready_at_[next], now_ + user.seconds);
       if (--waits_[next] == 0) arrive_.emplace(ready_at_[next], next);
     }

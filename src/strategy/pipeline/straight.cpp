@@ -39,6 +39,26 @@ std::vector<int> stage_limits(const std::vector<Stage>& stages, int workers,
   return result;
 }
 
+/// In turn: sometimes a backward that is there should be taken.
+std::vector<Urgency> urgencies_of(const Recipe& recipe) {
+  if (recipe.urgency == Urgency::in_turn) return {Urgency::in_turn, Urgency::fused};
+  return {recipe.urgency};
+}
+
+/// The candidate, with backwards that may or may not begin between two forwards of a microbatch.
+void offer_ways(const PlanRequest& request, const Recipe& recipe, Candidate candidate,
+                Choice& choice) {
+  for (const bool whole_forwards : {false, true}) {
+    if (whole_forwards && recipe.urgency == Urgency::all_forwards) continue;  // they are anyway
+    candidate.whole_forwards = whole_forwards;
+    for (const Urgency urgency : urgencies_of(recipe)) {
+      Recipe other = recipe;
+      other.urgency = urgency;
+      choice.offer(make_candidate(request, other, candidate));
+    }
+  }
+}
+
 }  // namespace
 
 int one_forward_one_backward(int workers, int replicas) {
@@ -58,20 +78,14 @@ ScoredPlan make_straight(const PlanRequest& request, const Recipe& recipe,
   for (const std::vector<Stage>& stages : tried) {
     Candidate candidate{.stages = stages, .in_flight = stage_limits(stages, workers, in_flight)};
     if (open) candidate.open = stage_limits(stages, workers, open);
-    choice.offer(make_candidate(request, recipe, candidate));
-    if (recipe.first_cut) break;
-    if (recipe.urgency != Urgency::in_turn) continue;
-    Recipe other = recipe;
-    other.urgency = Urgency::fused;  // sometimes a backward that is there should be taken
-    choice.offer(make_candidate(request, other, candidate));
-    candidate.whole_forwards = true;
-    choice.offer(make_candidate(request, recipe, candidate));
-    choice.offer(make_candidate(request, other, candidate));
-    candidate.whole_forwards = false;
-    if (!recipe.replicate) continue;
+    offer_ways(request, recipe, candidate, choice);
+    if (recipe.urgency != Urgency::in_turn || !recipe.replicate) continue;
     for (int& limit : candidate.in_flight) ++limit;  // replicas of one microbatch wait for messages
-    choice.offer(make_candidate(request, recipe, candidate));
-    choice.offer(make_candidate(request, other, candidate));
+    for (const Urgency urgency : urgencies_of(recipe)) {
+      Recipe other = recipe;
+      other.urgency = urgency;
+      choice.offer(make_candidate(request, other, candidate));
+    }
   }
   return choice.take(*request.cost);
 }
