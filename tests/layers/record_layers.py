@@ -46,7 +46,7 @@ def convolution(name, shape, out, kernel, stride=(1, 1), padding=(0, 0), dilatio
     parameters = {"weight": random(out, shape[1] // groups, *kernel) * 0.3}
     if bias:
         parameters["bias"] = random(out)
-    spec = {"out_channels": out, "kernel": kernel, "stride": stride, "padding": padding,
+    spec = {"out": out, "kernel": kernel, "stride": stride, "padding": padding,
             "dilation": dilation, "groups": groups, "bias": bias}
     return record(name, "convolution", spec, random(*shape), parameters,
                   lambda x, w, b=None: F.conv2d(x, w, b, stride, padding, dilation, groups))
@@ -56,7 +56,7 @@ def linear(name, shape, out, bias=True):
     parameters = {"weight": random(out, shape[1]) * 0.3}
     if bias:
         parameters["bias"] = random(out)
-    return record(name, "linear", {"out_features": out, "bias": bias}, random(*shape), parameters,
+    return record(name, "linear", {"out": out, "bias": bias}, random(*shape), parameters,
                   lambda x, w, b=None: F.linear(x, w, b))
 
 
