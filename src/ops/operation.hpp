@@ -21,6 +21,7 @@
 #include "ops/multiply.hpp"
 #include "ops/pool.hpp"
 #include "ops/sparse_linear.hpp"
+#include "ops/upsample.hpp"
 
 namespace plait::ops {
 
@@ -38,7 +39,8 @@ namespace plait::ops {
   X(Flatten)                \
   X(Add)                    \
   X(Concat)                 \
-  X(Multiply)
+  X(Multiply)               \
+  X(Upsample)
 // clang-format on
 
 template <class, class... Ops>

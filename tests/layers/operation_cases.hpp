@@ -19,6 +19,18 @@ struct LayerCase {
   std::optional<ops::Activation> activation{};  ///< fused into the forward of a sparse linear
 };
 
-inline std::vector<LayerCase> operation_cases() { return {}; }
+inline std::vector<LayerCase> operation_cases() {
+  const tensor::Shape image{3, 5, 9, 11};
+  const tensor::Shape wide{3, 20, 9, 11};
+  const tensor::Shape flat{5, 13};
+  const auto bilinear = ops::UpsampleKind::bilinear;
+  std::vector<LayerCase> all{
+      {"upsample", ops::Upsample{}, image},
+      {"upsample_uneven", ops::Upsample{.scale = {1, 3}}, wide},
+      {"upsample_bilinear", ops::Upsample{.kind = bilinear}, image},
+      {"upsample_bilinear_uneven", ops::Upsample{.kind = bilinear, .scale = {3, 1}}, wide},
+  };
+  return all;
+}
 
 }  // namespace plait::layers::layer_testing

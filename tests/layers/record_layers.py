@@ -147,6 +147,14 @@ def cases():
     yield average_pool("average_pool_ceil_uneven", (2, 3, 9, 10), (4, 3), (3, 2), (1, 0), True)
     yield average_pool("average_pool_not_counted", (2, 3, 7, 6), three, two, one, False, False)
     yield average_pool("average_pool_ceil_not_counted", (2, 3, 6, 8), three, two, one, True, False)
+    yield plain("upsample", "upsample", (2, 3, 4, 5), lambda x: F.interpolate(x, scale_factor=(2, 3)),
+                {"scale": (2, 3)})
+    yield plain("upsample_bilinear", "upsample_bilinear", (2, 3, 4, 5),
+                lambda x: F.interpolate(x, scale_factor=(2, 3), mode="bilinear", align_corners=False),
+                {"scale": (2, 3)})
+    yield plain("upsample_bilinear_row", "upsample_bilinear", (2, 3, 1, 4),
+                lambda x: F.interpolate(x, scale_factor=4, mode="bilinear", align_corners=False),
+                {"scale": (4, 4)})
 
 
 if __name__ == "__main__":
