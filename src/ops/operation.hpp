@@ -12,6 +12,7 @@
 #include "ops/activation.hpp"
 #include "ops/add.hpp"
 #include "ops/batch_norm.hpp"
+#include "ops/channel_shuffle.hpp"
 #include "ops/concat.hpp"
 #include "ops/convolution.hpp"
 #include "ops/dropout.hpp"
@@ -20,6 +21,7 @@
 #include "ops/linear.hpp"
 #include "ops/multiply.hpp"
 #include "ops/pool.hpp"
+#include "ops/slice.hpp"
 #include "ops/sparse_linear.hpp"
 #include "ops/upsample.hpp"
 
@@ -40,7 +42,9 @@ namespace plait::ops {
   X(Add)                    \
   X(Concat)                 \
   X(Multiply)               \
-  X(Upsample)
+  X(Upsample)               \
+  X(Slice)                  \
+  X(ChannelShuffle)
 // clang-format on
 
 template <class, class... Ops>

@@ -29,6 +29,11 @@ inline std::vector<LayerCase> operation_cases() {
       {"upsample_uneven", ops::Upsample{.scale = {1, 3}}, wide},
       {"upsample_bilinear", ops::Upsample{.kind = bilinear}, image},
       {"upsample_bilinear_uneven", ops::Upsample{.kind = bilinear, .scale = {3, 1}}, wide},
+      {"slice", ops::Slice{.start = 2, .length = 2}, image},
+      {"slice_all", ops::Slice{.start = 0, .length = 20}, wide},
+      {"slice_flat", ops::Slice{.start = 10, .length = 3}, flat},
+      {"channel_shuffle", ops::ChannelShuffle{.groups = 4}, wide},
+      {"channel_shuffle_pairs", ops::ChannelShuffle{.groups = 2}, {1, 6, 1, 3}},
   };
   return all;
 }

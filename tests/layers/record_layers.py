@@ -98,6 +98,16 @@ def average_pool(name, shape, kernel, stride, padding, ceil_mode=False, count_in
                  lambda x: F.avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad), spec)
 
 
+def channel_shuffle(groups):
+    """Written out: PyTorch's own has no gradient on the CPU in some versions."""
+    def function(x):
+        n, c, h, w = x.shape
+        return x.reshape(n, groups, c // groups, h, w).transpose(1, 2).reshape(n, c, h, w)
+    source = torch.arange(2 * 12 * 6.0).reshape(2, 12, 3, 2)
+    assert torch.equal(function(source), torch.nn.ChannelShuffle(groups)(source))
+    return function
+
+
 def cases():
     image = (2, 5, 6, 5)
     yield convolution("conv_3x3", image, 4, (3, 3), padding=(1, 1))
@@ -155,6 +165,9 @@ def cases():
     yield plain("upsample_bilinear_row", "upsample_bilinear", (2, 3, 1, 4),
                 lambda x: F.interpolate(x, scale_factor=4, mode="bilinear", align_corners=False),
                 {"scale": (4, 4)})
+    yield plain("slice", "slice", (3, 7, 4, 3), lambda x: x.narrow(1, 2, 4), {"start": 2, "length": 4})
+    yield plain("slice_flat", "slice", (3, 7), lambda x: x.narrow(1, 0, 3), {"length": 3})
+    yield plain("channel_shuffle", "channel_shuffle", (2, 12, 3, 2), channel_shuffle(3), {"groups": 3})
 
 
 if __name__ == "__main__":
