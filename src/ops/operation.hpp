@@ -18,6 +18,7 @@
 #include "ops/dropout.hpp"
 #include "ops/flatten.hpp"
 #include "ops/global_average_pool.hpp"
+#include "ops/layer_norm.hpp"
 #include "ops/linear.hpp"
 #include "ops/multiply.hpp"
 #include "ops/pool.hpp"
@@ -44,7 +45,8 @@ namespace plait::ops {
   X(Multiply)               \
   X(Upsample)               \
   X(Slice)                  \
-  X(ChannelShuffle)
+  X(ChannelShuffle)         \
+  X(LayerNorm)
 // clang-format on
 
 template <class, class... Ops>

@@ -34,6 +34,10 @@ inline std::vector<LayerCase> operation_cases() {
       {"slice_flat", ops::Slice{.start = 10, .length = 3}, flat},
       {"channel_shuffle", ops::ChannelShuffle{.groups = 4}, wide},
       {"channel_shuffle_pairs", ops::ChannelShuffle{.groups = 2}, {1, 6, 1, 3}},
+      {"layer_norm", ops::LayerNorm{}, flat},
+      {"layer_norm_wide", ops::LayerNorm{.epsilon = 1e-3}, {9, 133}},
+      {"layer_norm_image", ops::LayerNorm{.dims = 3}, image},
+      {"layer_norm_rows", ops::LayerNorm{.dims = 2, .affine = false}, wide},
   };
   return all;
 }

@@ -98,6 +98,14 @@ def average_pool(name, shape, kernel, stride, padding, ceil_mode=False, count_in
                  lambda x: F.avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad), spec)
 
 
+def layer_norm(name, shape, dims, epsilon=1e-5, affine=True):
+    last = shape[-dims:]
+    parameters = {"weight": random(*last) * 0.3 + 1, "bias": random(*last)} if affine else {}
+    return record(name, "layer_norm", {"dims": dims, "epsilon": epsilon, "affine": affine},
+                  random(*shape) * 1.5 + 0.7, parameters,
+                  lambda x, w=None, b=None: F.layer_norm(x, last, w, b, epsilon))
+
+
 def channel_shuffle(groups):
     """Written out: PyTorch's own has no gradient on the CPU in some versions."""
     def function(x):
@@ -168,6 +176,10 @@ def cases():
     yield plain("slice", "slice", (3, 7, 4, 3), lambda x: x.narrow(1, 2, 4), {"start": 2, "length": 4})
     yield plain("slice_flat", "slice", (3, 7), lambda x: x.narrow(1, 0, 3), {"length": 3})
     yield plain("channel_shuffle", "channel_shuffle", (2, 12, 3, 2), channel_shuffle(3), {"groups": 3})
+    yield layer_norm("layer_norm", (4, 11), 1)
+    yield layer_norm("layer_norm_image", (2, 3, 5, 4), 3, epsilon=1e-3)
+    yield layer_norm("layer_norm_row", (2, 3, 5, 4), 1)
+    yield layer_norm("layer_norm_not_affine", (2, 3, 35), 2, affine=False)
 
 
 if __name__ == "__main__":
