@@ -63,8 +63,7 @@ struct SizesOf {
   }
   LayerSizes operator()(const ops::Activation& spec) const {
     LayerSizes sizes = plain_sizes(src);
-    sizes.data_reads_src =
-        spec.kind == ops::ActivationKind::gelu || spec.kind == ops::ActivationKind::silu;
+    sizes.data_reads_src = !ops::derivative_from_dst(spec.kind);
     sizes.data_reads_dst = sizes.forward_in_place = !sizes.data_reads_src;
     sizes.diff_in_place = true;
     return sizes;

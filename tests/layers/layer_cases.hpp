@@ -223,6 +223,8 @@ inline std::vector<LayerCase> panel_cases() {
       {"panels_clip", A{K::clip, 0.6}, {100, 7}},
       {"panels_leaky_relu", A{.kind = K::leaky_relu, .slope = 0.2}, {33, 7}},
       {"panels_silu", A{K::silu}, {65, 3}},
+      {"panels_hard_sigmoid", A{K::hard_sigmoid}, {65, 3}},
+      {"panels_hard_swish", A{K::hard_swish}, {33, 7}},
   };
 }
 

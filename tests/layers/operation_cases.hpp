@@ -20,6 +20,8 @@ struct LayerCase {
 };
 
 inline std::vector<LayerCase> operation_cases() {
+  using A = ops::Activation;
+  using K = ops::ActivationKind;
   const tensor::Shape image{3, 5, 9, 11};
   const tensor::Shape wide{3, 20, 9, 11};
   const tensor::Shape flat{5, 13};
@@ -38,6 +40,12 @@ inline std::vector<LayerCase> operation_cases() {
       {"layer_norm_wide", ops::LayerNorm{.epsilon = 1e-3}, {9, 133}},
       {"layer_norm_image", ops::LayerNorm{.dims = 3}, image},
       {"layer_norm_rows", ops::LayerNorm{.dims = 2, .affine = false}, wide},
+      {"hard_sigmoid", A{K::hard_sigmoid}, image},
+      {"hard_sigmoid_wide", A{K::hard_sigmoid}, wide},
+      {"hard_sigmoid_flat", A{K::hard_sigmoid}, flat},
+      {"hard_swish", A{K::hard_swish}, image},
+      {"hard_swish_wide", A{K::hard_swish}, wide},
+      {"hard_swish_flat", A{K::hard_swish}, flat},
   };
   return all;
 }

@@ -180,6 +180,11 @@ def cases():
     yield layer_norm("layer_norm_image", (2, 3, 5, 4), 3, epsilon=1e-3)
     yield layer_norm("layer_norm_row", (2, 3, 5, 4), 1)
     yield layer_norm("layer_norm_not_affine", (2, 3, 35), 2, affine=False)
+    corners = torch.tensor([-3.0, 3.0, 0.0, -4.0, 4.0, 2.5], dtype=torch.float64)
+    bends = torch.cat([corners, random(54) * 3]).reshape(2, 3, 5, 2)
+    yield plain("hard_sigmoid", "hard_sigmoid", None, F.hardsigmoid, src=bends)
+    yield plain("hard_swish", "hard_swish", None, F.hardswish, src=bends)
+    yield plain("relu6", "clip", None, F.relu6, {"ceiling": 6.0}, bends * 2)
 
 
 if __name__ == "__main__":
