@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/activation.hpp"
+#include "ops/adaptive_average_pool.hpp"
 #include "ops/add.hpp"
 #include "ops/batch_norm.hpp"
 #include "ops/channel_shuffle.hpp"
@@ -46,7 +47,8 @@ namespace plait::ops {
   X(Upsample)               \
   X(Slice)                  \
   X(ChannelShuffle)         \
-  X(LayerNorm)
+  X(LayerNorm)              \
+  X(AdaptiveAveragePool)
 // clang-format on
 
 template <class, class... Ops>

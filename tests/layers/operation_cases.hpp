@@ -40,6 +40,8 @@ inline std::vector<LayerCase> operation_cases() {
       {"layer_norm_wide", ops::LayerNorm{.epsilon = 1e-3}, {9, 133}},
       {"layer_norm_image", ops::LayerNorm{.dims = 3}, image},
       {"layer_norm_rows", ops::LayerNorm{.dims = 2, .affine = false}, wide},
+      {"adaptive_average_pool", ops::AdaptiveAveragePool{.output = {4, 7}}, image},
+      {"adaptive_average_pool_larger", ops::AdaptiveAveragePool{.output = {12, 2}}, wide},
       {"hard_sigmoid", A{K::hard_sigmoid}, image},
       {"hard_sigmoid_wide", A{K::hard_sigmoid}, wide},
       {"hard_sigmoid_flat", A{K::hard_sigmoid}, flat},

@@ -185,6 +185,10 @@ def cases():
     yield plain("hard_sigmoid", "hard_sigmoid", None, F.hardsigmoid, src=bends)
     yield plain("hard_swish", "hard_swish", None, F.hardswish, src=bends)
     yield plain("relu6", "clip", None, F.relu6, {"ceiling": 6.0}, bends * 2)
+    for name, shape, output in [("", (2, 3, 7, 5), (3, 2)), ("_same", (2, 3, 4, 3), (4, 3)),
+                                ("_larger", (2, 3, 3, 4), (5, 7)), ("_divides", (2, 3, 6, 8), (2, 4))]:
+        yield plain("adaptive_average_pool" + name, "adaptive_average_pool", shape,
+                    lambda x: F.adaptive_avg_pool2d(x, output), {"output": output})
 
 
 if __name__ == "__main__":
