@@ -25,6 +25,7 @@
 #include "ops/pool.hpp"
 #include "ops/slice.hpp"
 #include "ops/sparse_linear.hpp"
+#include "ops/transposed_convolution.hpp"
 #include "ops/upsample.hpp"
 
 namespace plait::ops {
@@ -48,7 +49,8 @@ namespace plait::ops {
   X(Slice)                  \
   X(ChannelShuffle)         \
   X(LayerNorm)              \
-  X(AdaptiveAveragePool)
+  X(AdaptiveAveragePool)    \
+  X(TransposedConvolution)
 // clang-format on
 
 template <class, class... Ops>

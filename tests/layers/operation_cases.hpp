@@ -19,6 +19,31 @@ struct LayerCase {
   std::optional<ops::Activation> activation{};  ///< fused into the forward of a sparse linear
 };
 
+inline std::vector<LayerCase> transposed_cases() {
+  using T = ops::TransposedConvolution;
+  const ops::Extent2 one{1, 1};
+  const ops::Extent2 two{2, 2};
+  return {
+      {"transposed", T{.out_channels = 7}, {3, 5, 4, 6}},
+      {"transposed_stride2", T{.out_channels = 20, .stride = two, .bias = false}, {3, 7, 4, 6}},
+      {"transposed_blocks", T{.out_channels = 16, .stride = two}, {2, 32, 4, 4}},
+      {"transposed_to_image",
+       T{.out_channels = 3, .kernel = {4, 4}, .stride = two, .padding = one},
+       {2, 20, 5, 4}},
+      {"transposed_uneven",
+       T{.out_channels = 18,
+         .kernel = {3, 5},
+         .stride = {3, 2},
+         .padding = {1, 2},
+         .output_padding = {2, 1},
+         .groups = 2},
+       {3, 20, 4, 3}},
+      {"transposed_depthwise",
+       T{.out_channels = 20, .kernel = {4, 4}, .stride = two, .padding = one, .groups = 20},
+       {3, 20, 4, 5}},
+  };
+}
+
 inline std::vector<LayerCase> operation_cases() {
   using A = ops::Activation;
   using K = ops::ActivationKind;
@@ -49,6 +74,7 @@ inline std::vector<LayerCase> operation_cases() {
       {"hard_swish_wide", A{K::hard_swish}, wide},
       {"hard_swish_flat", A{K::hard_swish}, flat},
   };
+  for (LayerCase& one : transposed_cases()) all.push_back(std::move(one));
   return all;
 }
 

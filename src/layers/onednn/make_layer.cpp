@@ -6,6 +6,7 @@
 #include "layers/simd/hard_activation.hpp"
 #include "layers/simd/max_pool.hpp"
 #include "layers/sparse/layers.hpp"
+#include "layers/transposed_convolution.hpp"
 
 namespace plait::layers::onednn {
 
@@ -16,6 +17,9 @@ struct Make {
 
   using Result = std::unique_ptr<Layer>;
   Result operator()(const ops::Convolution&) const { return make_convolution(request); }
+  Result operator()(const ops::TransposedConvolution&) const {
+    return make_transposed_convolution(request, Backend::onednn);
+  }
   Result operator()(const ops::Linear&) const { return make_linear(request); }
   Result operator()(const ops::SparseLinear&) const { return sparse::make_linear(request); }
   Result operator()(const ops::BatchNorm&) const { return simd::make_batch_norm(request); }
