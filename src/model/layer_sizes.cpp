@@ -49,6 +49,17 @@ struct SizesOf {
     sizes.dst = dst;
     return sizes;
   }
+  /// On images of one row.
+  LayerSizes operator()(const ops::Convolution1d& spec) const {
+    const tensor::Shape& shape = src.shape;
+    LayerSizes sizes = convolution_sizes(
+        spec.flat(), {.shape = {shape[0], shape[1], 1, shape[2]}, .layout = src.layout}, options);
+    if (sizes.dst.layout != tensor::Layout::plain) {
+      sizes.scratch_bytes += cache_lines(bytes_of(sizes.dst));
+    }
+    sizes.dst = result_desc(layer, srcs);
+    return sizes;
+  }
   LayerSizes operator()(const ops::Linear& spec) const {
     LayerSizes sizes = plain_sizes({.shape = {src.shape[0], spec.out_features}});
     sizes.weights_reads_src = true;

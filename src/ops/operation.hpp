@@ -16,6 +16,7 @@
 #include "ops/channel_shuffle.hpp"
 #include "ops/concat.hpp"
 #include "ops/convolution.hpp"
+#include "ops/convolution_1d.hpp"
 #include "ops/dropout.hpp"
 #include "ops/flatten.hpp"
 #include "ops/global_average_pool.hpp"
@@ -50,7 +51,8 @@ namespace plait::ops {
   X(ChannelShuffle)         \
   X(LayerNorm)              \
   X(AdaptiveAveragePool)    \
-  X(TransposedConvolution)
+  X(TransposedConvolution)  \
+  X(Convolution1d)
 // clang-format on
 
 template <class, class... Ops>

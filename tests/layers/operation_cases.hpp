@@ -44,6 +44,24 @@ inline std::vector<LayerCase> transposed_cases() {
   };
 }
 
+inline std::vector<LayerCase> sequence_cases() {
+  using C = ops::Convolution1d;
+  return {
+      {"sequence", C{.out_channels = 7, .padding = 1}, {3, 5, 13}},
+      {"sequence_wide", C{.out_channels = 33, .kernel = 5, .stride = 2}, {3, 20, 17}},
+      {"sequence_blocks", C{.out_channels = 32, .padding = 1, .bias = false}, {2, 16, 16}},
+      {"sequence_dilated",
+       C{.out_channels = 10, .kernel = 4, .padding = 3, .dilation = 2, .groups = 5},
+       {3, 20, 11}},
+      {"sequence_relu", ops::Activation{ops::ActivationKind::relu}, {3, 5, 13}},
+      {"sequence_tanh", ops::Activation{ops::ActivationKind::tanh}, {3, 5, 13}},
+      {"sequence_batch_norm", ops::BatchNorm{}, {3, 5, 13}},
+      {"sequence_batch_norm_relu", ops::BatchNorm{}, {3, 18, 6}, true},
+      {"sequence_dropout", ops::Dropout{.probability = 0.3}, {3, 5, 13}},
+      {"sequence_flatten", ops::Flatten{}, {3, 5, 13}},
+  };
+}
+
 inline std::vector<LayerCase> operation_cases() {
   using A = ops::Activation;
   using K = ops::ActivationKind;
@@ -75,6 +93,7 @@ inline std::vector<LayerCase> operation_cases() {
       {"hard_swish_flat", A{K::hard_swish}, flat},
   };
   for (LayerCase& one : transposed_cases()) all.push_back(std::move(one));
+  for (LayerCase& one : sequence_cases()) all.push_back(std::move(one));
   return all;
 }
 

@@ -1,5 +1,6 @@
 // Which fast layer computes each kind of LayerSpec: oneDNN's, Winograd's, our own SIMD or the
 // sparse kernels.
+#include "layers/convolution_1d.hpp"
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/batch_norm_layer.hpp"
 #include "layers/simd/clip.hpp"
@@ -19,6 +20,9 @@ struct Make {
   Result operator()(const ops::Convolution&) const { return make_convolution(request); }
   Result operator()(const ops::TransposedConvolution&) const {
     return make_transposed_convolution(request, Backend::onednn);
+  }
+  Result operator()(const ops::Convolution1d&) const {
+    return make_convolution_1d(request, Backend::onednn);
   }
   Result operator()(const ops::Linear&) const { return make_linear(request); }
   Result operator()(const ops::SparseLinear&) const { return sparse::make_linear(request); }
