@@ -165,6 +165,13 @@ std::vector<tensor::Layout> source_layouts(const ops::Operation& layer,
   if (std::holds_alternative<ops::SparseLinear>(layer)) return all(tensor::Layout::panels);
   if (ops::plain_only(layer)) return all(tensor::Layout::plain);
   std::ranges::replace(layouts, tensor::Layout::panels, tensor::Layout::plain);
+  if (const auto* conv = std::get_if<ops::Convolution>(&layer)) {
+    const std::int64_t channels = srcs[0].shape[1];
+    const bool depthwise = conv->groups == channels && conv->out_channels == channels;
+    // The direct kernels of depthwise convolutions take channels in blocks only.
+    if (depthwise && channels > 1 && layouts[0] == tensor::Layout::plain)
+      layouts[0] = image_layout();
+  }
   if (std::holds_alternative<ops::Concat>(layer)) {  // whole blocks of channels, or plain
     const bool alike = std::ranges::all_of(srcs, [&](const tensor::TensorDesc& src) {
       return src.layout == layouts[0] && src.shape[1] % tensor::channel_block(src.layout) == 0;
