@@ -71,6 +71,7 @@ GraphPart Importer::slice(const NodeReader& node) {
 
 /// A slice for every output that is read.
 GraphPart Importer::split(const NodeReader& node) {
+  node.output();  // there is one
   const int src = whole(node, 0);
   expect_channels(node, node.integer("axis", 0), src);
   const std::int64_t channels = known_shape(node, src)[0];
@@ -92,7 +93,7 @@ GraphPart Importer::split(const NodeReader& node) {
       node.refuse("sizes [{}] do not fit {} channels", fmt::join(*sizes, ", "), channels);
     }
     const std::string& name = node.outputs()[i];
-    if (readers_.contains(name)) {
+    if (!name.empty() && readers_.contains(name)) {
       const GraphPart part = slice_of(node, src, begin, begin + size);
       if (i == 0) first = part;
       if (i > 0) put(node, name, part);
