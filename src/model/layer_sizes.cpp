@@ -13,6 +13,10 @@ namespace plait::model {
 
 namespace {
 
+std::int64_t bytes_of(const tensor::TensorDesc& desc) {
+  return static_cast<std::int64_t>(desc.bytes());
+}
+
 LayerSizes plain_sizes(tensor::TensorDesc dst) {
   LayerSizes sizes;
   sizes.dst = std::move(dst);
@@ -35,6 +39,26 @@ struct SizesOf {
 
   LayerSizes operator()(const ops::Convolution& spec) const {
     return convolution_sizes(spec, src, options);
+  }
+  /// On the kernels of the convolution from dst to src.
+  LayerSizes operator()(const ops::TransposedConvolution& spec) const {
+    const tensor::TensorDesc dst = result_desc(layer, srcs);
+    LayerSizes sizes = convolution_sizes(spec.transposed(src.shape[1]), dst, options);
+    if (!(sizes.dst == src)) sizes.scratch_bytes += cache_lines(bytes_of(sizes.dst));
+    if (spec.bias) sizes.weights += whole_lines(spec.out_channels);
+    sizes.dst = dst;
+    return sizes;
+  }
+  /// On images of one row.
+  LayerSizes operator()(const ops::Convolution1d& spec) const {
+    const tensor::Shape& shape = src.shape;
+    LayerSizes sizes = convolution_sizes(
+        spec.flat(), {.shape = {shape[0], shape[1], 1, shape[2]}, .layout = src.layout}, options);
+    if (sizes.dst.layout != tensor::Layout::plain) {
+      sizes.scratch_bytes += cache_lines(bytes_of(sizes.dst));
+    }
+    sizes.dst = result_desc(layer, srcs);
+    return sizes;
   }
   LayerSizes operator()(const ops::Linear& spec) const {
     LayerSizes sizes = plain_sizes({.shape = {src.shape[0], spec.out_features}});
@@ -63,8 +87,7 @@ struct SizesOf {
   }
   LayerSizes operator()(const ops::Activation& spec) const {
     LayerSizes sizes = plain_sizes(src);
-    sizes.data_reads_src =
-        spec.kind == ops::ActivationKind::gelu || spec.kind == ops::ActivationKind::silu;
+    sizes.data_reads_src = !ops::derivative_from_dst(spec.kind);
     sizes.data_reads_dst = sizes.forward_in_place = !sizes.data_reads_src;
     sizes.diff_in_place = true;
     return sizes;
@@ -95,6 +118,8 @@ struct SizesOf {
     const ops::PlainOnly reads = ops::plain_only(layer).value_or(ops::PlainOnly{});
     sizes.data_reads_src = reads.reads_src;
     sizes.data_reads_dst = reads.reads_dst;
+    sizes.weights_reads_src =
+        reads.weights_read_src && !ops::parameters_of(layer, src.shape.without_front()).empty();
     return sizes;
   }
 };
@@ -140,6 +165,13 @@ std::vector<tensor::Layout> source_layouts(const ops::Operation& layer,
   if (std::holds_alternative<ops::SparseLinear>(layer)) return all(tensor::Layout::panels);
   if (ops::plain_only(layer)) return all(tensor::Layout::plain);
   std::ranges::replace(layouts, tensor::Layout::panels, tensor::Layout::plain);
+  if (const auto* conv = std::get_if<ops::Convolution>(&layer)) {
+    const std::int64_t channels = srcs[0].shape[1];
+    const bool depthwise = conv->groups == channels && conv->out_channels == channels;
+    // The direct kernels of depthwise convolutions take channels in blocks only.
+    if (depthwise && channels > 1 && layouts[0] == tensor::Layout::plain)
+      layouts[0] = image_layout();
+  }
   if (std::holds_alternative<ops::Concat>(layer)) {  // whole blocks of channels, or plain
     const bool alike = std::ranges::all_of(srcs, [&](const tensor::TensorDesc& src) {
       return src.layout == layouts[0] && src.shape[1] % tensor::channel_block(src.layout) == 0;

@@ -52,7 +52,9 @@ bool is_one_of(const ops::Operation& layer) {
 
 /// A flatten joins a global pool, and a linear layer a flatten: the usual head is one block.
 bool begins_block(const ops::Operation& layer, const ops::Operation& before) {
-  if (is_one_of<ops::Convolution, ops::Pool, ops::GlobalAveragePool>(layer)) return true;
+  if (is_one_of<ops::Convolution, ops::TransposedConvolution, ops::Convolution1d, ops::Pool,
+                ops::GlobalAveragePool>(layer))
+    return true;
   if (is_one_of<ops::Flatten>(layer)) return !is_one_of<ops::GlobalAveragePool>(before);
   return is_one_of<ops::Linear>(layer) && !is_one_of<ops::Flatten>(before);
 }

@@ -164,13 +164,29 @@ Case gated(std::int64_t channels) {
   return one;
 }
 
+/// A depthwise convolution behind layers that leave plain tensors, as in ShuffleNet.
+Case shuffled(std::int64_t channels) {
+  Case one{.name = "shuffled", .inputs = {{2 * channels, 6, 6}}, .block = {}};
+  one.block.name = "b";
+  const int left = one.block.then("left", ops::Slice{.start = channels, .length = channels});
+  const int deep = one.block.then(
+      "deep", ops::Convolution{.out_channels = channels, .padding = {1, 1}, .groups = channels});
+  one.block.then("norm", ops::LayerNorm{.dims = 2});
+  const int all = one.block.join("all", ops::Concat{}, {deep, left, deep + 1});
+  one.block.join("shuffle", ops::ChannelShuffle{.groups = 3}, {all});
+  return one;
+}
+
 std::vector<Case> cases() {
   return {braided(16, 32),
+          shuffled(16),
+          shuffled(5),
           braided(5, 3),
           of_one_layer(ops::Add{}, {{4, 3, 3}, {4, 3, 3}}),
           of_one_layer(ops::Concat{}, {{7}, {1}, {4}}),
           of_one_layer(ops::Multiply{}, {{4, 3, 3}, {4, 3, 3}}),
           of_one_layer(ops::Multiply{}, {{4, 3, 3}, {4, 1, 1}}),
+          of_one_layer(ops::Multiply{}, {{4, 3, 3}, {4}}),
           of_one_layer(ops::Multiply{}, {{7}, {7}}),
           gated(16),
           of_one_layer(ops::Concat{}, {{2, 3, 3}, {5, 3, 3}}),

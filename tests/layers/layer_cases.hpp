@@ -8,18 +8,9 @@
 
 #include "base/rng.hpp"
 #include "layers/layer.hpp"
+#include "layers/operation_cases.hpp"
 
 namespace plait::layers::layer_testing {
-
-/// `src` is a batch shape; a second source, where the layer takes one, has the shape of dst.
-struct LayerCase {
-  std::string name;
-  ops::Operation spec;
-  tensor::Shape src;
-  bool relu = false;
-  bool residual = false;
-  std::optional<ops::Activation> activation{};  ///< fused into the forward of a sparse linear
-};
 
 inline std::string to_string(Backend backend) {
   return backend == Backend::onednn ? "onednn" : "reference";
@@ -39,6 +30,20 @@ inline std::vector<LayerCase> convolution_cases() {
       {"conv_3x3_dilated", C{.out_channels = 7, .padding = two, .dilation = two}, {3, 5, 9, 11}},
       {"conv_3x3_groups", C{.out_channels = 10, .padding = one, .groups = 5}, {3, 20, 9, 11}},
       {"conv_depthwise", C{.out_channels = 20, .padding = one, .groups = 20}, {3, 20, 9, 11}},
+      {"conv_depthwise_no_bias",
+       C{.out_channels = 20, .padding = one, .groups = 20, .bias = false},
+       {3, 20, 9, 11}},
+      {"conv_depthwise_5x5_stride2",
+       C{.out_channels = 10,
+         .kernel = {5, 5},
+         .stride = two,
+         .padding = two,
+         .groups = 10,
+         .bias = false},
+       {3, 10, 9, 11}},
+      {"conv_depthwise_7x7",
+       C{.out_channels = 16, .kernel = {7, 5}, .padding = {3, 4}, .dilation = {1, 2}, .groups = 16},
+       {2, 16, 9, 11}},
       {"conv_1x1", C{.out_channels = 7, .kernel = one}, {3, 20, 9, 11}},
       {"conv_1x1_stride2",
        C{.out_channels = 20, .kernel = one, .stride = two, .bias = false},
@@ -232,12 +237,15 @@ inline std::vector<LayerCase> panel_cases() {
       {"panels_clip", A{K::clip, 0.6}, {100, 7}},
       {"panels_leaky_relu", A{.kind = K::leaky_relu, .slope = 0.2}, {33, 7}},
       {"panels_silu", A{K::silu}, {65, 3}},
+      {"panels_hard_sigmoid", A{K::hard_sigmoid}, {65, 3}},
+      {"panels_hard_swish", A{K::hard_swish}, {33, 7}},
   };
 }
 
 inline std::vector<LayerCase> layer_cases() {
   std::vector<LayerCase> all = convolution_cases();
   for (LayerCase& other : other_cases()) all.push_back(std::move(other));
+  for (LayerCase& other : operation_cases()) all.push_back(std::move(other));
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include "layers/onednn/layers.hpp"
 #include "layers/onednn/narrow_weights.hpp"
 #include "layers/simd/add.hpp"
+#include "layers/simd/depthwise_weights.hpp"
 #include "model/shapes.hpp"
 
 namespace plait::layers::onednn {
@@ -150,15 +151,25 @@ class Convolution final : public Layer {
                                          bias_of(args.diff_weights), args.scratch);
     }
     if (narrow_) return narrow_->run(args, bias_of(args.diff_weights));
+    if (depthwise_) {
+      simd::depthwise_backward_weights(
+          *depthwise_, {args.src[0], args.diff_dst, args.diff_weights, bias_of(args.diff_weights)},
+          threads_);
+    } else {
+      run_backward_weights(args);
+    }
+    if (spec_.bias) {
+      float* bias = bias_of(args.diff_weights);
+      std::fill(bias + spec_.out_channels, bias + slots_[1].physical_size, 0.0F);
+    }
+  }
+
+  void run_backward_weights(const LayerArgs& args) {
     backward_weights_.run({{DNNL_ARG_SRC, args.src[0]},
                            {DNNL_ARG_DIFF_DST, args.diff_dst},
                            {DNNL_ARG_DIFF_WEIGHTS, args.diff_weights},
                            {DNNL_ARG_DIFF_BIAS, bias_of(args.diff_weights)}},
                           args.scratch);
-    if (spec_.bias) {
-      float* bias = bias_of(args.diff_weights);
-      std::fill(bias + spec_.out_channels, bias + slots_[1].physical_size, 0.0F);
-    }
   }
 
   void pack_parameter(std::size_t index, const float* plain, float* physical) const override {
@@ -300,10 +311,25 @@ class Convolution final : public Layer {
     return true;
   }
 
+  /// Where oneDNN has no depthwise kernel; ours writes the weights as they lie.
+  bool choose_depthwise(std::string_view offered) {
+    const simd::DepthwiseShape shape{*from_md(src_), dst_desc_, spec_};
+    if (offered.find("jit_dw") != std::string_view::npos || !simd::depthwise_takes(shape)) {
+      return false;
+    }
+    const auto tag = tensor::channel_block(dst_desc_.layout) == 16
+                         ? dnnl::memory::format_tag::Abcde16a
+                         : dnnl::memory::format_tag::Abcde8a;
+    if (weights_ != Md(plain_weights_.dims(), dnnl::memory::data_type::f32, tag)) return false;
+    depthwise_ = shape;
+    return true;
+  }
+
   void build_backward_weights() {
     const Geometry geometry(spec_);
     auto weights = geometry.backward_weights(src_, any_of(weights_), bias_, dst_, forward_pd_);
     if (slow(weights) && choose_narrow()) return;
+    if (choose_depthwise(weights.impl_info_str())) return;
     if (slow(weights)) {
       auto free_pd = geometry.backward_weights(any_of(src_), any_of(weights_), bias_, any_of(dst_),
                                                forward_pd_);
@@ -326,6 +352,7 @@ class Convolution final : public Layer {
   std::optional<winograd::Convolution> winograd_;
   std::array<bool, 3> by_winograd_{};  ///< by task
   std::optional<NarrowWeights> narrow_;
+  std::optional<simd::DepthwiseShape> depthwise_;  ///< backward_weights is ours
   Kernel forward_, backward_data_, backward_weights_;
 };
 

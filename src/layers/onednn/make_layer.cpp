@@ -1,10 +1,13 @@
 // Which fast layer computes each kind of LayerSpec: oneDNN's, Winograd's, our own SIMD or the
 // sparse kernels.
+#include "layers/convolution_1d.hpp"
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/batch_norm_layer.hpp"
 #include "layers/simd/clip.hpp"
+#include "layers/simd/hard_activation.hpp"
 #include "layers/simd/max_pool.hpp"
 #include "layers/sparse/layers.hpp"
+#include "layers/transposed_convolution.hpp"
 
 namespace plait::layers::onednn {
 
@@ -15,12 +18,22 @@ struct Make {
 
   using Result = std::unique_ptr<Layer>;
   Result operator()(const ops::Convolution&) const { return make_convolution(request); }
+  Result operator()(const ops::TransposedConvolution&) const {
+    return make_transposed_convolution(request, Backend::onednn);
+  }
+  Result operator()(const ops::Convolution1d&) const {
+    return make_convolution_1d(request, Backend::onednn);
+  }
   Result operator()(const ops::Linear&) const { return make_linear(request); }
   Result operator()(const ops::SparseLinear&) const { return sparse::make_linear(request); }
   Result operator()(const ops::BatchNorm&) const { return simd::make_batch_norm(request); }
   Result operator()(const ops::Activation& activation) const {
-    return activation.kind == ops::ActivationKind::clip ? simd::make_clip(request)
-                                                        : make_activation(request);
+    switch (activation.kind) {
+      case ops::ActivationKind::clip: return simd::make_clip(request);
+      case ops::ActivationKind::hard_sigmoid:
+      case ops::ActivationKind::hard_swish: return simd::make_hard_activation(request);
+      default: return make_activation(request);
+    }
   }
   Result operator()(const ops::Pool&) const {
     Result ours = simd::make_max_pool(request);
