@@ -70,7 +70,8 @@ tensor::Shape usual_input(const std::string& model) {
   if (model.starts_with("radixnet:")) return {model::parse_radixnet(model.substr(9)).neurons};
   if (model.starts_with("graphchallenge:"))
     return {model::graphchallenge_neurons(model.substr(15))};
-  for (const std::string_view colour : {"vgg", "resnet", "preresnet"}) {
+  for (const std::string_view colour : {"vgg", "resnet", "preresnet", "densenet", "googlenet",
+                                        "squeezenet", "mobilenet", "efficientnet"}) {
     if (model.starts_with(colour)) return {3, 32, 32};
   }
   return {1, 28, 28};

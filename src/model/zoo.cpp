@@ -71,6 +71,11 @@ ModelSpec build(const zoo::Task& task) {
   if (name == "mlp") return zoo::mlp(task, {512, 256});
   if (name.starts_with("mlp:")) return zoo::mlp(task, parse_widths(name));
   if (name == "lenet") return zoo::lenet(task);
+  if (name == "densenet121") return zoo::densenet121(task);
+  if (name == "googlenet") return zoo::googlenet(task);
+  if (name == "squeezenet") return zoo::squeezenet(task);
+  if (name == "mobilenet_v2") return zoo::mobilenet_v2(task);
+  if (name == "efficientnet_b0") return zoo::efficientnet_b0(task);
   if (name.starts_with("graphchallenge:")) return zoo::graphchallenge(task, name.substr(15));
   if (name.starts_with("radixnet:")) return zoo::radixnet(task, name.substr(9));
   if (const auto depth = number_after(name, "vgg");
@@ -116,6 +121,11 @@ std::vector<ZooEntry> zoo_names() {
       {"preresnet29", "pre-activation ResNet, bottlenecks, any depth 9n+2"},
       {"resnet164", "pre-activation ResNet, 3 x 18 bottlenecks, widths 64/128/256"},
       {"resnet1001", "pre-activation ResNet, 3 x 111 bottlenecks"},
+      {"densenet121", "DenseNet, 4 dense blocks; a 3x3 stem below 64 pixels, as in the next four"},
+      {"googlenet", "GoogLeNet with BatchNorm, 9 inception modules, no auxiliary classifiers"},
+      {"squeezenet", "SqueezeNet 1.0, 8 fire modules"},
+      {"mobilenet_v2", "MobileNetV2, 17 inverted residuals"},
+      {"efficientnet_b0", "EfficientNet-B0, squeeze and excitation, without stochastic depth"},
   };
 }
 
