@@ -8,18 +8,9 @@
 
 #include "base/rng.hpp"
 #include "layers/layer.hpp"
+#include "layers/operation_cases.hpp"
 
 namespace plait::layers::layer_testing {
-
-/// `src` is a batch shape; a second source, where the layer takes one, has the shape of dst.
-struct LayerCase {
-  std::string name;
-  ops::Operation spec;
-  tensor::Shape src;
-  bool relu = false;
-  bool residual = false;
-  std::optional<ops::Activation> activation{};  ///< fused into the forward of a sparse linear
-};
 
 inline std::string to_string(Backend backend) {
   return backend == Backend::onednn ? "onednn" : "reference";
@@ -238,6 +229,7 @@ inline std::vector<LayerCase> panel_cases() {
 inline std::vector<LayerCase> layer_cases() {
   std::vector<LayerCase> all = convolution_cases();
   for (LayerCase& other : other_cases()) all.push_back(std::move(other));
+  for (LayerCase& other : operation_cases()) all.push_back(std::move(other));
   return all;
 }
 
