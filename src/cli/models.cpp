@@ -71,7 +71,7 @@ tensor::Shape usual_input(const std::string& model) {
   if (model.starts_with("graphchallenge:"))
     return {model::graphchallenge_neurons(model.substr(15))};
   for (const std::string_view colour : {"vgg", "resnet", "preresnet", "densenet", "googlenet",
-                                        "squeezenet", "mobilenet", "efficientnet"}) {
+                                        "squeezenet", "mobilenet", "efficientnet", "unet"}) {
     if (model.starts_with(colour)) return {3, 32, 32};
   }
   return {1, 28, 28};

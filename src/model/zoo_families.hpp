@@ -39,6 +39,9 @@ ModelSpec squeezenet(const Task& task);
 ModelSpec mobilenet_v2(const Task& task);
 ModelSpec efficientnet_b0(const Task& task);
 
+/// Encoder and decoder with four halvings and skips; ends with an image of `classes` channels.
+ModelSpec unet(const Task& task, std::int64_t width);
+
 /// UserError unless the input is CxHxW with both sides of at least `side` pixels.
 void require_image(const Task& task, std::int64_t side);
 /// The shorter side.

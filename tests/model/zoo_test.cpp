@@ -114,8 +114,9 @@ TEST(Zoo, EveryNameBuildsAndIsUnique) {
   std::vector<std::string> names;
   for (const ZooEntry& entry : zoo_names()) {
     EXPECT_FALSE(entry.description.empty());
-    EXPECT_EQ(border_shapes(make_model(entry.name, kZooImage, 7)).back(), tensor::Shape{7})
-        << entry.name;
+    const tensor::Shape wanted =
+        entry.name.starts_with("unet") ? tensor::Shape{7, 32, 32} : tensor::Shape{7};
+    EXPECT_EQ(border_shapes(make_model(entry.name, kZooImage, 7)).back(), wanted) << entry.name;
     EXPECT_THAT(names, testing::Not(testing::Contains(entry.name)));
     names.push_back(entry.name);
   }
@@ -180,6 +181,37 @@ TEST(Zoo, SmallImagesGetASmallStem) {
     EXPECT_NO_THROW(make_model(name, {1, 8, 8}, 10)) << name;
     EXPECT_THAT(zoo_refusal(name, {3, 7, 32}), AllOf(HasSubstr("8x8"), HasSubstr("3x7x32")));
   }
+}
+
+TEST(Zoo, UnetJoinsLevelsOfEqualSize) {
+  const ModelSpec model = make_model("unet:8", {3, 48, 32}, 4);
+  const std::vector<tensor::Shape> borders = border_shapes(model);
+  EXPECT_EQ(borders.back(), (tensor::Shape{4, 48, 32}));
+  std::size_t joins = 0;
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    if (model.blocks[i].inputs.size() < 2) continue;
+    const std::vector<tensor::Shape> srcs = input_shapes(model, borders, i);
+    EXPECT_EQ(srcs[0], srcs[1]) << model.blocks[i].name;
+    ++joins;
+  }
+  EXPECT_EQ(joins, 4U);
+  EXPECT_EQ(borders[10], (tensor::Shape{128, 3, 2}));  // the bottom
+  // 3x3 convolutions without bias and BatchNorm's two numbers per channel, a 1x1 with bias:
+  std::int64_t wanted = 0;
+  const auto conv = [&](std::int64_t in, std::int64_t out) { wanted += 9 * in * out + 2 * out; };
+  for (std::int64_t in = 3, out = 8; out <= 128; in = out, out *= 2) {
+    conv(in, out);
+    conv(out, out);
+  }
+  for (std::int64_t out = 64; out >= 8; out /= 2) {
+    conv(2 * out, out);
+    conv(2 * out, out);
+    conv(out, out);
+  }
+  EXPECT_EQ(parameter_count(model), wanted + 8 * 4 + 4);
+  EXPECT_THAT(zoo_refusal("unet", {3, 40, 48}), AllOf(HasSubstr("16"), HasSubstr("3x40x48")));
+  EXPECT_THAT(zoo_refusal("unet:0", kZooImage), HasSubstr("unet:16"));
+  EXPECT_THAT(zoo_refusal("unet:9999", kZooImage), HasSubstr("4096"));
 }
 
 TEST(Zoo, WrongInputsAreRefusedWithTheShape) {
