@@ -72,8 +72,10 @@ std::string class_counts(const data::Dataset& dataset) {
   SampleBuffer sample(dataset);
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
     sample.read(dataset, i);
-    const auto label = static_cast<std::size_t>(sample.target[0]);
-    if (label < counts.size()) ++counts[label];
+    for (const float target : sample.target) {
+      const auto label = static_cast<std::int64_t>(target);
+      if (label >= 0 && label < std::ssize(counts)) ++counts[static_cast<std::size_t>(label)];
+    }
   }
   return fmt::format("{}", fmt::join(counts, " "));
 }
@@ -83,11 +85,13 @@ void show_split(const std::string& name, const data::Dataset& dataset) {
       fmt::format("{} samples of {}, ", with_commas(dataset.size()), dataset.sample_shape());
   text += dataset.classes() == 0
               ? fmt::format("targets of {}", dataset.target_shape())
-              : fmt::format("{} classes; per class: {}", dataset.classes(), class_counts(dataset));
+              : fmt::format("{} classes; {}per class: {}", dataset.classes(),
+                            data::labels_pixels(dataset) ? "pixels " : "", class_counts(dataset));
   fmt::print("{}", table({{fmt::format("{:<5}", name), text}}, 2, kLineColumns));
 }
 
 std::string target_text(const data::Dataset& dataset, const SampleBuffer& sample) {
+  if (data::labels_pixels(dataset)) return "";
   return dataset.classes() > 0 ? fmt::format("class {}", static_cast<int>(sample.target[0]))
                                : fmt::format("{:.3g}", sample.target[0]);
 }

@@ -43,6 +43,9 @@ int run_eval(const Arguments& arguments) {
   if (evaluation.accuracy) {
     rows.push_back({"test_accuracy", fmt::format("{:.2f}%", 100 * *evaluation.accuracy)});
   }
+  if (evaluation.miou) {
+    rows.push_back({"test_miou", fmt::format("{:.2f}%", 100 * *evaluation.miou)});
+  }
   for (const run::Residual& one : evaluation.residuals) {
     rows.push_back({one.name, fmt::format("{:.6g}", one.value)});
   }

@@ -175,7 +175,7 @@ Verb export_verb() {
   options.push_back(
       {.name = "--names",
        .value = "plait|pytorch",
-       .help = "names of the tensors in a .safetensors file; pytorch: vgg and resnet only",
+       .help = "names of the tensors in a .safetensors file; pytorch: networks of torchvision only",
        .standard = "plait"});
   options.push_back(
       {.name = "--onnx", .value = "", .help = "write ONNX whatever the name of the file"});

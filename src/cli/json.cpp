@@ -41,43 +41,47 @@ Json to_json(const session::TrainResult& result,
             {"others", straggler->others},
             {"cost", straggler->cost()}};
   }
-  return {{"model", result.model},
-          {"strategy", result.strategy},
-          {"workers", result.workers},
-          {"nodes", result.plan.machine.nodes},
-          {"threads", result.threads},
-          {"epochs", result.epochs},
-          {"steps", result.steps},
-          {"train_loss", result.train_loss},
-          {"test_loss", result.test_loss},
-          {"test_accuracy", optional(result.test_accuracy)},
-          {"seconds", result.seconds},
-          {"images_per_second", result.images_per_second},
-          {"step_seconds", result.step_seconds},
-          {"bytes_sent", result.bytes_sent},
-          {"messages_sent", result.messages_sent},
-          {"peak_memory_bytes", result.peak_memory_bytes},
-          {"exchanges", result.exchanges},
-          {"exchange_seconds", result.exchange_seconds},
-          {"exchange_waited_seconds", result.exchange_waited_seconds},
-          {"straggler", std::move(slow)},
-          {"weights_hash", result.weights_hash},
-          {"staleness_max", result.staleness_max},
-          {"utilisation", result.utilisation},
-          {"shares", std::move(shares)},
-          {"residuals", residuals_json(result.residuals)},
-          {"run_dir", result.run_dir},
-          {"interrupted", result.interrupted}};
+  Json json{{"model", result.model},
+            {"strategy", result.strategy},
+            {"workers", result.workers},
+            {"nodes", result.plan.machine.nodes},
+            {"threads", result.threads},
+            {"epochs", result.epochs},
+            {"steps", result.steps},
+            {"train_loss", result.train_loss},
+            {"test_loss", result.test_loss},
+            {"test_accuracy", optional(result.test_accuracy)},
+            {"seconds", result.seconds},
+            {"images_per_second", result.images_per_second},
+            {"step_seconds", result.step_seconds},
+            {"bytes_sent", result.bytes_sent},
+            {"messages_sent", result.messages_sent},
+            {"peak_memory_bytes", result.peak_memory_bytes},
+            {"exchanges", result.exchanges},
+            {"exchange_seconds", result.exchange_seconds},
+            {"exchange_waited_seconds", result.exchange_waited_seconds},
+            {"straggler", std::move(slow)},
+            {"weights_hash", result.weights_hash},
+            {"staleness_max", result.staleness_max},
+            {"utilisation", result.utilisation},
+            {"shares", std::move(shares)},
+            {"residuals", residuals_json(result.residuals)},
+            {"run_dir", result.run_dir},
+            {"interrupted", result.interrupted}};
+  if (result.test_miou) json["test_miou"] = *result.test_miou;
+  return json;
 }
 
 Json to_json(const EvalResult& result) {
-  return {{"model", result.model},
-          {"data", result.data},
-          {"weights", result.weights},
-          {"samples", result.evaluation.samples},
-          {"test_loss", result.evaluation.loss},
-          {"test_accuracy", optional(result.evaluation.accuracy)},
-          {"residuals", residuals_json(result.evaluation.residuals)}};
+  Json json{{"model", result.model},
+            {"data", result.data},
+            {"weights", result.weights},
+            {"samples", result.evaluation.samples},
+            {"test_loss", result.evaluation.loss},
+            {"test_accuracy", optional(result.evaluation.accuracy)},
+            {"residuals", residuals_json(result.evaluation.residuals)}};
+  if (result.evaluation.miou) json["test_miou"] = *result.evaluation.miou;
+  return json;
 }
 
 }  // namespace plait::cli

@@ -3,7 +3,10 @@
 
 #include <cstdio>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/model_picture.hpp"
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "model/graphchallenge.hpp"
 #include "model/model_file.hpp"
@@ -47,6 +50,9 @@ int run_models(const Arguments& arguments) {
   }
   const std::string* name = arguments.find("NAME");
   if (name == nullptr) {
+    if (arguments.find("--picture") != nullptr) {
+      user_error("--picture draws one network; write plait models NAME --picture FILE.svg");
+    }
     std::vector<Row> rows;
     for (const model::ZooEntry& entry : model::zoo_names())
       rows.push_back({entry.name, entry.description});
@@ -59,7 +65,15 @@ int run_models(const Arguments& arguments) {
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
   const std::string* shape = arguments.find("--data-shape");
   const tensor::Shape input = shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*name);
-  fmt::print("{}", model::summary(model::load_model(*name, input, classes)));
+  const std::string* picture = arguments.find("--picture");
+  if (picture != nullptr) check_model_picture(*picture);
+  const model::ModelSpec network = model::load_model(*name, input, classes);
+  if (picture != nullptr) {
+    write_model_picture(network, *picture);
+    tell("the graph of {} is in {}\n", *name, *picture);
+    return 0;
+  }
+  fmt::print("{}", model::summary(network));
   return 0;
 }
 
@@ -70,7 +84,8 @@ tensor::Shape usual_input(const std::string& model) {
   if (model.starts_with("radixnet:")) return {model::parse_radixnet(model.substr(9)).neurons};
   if (model.starts_with("graphchallenge:"))
     return {model::graphchallenge_neurons(model.substr(15))};
-  for (const std::string_view colour : {"vgg", "resnet", "preresnet"}) {
+  for (const std::string_view colour : {"vgg", "resnet", "preresnet", "densenet", "googlenet",
+                                        "squeezenet", "mobilenet", "efficientnet", "unet"}) {
     if (model.starts_with(colour)) return {3, 32, 32};
   }
   return {1, 28, 28};
@@ -80,7 +95,7 @@ Verb models_verb() {
   return {.name = "models",
           .about = "List the networks, or show one block by block.",
           .examples = {"plait models", "plait models vgg16 --data-shape 3x32x32 --classes 10",
-                       "plait models --layers"},
+                       "plait models unet:16 --picture unet.svg", "plait models --layers"},
           .options = {{.name = "NAME", .value = "", .help = "a name from the list, or FILE.toml"},
                       {.name = "--data-shape",
                        .value = "CxHxW",
@@ -88,6 +103,9 @@ Verb models_verb() {
                       {.name = "--layers",
                        .value = "",
                        .help = "list the layers of model files, with their keys"},
+                      {.name = "--picture",
+                       .value = "FILE",
+                       .help = "draw the graph of blocks: FILE.svg (needs Graphviz), or FILE.dot"},
                       {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"}},
           .run = run_models};
 }

@@ -42,6 +42,7 @@ std::string bar_text(const BarState& state, std::size_t width, bool unicode) {
   if (state.test_accuracy) {
     parts.push_back(fmt::format("accuracy {:.2f}%", 100 * *state.test_accuracy));
   }
+  if (state.test_miou) parts.push_back(fmt::format("mIoU {:.2f}%", 100 * *state.test_miou));
   parts.push_back(fmt::format("epoch {}", state.epoch));
   const std::size_t room = std::max<std::size_t>(width, 2) - 1;  // the last column may wrap
   std::string text;
@@ -64,6 +65,7 @@ std::string epoch_text(const session::EpochReport& report) {
   if (report.test_accuracy) {
     text += fmt::format("  accuracy {:.2f}%", 100 * *report.test_accuracy);
   }
+  if (report.test_miou) text += fmt::format("  mIoU {:.2f}%", 100 * *report.test_miou);
   const double speed = std::isfinite(report.images_per_second) ? report.images_per_second : 0;
   for (std::size_t i = 0; i < report.residuals.size(); ++i) {
     text += fmt::format("{}{:.2f}", i == 0 ? "  residuals " : " ", report.residuals[i].value);
@@ -101,6 +103,7 @@ void Progress::step(const session::StepReport& report) {
 
 void Progress::epoch(const session::EpochReport& report) {
   state_.test_accuracy = report.test_accuracy;
+  state_.test_miou = report.test_miou;
   print(epoch_text(report));
 }
 

@@ -18,6 +18,7 @@ struct BarState {
   std::int64_t epoch = 0;
   double loss = 0;
   std::optional<double> test_accuracy;  ///< of the last epoch
+  std::optional<double> test_miou{};
   double images_per_second = 0;
   double seconds_left = 0;
 };

@@ -65,8 +65,9 @@ void print_summary(const session::TrainResult& result) {
          with_commas(static_cast<std::int64_t>(result.images_per_second)),
          with_bytes(result.peak_memory_bytes));
   }
-  tell("{}train loss {:.4f}, test loss {:.4f}, weights {}\n",
+  tell("{}{}train loss {:.4f}, test loss {:.4f}, weights {}\n",
        result.test_accuracy ? fmt::format("accuracy {:.2f}%, ", 100 * *result.test_accuracy) : "",
+       result.test_miou ? fmt::format("mIoU {:.2f}%, ", 100 * *result.test_miou) : "",
        result.train_loss, result.test_loss, result.weights_hash);
   if (!result.run_dir.empty()) {
     tell("run folder {0}; report {0}/report.html\nnext: plait eval --run {1}\n", result.run_dir,

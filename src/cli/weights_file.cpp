@@ -31,10 +31,11 @@ WeightsFile read_onnx_weights(const std::string& file, const model::ModelSpec& m
   return read;
 }
 
-/// How many of the tensors have a name that only one of the two ways gives.
+/// How many of the tensors have a name that only one of the two ways gives, or both.
 struct Votes {
   std::size_t ours = 0;
   std::size_t theirs = 0;
+  std::size_t both = 0;
 };
 
 Votes count(const std::vector<checkpoint::NamedTensor>& tensors, const Names& to_theirs,
@@ -45,6 +46,7 @@ Votes count(const std::vector<checkpoint::NamedTensor>& tensors, const Names& to
     const bool theirs = to_ours.contains(one.name);
     votes.ours += ours && !theirs ? 1 : 0;
     votes.theirs += theirs && !ours ? 1 : 0;
+    votes.both += ours && theirs ? 1 : 0;
   }
   return votes;
 }
@@ -67,7 +69,7 @@ WeightsFile read_weights(const std::string& file, const model::ModelSpec& model)
   for (const auto& [ours, theirs] : to_theirs) to_ours[theirs] = ours;
   const Votes votes = count(tensors, to_theirs, to_ours);
   if (votes.ours > 0) return {std::move(tensors)};
-  if (votes.theirs == 0) {
+  if (votes.theirs + votes.both == 0) {
     const auto& [ours, theirs] = *to_theirs.begin();
     user_error(
         "{}: {} is a name neither of plait ('{}') nor of PyTorch ('{}'); is the file of another "
@@ -99,7 +101,7 @@ std::vector<checkpoint::NamedTensor> with_torch_names(std::vector<checkpoint::Na
   const Names names = model::torch_names(model);
   if (names.empty()) {
     user_error(
-        "--names pytorch is for the zoo's vgg and resnet; there is no PyTorch network like {}",
+        "--names pytorch is for networks that torchvision has; there is no PyTorch network like {}",
         model.name);
   }
   for (checkpoint::NamedTensor& one : weights) {

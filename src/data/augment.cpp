@@ -49,6 +49,9 @@ void shift_plane(Plane plane, std::int64_t dy, std::int64_t dx) {
 PadCrop::PadCrop(DatasetPtr inner, std::int64_t pad, std::uint64_t seed)
     : Decorator(std::move(inner)), pad_(pad), seed_(seed ^ kCropSalt) {
   require_images(*this, "pad-crop");
+  if (labels_pixels(*this)) {
+    user_error("augmentation pad-crop does not move the labels of pixels; use flip or none");
+  }
   const std::int64_t side = std::min(sample_shape()[1], sample_shape()[2]);
   if (pad < 1 || pad >= side) {
     user_error("augmentation pad-crop {}: the padding must be 1 to {} for images of {}", pad,
@@ -77,9 +80,13 @@ void Flip::get(std::int64_t index, std::uint64_t epoch, Sample out) const {
   inner().get(index, epoch, out);
   if (Rng(seed_, Purpose::augment, epoch, static_cast<std::uint64_t>(index)).below(2) == 0) return;
   const auto width = static_cast<std::size_t>(sample_shape()[2]);
-  for (std::size_t at = 0; at < out.image.size(); at += width) {
-    std::reverse(out.image.data() + at, out.image.data() + at + width);
-  }
+  const auto mirror = [&](std::span<float> rows) {
+    for (std::size_t at = 0; at < rows.size(); at += width) {
+      std::reverse(rows.data() + at, rows.data() + at + width);
+    }
+  };
+  mirror(out.image);
+  if (labels_pixels(*this)) mirror(out.target);
 }
 
 }  // namespace plait::data

@@ -10,7 +10,7 @@ namespace plait::data {
 /// the mean after Normalise.
 class PadCrop final : public Decorator {
  public:
-  /// UserError unless the samples are images and 0 < pad < their smaller side.
+  /// UserError unless the samples are images with one target each and 0 < pad < their smaller side.
   PadCrop(DatasetPtr inner, std::int64_t pad, std::uint64_t seed);
   void get(std::int64_t index, std::uint64_t epoch, Sample out) const override;
 
@@ -19,7 +19,7 @@ class PadCrop final : public Decorator {
   std::uint64_t seed_;
 };
 
-/// Mirrors left and right in half of the cases.
+/// Mirrors left and right in half of the cases, labels of pixels too.
 class Flip final : public Decorator {
  public:
   Flip(DatasetPtr inner, std::uint64_t seed);

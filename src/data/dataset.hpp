@@ -25,13 +25,19 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   /// {C, H, W} or {F}.
   virtual const tensor::Shape& sample_shape() const = 0;
-  /// {1} for classification (the class index, exact in a float); the target's own shape otherwise.
+  /// {1} for classification (the class index, exact in a float); {H, W} where each pixel of the
+  /// image has one, or one below 0 if it does not count; the target's own shape for regression.
   virtual const tensor::Shape& target_shape() const = 0;
   /// 0 means regression.
   virtual int classes() const = 0;
   /// 0 <= index < size(). `epoch` matters to augmenting decorators only.
   virtual void get(std::int64_t index, std::uint64_t epoch, Sample out) const = 0;
 };
+
+/// Whether each pixel has a label.
+inline bool labels_pixels(const Dataset& dataset) {
+  return dataset.classes() > 0 && dataset.target_shape().rank() == 2;
+}
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
 

@@ -40,35 +40,47 @@ std::vector<float> to_floats(ByteView values, const std::string& name) {
   return out;
 }
 
-template <class T>
-std::vector<float> to_labels(ByteView values, const std::string& name) {
-  std::vector<float> out(values.size() / sizeof(T));
-  for_each<T>(values, [&](std::size_t i, T value) {
-    if (std::cmp_less(value, 0) || std::cmp_greater(value, kMaxLabel)) {
-      user_error("{}: label {} at position {}; expected 0 to {}", name, std::int64_t(value), i,
-                 kMaxLabel);
-    }
-    out[i] = static_cast<float>(value);
-  });
-  return out;
-}
+/// Integers of a file as labels; a pixel's label that is ignored becomes -1.
+struct LabelReader {
+  ByteView values;
+  const std::string& name;
+  bool pixels;
+  std::int64_t ignored;  ///< of pixels
 
-std::vector<float> labels_of(const std::string& descr, ByteView values, const std::string& name) {
-  const bool is_signed = descr[1] == 'i';
-  switch (descr[2]) {
-    case '1':
-      return is_signed ? to_labels<std::int8_t>(values, name)
-                       : to_labels<std::uint8_t>(values, name);
-    case '2':
-      return is_signed ? to_labels<std::int16_t>(values, name)
-                       : to_labels<std::uint16_t>(values, name);
-    case '4':
-      return is_signed ? to_labels<std::int32_t>(values, name)
-                       : to_labels<std::uint32_t>(values, name);
-    default:
-      return is_signed ? to_labels<std::int64_t>(values, name)
-                       : to_labels<std::uint64_t>(values, name);
+  template <class T>
+  std::vector<float> as() const {
+    std::vector<float> out(values.size() / sizeof(T));
+    for_each<T>(values, [&](std::size_t i, T value) {
+      if (pixels && std::cmp_equal(value, ignored)) {
+        out[i] = -1;
+        return;
+      }
+      if (std::cmp_less(value, 0) || std::cmp_greater(value, kMaxLabel)) {
+        user_error("{}: label {} at position {}; expected 0 to {}{}", name, std::int64_t(value), i,
+                   kMaxLabel, pixels ? " or `ignore_label`" : "");
+      }
+      out[i] = static_cast<float>(value);
+    });
+    return out;
   }
+  std::vector<float> all(const std::string& descr) const {
+    const bool is_signed = descr[1] == 'i';
+    switch (descr[2]) {
+      case '1': return is_signed ? as<std::int8_t>() : as<std::uint8_t>();
+      case '2': return is_signed ? as<std::int16_t>() : as<std::uint16_t>();
+      case '4': return is_signed ? as<std::int32_t>() : as<std::uint32_t>();
+      default: return is_signed ? as<std::int64_t>() : as<std::uint64_t>();
+    }
+  }
+};
+
+/// The largest label + 1. Of pixels some must count.
+int classes_of(const NpyTargets& targets, const std::string& name) {
+  if (!targets.are_labels) return 0;
+  float largest = -1;
+  for (const float label : targets.values) largest = std::max(largest, label);
+  if (largest < 0) user_error("{}: every pixel has the label that `ignore_label` names", name);
+  return static_cast<int>(largest) + 1;
 }
 
 }  // namespace
@@ -88,15 +100,17 @@ NpyInputs parse_npy_inputs(ByteView bytes, const std::string& name) {
   user_error("{}: inputs of type {}; expected u1, f4 or f8", name, header.descr);
 }
 
-NpyTargets parse_npy_targets(ByteView bytes, const std::string& name) {
+NpyTargets parse_npy_targets(ByteView bytes, const std::string& name, std::int64_t ignored) {
   const NpyHeader header = parse_npy_header(bytes, name);
   const ByteView values = bytes.subspan(header.size);
   const std::size_t rank = header.shape.rank();
   if (header.descr[1] != 'f') {
-    if (rank != 1) {
-      user_error("{}: integer labels of shape {}; expected rank 1", name, header.shape);
+    if (rank != 1 && rank != 3) {
+      user_error("{}: integer labels of shape {}; expected rank 1, or 3 (N,H,W) for pixels", name,
+                 header.shape);
     }
-    return {header.shape, labels_of(header.descr, values, name), true};
+    const LabelReader labels{values, name, rank == 3, ignored};
+    return {header.shape, labels.all(header.descr), true};
   }
   if (rank != 1 && rank != 2) {
     user_error("{}: targets of shape {}; expected rank 1 or 2", name, header.shape);
@@ -106,7 +120,8 @@ NpyTargets parse_npy_targets(ByteView bytes, const std::string& name) {
   user_error("{}: targets of type {}; expected integers, f4 or f8", name, header.descr);
 }
 
-MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split) {
+MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split,
+                         std::int64_t ignored) {
   const auto x_path = dir / (split + "_x.npy");
   const auto y_path = dir / (split + "_y.npy");
   for (const auto& path : {x_path, y_path}) {
@@ -118,7 +133,7 @@ MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& sp
     }
   }
   NpyInputs x = parse_npy_inputs(read_file(x_path), x_path.string());
-  NpyTargets y = parse_npy_targets(read_file(y_path), y_path.string());
+  NpyTargets y = parse_npy_targets(read_file(y_path), y_path.string(), ignored);
   if (x.shape[0] != y.shape[0]) {
     user_error("{} holds {} samples, {} holds {} targets; they do not belong together",
                x_path.string(), x.shape[0], y_path.string(), y.shape[0]);
@@ -126,15 +141,16 @@ MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& sp
   tensor::Shape sample = x.shape.without_front();
   if (sample.rank() == 2) sample = sample.with_front(1);
   tensor::Shape target = y.shape.rank() == 1 ? tensor::Shape{1} : y.shape.without_front();
-  float largest = -1;
-  if (y.are_labels) {
-    for (const float label : y.values) largest = std::max(largest, label);
+  if (target.rank() == 2 && (sample.rank() != 3 || !(sample.without_front() == target))) {
+    user_error("{} has labels of {} pixels, {} has samples of {}; a label per pixel is needed",
+               y_path.string(), target, x_path.string(), sample);
   }
+  const int classes = classes_of(y, y_path.string());
   return {.sample_shape = std::move(sample),
           .images = std::move(x.values),
           .target_shape = std::move(target),
           .targets = std::move(y.values),
-          .classes = static_cast<int>(largest) + 1};
+          .classes = classes};
 }
 
 }  // namespace plait::data

@@ -31,17 +31,20 @@ struct NpyInputs {
 
 NpyInputs parse_npy_inputs(ByteView bytes, const std::string& name);
 
-/// Integers of rank 1 are class labels, floats of rank 1 or 2 are regression targets.
+/// Integers of rank 1 are class labels and those of rank 3 are labels of pixels, where -1 stands
+/// for one that does not count. Floats of rank 1 or 2 are regression targets.
 struct NpyTargets {
   tensor::Shape shape;
   std::vector<float> values;
   bool are_labels = false;
 };
 
-NpyTargets parse_npy_targets(ByteView bytes, const std::string& name);
+/// `ignored`: the label of pixels that do not count.
+NpyTargets parse_npy_targets(ByteView bytes, const std::string& name, std::int64_t ignored = 255);
 
 /// One split: `dir`/`split`_x.npy and `dir`/`split`_y.npy. x: rank 2 (features), 3 (grey images) or
 /// 4 (channels first). classes is the largest label + 1, or 0 for regression.
-MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split);
+MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split,
+                         std::int64_t ignored = 255);
 
 }  // namespace plait::data

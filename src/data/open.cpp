@@ -14,6 +14,7 @@
 #include "data/idx.hpp"
 #include "data/npy.hpp"
 #include "data/select.hpp"
+#include "data/shapes.hpp"
 
 namespace plait::data {
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::int64_t kGlyphsTrain = 6000;
 constexpr std::int64_t kGlyphsTest = 1000;
+constexpr std::int64_t kShapesTrain = 2000;
+constexpr std::int64_t kShapesTest = 400;
 
 /// Splits as read, and how they are normalised.
 struct Raw {
@@ -44,6 +47,15 @@ Raw open_glyphs(const DataOptions& options) {
           .fixed = ChannelStatistics{.mean = {0.5F}, .deviation = {0.5F}}};
 }
 
+Raw open_shapes(const DataOptions& options) {
+  const auto draw = [&](std::uint32_t split, std::int64_t all, std::int64_t limit) {
+    return draw_shapes(
+        {.seed = options.seed, .split = split, .count = limit > 0 ? std::min(all, limit) : all});
+  };
+  return {.train = draw(0, kShapesTrain, options.train_limit),
+          .test = draw(1, kShapesTest, options.test_limit)};
+}
+
 Raw open_idx(const std::filesystem::path& dir, const std::string& how_to_get) {
   const IdxPair train = find_idx(dir, "train", how_to_get);
   const IdxPair test = find_idx(dir, "t10k", how_to_get);
@@ -54,9 +66,9 @@ Raw open_cifar(const CifarFiles& files, CifarFormat format) {
   return {.train = read_cifar(files.train, format), .test = read_cifar(files.test, format)};
 }
 
-Raw open_npy(const std::filesystem::path& dir) {
-  MemoryData train = read_npy_pair(dir, "train");
-  MemoryData test = read_npy_pair(dir, "test");
+Raw open_npy(const std::filesystem::path& dir, std::int64_t ignored) {
+  MemoryData train = read_npy_pair(dir, "train", ignored);
+  MemoryData test = read_npy_pair(dir, "test", ignored);
   if ((train.classes == 0) != (test.classes == 0)) {
     user_error("{}: train_y.npy and test_y.npy must both be integers (classes) or both be floats",
                dir.string());
@@ -72,9 +84,10 @@ Raw open_npy(const std::filesystem::path& dir) {
 
 Raw open_kind(const DataKind& kind, const std::filesystem::path& dir, const DataOptions& options) {
   if (kind.name == "glyphs") return open_glyphs(options);
+  if (kind.name == "shapes") return open_shapes(options);
   if (kind.name == "cifar10") return open_cifar(find_cifar10(dir), kCifar10);
   if (kind.name == "cifar100") return open_cifar(find_cifar100(dir), kCifar100);
-  if (kind.name == "npy") return open_npy(dir);
+  if (kind.name == "npy") return open_npy(dir, options.ignore_label);
   return open_idx(dir, kind.how_to_get);
 }
 
@@ -91,8 +104,8 @@ DataKind find_kind(const std::string& name, const std::string& spec) {
 }
 
 void check_folder(const DataKind& kind, const std::string& dir) {
-  if (kind.name == "glyphs") {
-    if (!dir.empty()) user_error("data 'glyphs:{}': glyphs need no folder; write glyphs", dir);
+  if (kind.name == "glyphs" || kind.name == "shapes") {
+    if (!dir.empty()) user_error("data '{0}:{1}': {0} need no folder; write {0}", kind.name, dir);
     return;
   }
   if (dir.empty()) user_error("data '{}' needs a folder: write {}", kind.name, kind.usage);
@@ -112,6 +125,10 @@ std::vector<DataKind> data_kinds() {
   return {
       {"glyphs", "glyphs", "drawn digits, 1x28x28, 10 classes, 6000 train and 1000 test",
        "built in, nothing to fetch"},
+      {"shapes", "shapes",
+       "discs, rectangles and triangles, 3x48x48, a label per pixel, 4 classes, 2000 train and 400 "
+       "test",
+       "built in, nothing to fetch"},
       {"mnist", "mnist:DIR", "handwritten digits, 1x28x28, 10 classes, IDX files",
        "get it with: plait data fetch mnist"},
       {"fashion-mnist", "fashion-mnist:DIR", "pieces of clothing, 1x28x28, 10 classes, IDX files",
@@ -121,7 +138,10 @@ std::vector<DataKind> data_kinds() {
       {"cifar100", "cifar100:DIR",
        "photographs, 3x32x32, 100 classes (fine labels), binary version",
        "unpack cifar-100-binary.tar.gz from the CIFAR home page"},
-      {"npy", "npy:DIR", "your own arrays: train_x.npy, train_y.npy, test_x.npy, test_y.npy",
+      {"npy", "npy:DIR",
+       "your own arrays: train_x.npy, train_y.npy, test_x.npy, test_y.npy; integers N or NxHxW in "
+       "y "
+       "are labels of samples or pixels",
        "write the four files with numpy.save"},
   };
 }

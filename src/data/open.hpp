@@ -30,6 +30,8 @@ struct DataOptions {
   std::int64_t train_limit = 0;
   std::int64_t test_limit = 0;
   bool normalise = true;
+  /// In files with a label for each pixel, of those that do not count.
+  std::int64_t ignore_label = 255;
   /// For the training split only.
   Augmentation augmentation{};
 };

@@ -239,7 +239,7 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   if (model.blocks.empty()) user_error("{}: the model has no blocks; add [[block]]", file);
   check_model(model, file);
   const tensor::Shape output = border_shapes(model).back();
-  if (!(output == tensor::Shape{classes})) {
+  if (output[0] != classes || (output.rank() != 1 && output.rank() != 3)) {
     user_error(
         "{}: the last block '{}' returns {} but the data has {} classes; end with out = "
         "\"classes\"",

@@ -25,12 +25,16 @@ std::string with_unit(std::int64_t number) {
   return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
 }
 
-/// "conv3x3 8, bn", and "[b, stem] add" where the file names what the block reads.
+/// "conv3x3 8, bn", and "[b, stem] add" where the file names what the block reads; of many blocks
+/// the first and the last.
 std::string layers_text(const ModelSpec& model, const BlockSpec& block) {
   std::vector<std::string> inputs;
   for (const int read : block.inputs) {
     inputs.push_back(read == kModelInput ? "input"
                                          : model.blocks[static_cast<std::size_t>(read)].name);
+  }
+  if (inputs.size() > 4) {
+    inputs = {fmt::format("{} .. {}: {}", inputs.front(), inputs.back(), inputs.size())};
   }
   std::vector<std::string> layers;
   for (const Node& node : block.nodes) layers.push_back(ops::text_of(node.layer));

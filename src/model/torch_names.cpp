@@ -1,10 +1,11 @@
-// Follows torchvision's numbering of VGG's features and ResNet's layers.
+// Follows torchvision's numbering of VGG's features and ResNet's layers. The other families have
+// torchvision's names but for a few words.
 #include "model/torch_names.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <array>
 
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
@@ -72,17 +73,66 @@ std::map<std::string, std::string> layers_of(const ModelSpec& model) {
   return {};
 }
 
+/// "dense1.2.norm1.weight" -> "features.denseblock1.denselayer2.norm1.weight".
+std::string densenet_name(const std::string& name) {
+  if (name.starts_with("classifier.")) return name;
+  constexpr std::string_view dense = "dense";
+  if (!name.starts_with(dense)) {
+    const bool kept = !name.starts_with("stem.") && !name.starts_with("head.");
+    return "features." + (kept ? name : name.substr(5));
+  }
+  const std::size_t dot = name.find('.');
+  return fmt::format("features.denseblock{}.denselayer{}",
+                     name.substr(dense.size(), dot - dense.size()), name.substr(dot + 1));
+}
+
+/// "features.3.expand1x1.conv.weight" -> "features.3.expand1x1.weight".
+std::string squeezenet_name(const std::string& name) {
+  const std::size_t layer = name.find(".conv.");
+  return layer == std::string::npos ? name : name.substr(0, layer) + name.substr(layer + 5);
+}
+
+std::string same_name(const std::string& name) { return name; }
+
+/// A family with torchvision's names of layers, recognised by the name of one of its blocks.
+struct NamedFamily {
+  std::string_view block;
+  std::string (*theirs)(const std::string& ours);
+};
+
+constexpr std::array<NamedFamily, 5> kNamedFamilies{{
+    {"dense1.1.conv2", densenet_name},
+    {"features.3.expand1x1", squeezenet_name},
+    {"inception3a.branch1", same_name},
+    {"features.2.conv.1", same_name},     // mobilenet_v2
+    {"features.2.0.block.1", same_name},  // efficientnet_b0
+}};
+
+const NamedFamily* named_family(const ModelSpec& model) {
+  for (const NamedFamily& family : kNamedFamilies) {
+    if (std::ranges::find(model.blocks, family.block, &BlockSpec::name) != model.blocks.end()) {
+      return &family;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> torch_names(const ModelSpec& model) {
+  const NamedFamily* family = named_family(model);
   const std::map<std::string, std::string> layers = layers_of(model);
-  if (layers.empty()) return {};
+  if (family == nullptr && layers.empty()) return {};
   const std::vector<tensor::Shape> borders = border_shapes(model);
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ops::ParameterSpec& parameter :
          block_parameters(model.blocks[i], input_shapes(model, borders, i))) {
       const std::string ours = model.blocks[i].name + "." + parameter.name;
+      if (family != nullptr) {
+        names[ours] = family->theirs(ours);
+        continue;
+      }
       const std::size_t dot = ours.rfind('.');
       const auto layer = layers.find(ours.substr(0, dot));
       if (layer == layers.end()) return {};

@@ -1,5 +1,5 @@
-// The names that torchvision's VGG (with BatchNorm) and ResNet give to the parameters of the zoo's
-// networks.
+// The names that torchvision's networks (VGG with BatchNorm, ResNet, DenseNet, ...) give to the
+// parameters of the zoo's.
 #pragma once
 
 #include <map>

@@ -17,6 +17,8 @@ namespace plait::model {
 namespace {
 
 constexpr std::size_t kMaxHidden = 10'000;
+constexpr std::int64_t kUnetWidth = 64;
+constexpr int kMostUnetWidth = 4096;
 
 template <std::size_t n>
 bool among(int depth, const std::array<int, n>& depths) {
@@ -53,6 +55,15 @@ std::vector<std::int64_t> parse_widths(const std::string& name) {
   }
 }
 
+std::int64_t parse_unet_width(const std::string& name) {
+  const auto width = number_after(name, "unet:");
+  if (!width || *width > kMostUnetWidth) {
+    user_error("model '{}': write the channels of the first level, 1 to {}, for example unet:16",
+               name, kMostUnetWidth);
+  }
+  return *width;
+}
+
 [[noreturn]] void unknown(const std::string& name) {
   std::vector<std::string> names;
   std::string list;
@@ -71,6 +82,13 @@ ModelSpec build(const zoo::Task& task) {
   if (name == "mlp") return zoo::mlp(task, {512, 256});
   if (name.starts_with("mlp:")) return zoo::mlp(task, parse_widths(name));
   if (name == "lenet") return zoo::lenet(task);
+  if (name == "unet") return zoo::unet(task, kUnetWidth);
+  if (name.starts_with("unet:")) return zoo::unet(task, parse_unet_width(name));
+  if (name == "densenet121") return zoo::densenet121(task);
+  if (name == "googlenet") return zoo::googlenet(task);
+  if (name == "squeezenet") return zoo::squeezenet(task);
+  if (name == "mobilenet_v2") return zoo::mobilenet_v2(task);
+  if (name == "efficientnet_b0") return zoo::efficientnet_b0(task);
   if (name.starts_with("graphchallenge:")) return zoo::graphchallenge(task, name.substr(15));
   if (name.starts_with("radixnet:")) return zoo::radixnet(task, name.substr(9));
   if (const auto depth = number_after(name, "vgg");
@@ -116,6 +134,13 @@ std::vector<ZooEntry> zoo_names() {
       {"preresnet29", "pre-activation ResNet, bottlenecks, any depth 9n+2"},
       {"resnet164", "pre-activation ResNet, 3 x 18 bottlenecks, widths 64/128/256"},
       {"resnet1001", "pre-activation ResNet, 3 x 111 bottlenecks"},
+      {"densenet121", "DenseNet, 4 dense blocks; a 3x3 stem below 64 pixels, as in the next four"},
+      {"googlenet", "GoogLeNet with BatchNorm, 9 inception modules, no auxiliary classifiers"},
+      {"squeezenet", "SqueezeNet 1.0, 8 fire modules"},
+      {"mobilenet_v2", "MobileNetV2, 17 inverted residuals"},
+      {"efficientnet_b0", "EfficientNet-B0, squeeze and excitation, without stochastic depth"},
+      {"unet", "U-Net with BatchNorm, widths 64 to 1024, a class for each pixel"},
+      {"unet:16", "the same with any width of the first level"},
   };
 }
 

@@ -31,6 +31,17 @@ ModelSpec imagenet_resnet(const Task& task, int depth);
 /// 9n+2: pre-activation bottlenecks of widths 64, 128, 256.
 ModelSpec preact_resnet(const Task& task, int depth);
 
+/// The five below are torchvision's, with its names of parameters. Images below 64 pixels get a
+/// smaller stem and keep 4 times the sides.
+ModelSpec densenet121(const Task& task);
+ModelSpec googlenet(const Task& task);
+ModelSpec squeezenet(const Task& task);
+ModelSpec mobilenet_v2(const Task& task);
+ModelSpec efficientnet_b0(const Task& task);
+
+/// Encoder and decoder with four halvings and skips; ends with an image of `classes` channels.
+ModelSpec unet(const Task& task, std::int64_t width);
+
 /// UserError unless the input is CxHxW with both sides of at least `side` pixels.
 void require_image(const Task& task, std::int64_t side);
 /// The shorter side.
@@ -39,6 +50,10 @@ std::int64_t side_of(const tensor::Shape& image);
 /// A square convolution with padding kernel / 2.
 ops::Convolution convolution(std::int64_t out, std::int64_t kernel, std::int64_t stride, bool bias);
 ops::Operation relu();
+/// Of three times three pixels, every second one; the last window may reach beyond the image.
+ops::Pool pool_3x3();
+/// Appends the block; returns its index for the inputs of later ones.
+int append(ModelSpec& model, BlockSpec block);
 /// Global average pool, flatten, linear: the end of every ResNet, appended to `head`.
 void append_classifier(BlockSpec& head, std::int64_t classes);
 

@@ -30,6 +30,15 @@ ops::Convolution convolution(std::int64_t out, std::int64_t kernel, std::int64_t
 
 ops::Operation relu() { return ops::Activation{ops::ActivationKind::relu}; }
 
+ops::Pool pool_3x3() {
+  return {.kind = ops::PoolKind::max, .kernel = {3, 3}, .stride = {2, 2}, .ceil_mode = true};
+}
+
+int append(ModelSpec& model, BlockSpec block) {
+  model.blocks.push_back(std::move(block));
+  return static_cast<int>(model.blocks.size()) - 1;
+}
+
 void append_classifier(BlockSpec& head, std::int64_t classes) {
   head.then("pool", ops::GlobalAveragePool{});
   head.then("flatten", ops::Flatten{});

@@ -24,6 +24,10 @@ struct LossBatch {
   /// What each sample's gradient is multiplied by; 0 means 1 / samples, with class weights 1 / (sum
   /// of the samples' weights). A shard of a larger batch gives that of the whole batch.
   double scale = 0;
+  /// Cross-entropy with a label per pixel: so many of each sample, logits [samples, classes,
+  /// pixels] and targets [samples, pixels]. Each pixel then is a sample of the formulas; one with a
+  /// label below 0 does not count. 0: one label per sample, and each counts.
+  std::int64_t pixels = 0;
 };
 
 struct LossResult {
@@ -31,6 +35,7 @@ struct LossResult {
                              // with class weights sum / (sum of the samples' weights)
   std::int64_t correct = 0;  // samples whose largest logit (the first of equals) is the target's;
                              // never one with a NaN, never with one value per sample
+  std::int64_t counted = 0;  // samples; of pixels those that count
 };
 
 /// Per sample, with q = (1 - s) onehot(target) + s / K:   loss = -sum_k q_k log softmax(x)_k

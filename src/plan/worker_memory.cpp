@@ -87,7 +87,7 @@ std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
   switch (value.role) {
     case Role::tensor:
     case Role::diff: return tensor_bytes(index);
-    case Role::targets: return samples * tensor::kFloatBytes;
+    case Role::targets: return samples * labels_per_sample() * tensor::kFloatBytes;
     case Role::saved: return sizes.blocks[index].saved_bytes;
     case Role::pending: return sizes.blocks[index].pending_bytes;
     case Role::partial: return home(index).weights * tensor::kFloatBytes;
@@ -127,6 +127,12 @@ void MemoryForecast::count_parameters(int worker, WorkerMemory& memory) {
     if (old > 0) largest = std::max(largest, weights);
   }
   if (has_layers_ && plan_.old_weights != OldWeights::stash) memory.versions += largest;
+}
+
+std::int64_t MemoryForecast::labels_per_sample() {
+  const auto logits = static_cast<std::size_t>(plan_.network.logits());
+  const tensor::Shape& shape = sizes_.at(home_samples_).tensors[logits].shape;
+  return shape.rank() == 4 ? shape[2] * shape[3] : 1;
 }
 
 double MemoryForecast::padding() {
@@ -181,7 +187,8 @@ void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   for (const Task& task : program.tasks) {
     if (is<Load>(task)) loaded += samples_of(task).count(plan_.batch);
   }
-  memory.batches = kBatches * loaded * (plan_.network.input.elements() + 1) * tensor::kFloatBytes;
+  memory.batches = kBatches * loaded * (plan_.network.input.elements() + labels_per_sample()) *
+                   tensor::kFloatBytes;
   const bool all = std::ranges::all_of(
       plan_.programs, [&](const Program& one) { return has_forward_of_all(plan_, one); });
   if (all || worker == 0) {

@@ -39,6 +39,8 @@ class MemoryForecast {
   void count_parameters(int worker, WorkerMemory& memory);
   void count_around(int worker, WorkerMemory& memory);
   std::int64_t kernels_of(int worker);
+  /// 1, or one for each pixel of the image that the network ends with.
+  std::int64_t labels_per_sample();
   /// Weights as they lie, beside their number: what is exchanged is padded too.
   double padding();
   const model::BlockSizes& home(std::size_t block) {

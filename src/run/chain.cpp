@@ -46,9 +46,10 @@ Chain::Chain(plan::Network network, const ChainOptions& options)
   alike_ = joined_tensors(network_);
   tensors_.front() = layers::batch_desc(network_.input, options.batch);
   build_all();
-  if (dst_desc().shape.rank() != 2) {
+  if (dst_desc().shape.rank() != 2 && dst_desc().shape.rank() != 4) {
     user_error(
-        "model '{}' ends with shape {}, but the loss needs flat outputs; end it with flatten",
+        "model '{}' ends with shape {}, but the loss needs flat outputs or an image; end it with "
+        "flatten",
         network_.name, dst_desc().shape);
   }
 }

@@ -41,6 +41,11 @@ class Chain {
   std::size_t rows_bytes(std::int64_t rows) const;
   const tensor::TensorDesc& src_desc() const { return tensors_.front(); }
   const tensor::TensorDesc& dst_desc() const { return tensor_desc(network_.logits()); }
+  /// Of the image that the network ends with; 0 where it ends with features.
+  std::int64_t pixels() const {
+    const tensor::Shape& shape = dst_desc().shape;
+    return shape.rank() == 4 ? shape[2] * shape[3] : 0;
+  }
 
  private:
   void build_all();

@@ -25,33 +25,39 @@ float parse_weight(std::string_view text, const std::string& all) {
   return weight;
 }
 
-std::vector<std::size_t> labels_of(const data::Dataset& data) {
+/// Calls use(sample, class) for every label that counts.
+template <class Use>
+void for_each_label(const data::Dataset& data, const Use& use) {
   std::vector<float> image(static_cast<std::size_t>(data.sample_shape().elements()));
-  std::vector<std::size_t> labels;
-  labels.reserve(static_cast<std::size_t>(data.size()));
+  std::vector<float> target(static_cast<std::size_t>(data.target_shape().elements()));
   const auto classes = static_cast<float>(data.classes());
   for (std::int64_t i = 0; i < data.size(); ++i) {
-    float label = 0;
-    data.get(i, 0, {image, {&label, 1}});
-    if (!(label >= 0 && label < classes)) {
-      user_error("training sample {} has the label {}, but the data has {} classes", i, label,
-                 data.classes());
+    data.get(i, 0, {image, target});
+    for (const float label : target) {
+      if (label < 0 && data::labels_pixels(data)) continue;
+      if (!(label >= 0 && label < classes)) {
+        user_error("training sample {} has the label {}, but the data has {} classes", i, label,
+                   data.classes());
+      }
+      use(static_cast<std::size_t>(i), static_cast<std::size_t>(label));
     }
-    labels.push_back(static_cast<std::size_t>(label));
   }
-  return labels;
 }
 
-std::vector<float> balanced(const std::vector<std::size_t>& labels, std::size_t classes) {
+std::vector<float> balanced(const data::Dataset& data) {
+  const auto classes = static_cast<std::size_t>(data.classes());
   std::vector<std::int64_t> count(classes, 0);
-  for (const std::size_t label : labels) ++count[label];
+  std::int64_t labels = 0;
+  for_each_label(data, [&](std::size_t, std::size_t label) {
+    ++count[label];
+    ++labels;
+  });
   const auto occurring =
       static_cast<double>(classes - static_cast<std::size_t>(std::ranges::count(count, 0)));
   std::vector<float> weights;
   for (const std::int64_t of_class : count) {
     const double share = occurring * static_cast<double>(of_class);
-    weights.push_back(
-        of_class == 0 ? 0 : static_cast<float>(static_cast<double>(labels.size()) / share));
+    weights.push_back(of_class == 0 ? 0 : static_cast<float>(static_cast<double>(labels) / share));
   }
   return weights;
 }
@@ -76,7 +82,7 @@ std::vector<float> parse_class_weights(const std::string& text) {
 }
 
 ClassWeights class_weights(const std::string& text, const data::Dataset& train) {
-  if (text.empty()) return {};
+  if (text.empty() && !data::labels_pixels(train)) return {};
   const auto classes = static_cast<std::size_t>(train.classes());
   ClassWeights weights{.of_class = parse_class_weights(text)};
   if (!weights.of_class.empty() && weights.of_class.size() != classes) {
@@ -84,16 +90,17 @@ ClassWeights class_weights(const std::string& text, const data::Dataset& train) 
                   "has {} weight(s), but the data has {} classes; write {}",
                   weights.of_class.size(), classes, classes);
   }
-  const std::vector<std::size_t> labels = labels_of(train);
-  if (weights.of_class.empty()) weights.of_class = balanced(labels, classes);
-  weights.of_sample.reserve(labels.size());
-  for (const std::size_t label : labels) weights.of_sample.push_back(weights.of_class[label]);
+  if (text == "balanced") weights.of_class = balanced(train);
+  weights.of_sample.assign(static_cast<std::size_t>(train.size()), 0);
+  for_each_label(train, [&](std::size_t sample, std::size_t label) {
+    weights.of_sample[sample] += weights.of_class.empty() ? 1 : weights.of_class[label];
+  });
   return weights;
 }
 
 MinibatchWeights::Sums MinibatchWeights::of(std::int64_t minibatch) const {
   const std::int64_t per_epoch = stream_.batches_per_epoch();
-  if (weights_.of_class.empty()) {
+  if (weights_.of_sample.empty()) {
     const std::int64_t samples = stream_.batch_size(minibatch % per_epoch);
     return {static_cast<double>(samples), static_cast<double>(averaged_.count(samples))};
   }

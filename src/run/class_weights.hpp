@@ -14,15 +14,18 @@
 namespace plait::run {
 
 struct ClassWeights {
-  std::vector<float> of_class{};   ///< empty: all samples weigh alike
-  std::vector<float> of_sample{};  ///< of the training data, in its own order
+  std::vector<float> of_class{};  ///< empty: all classes weigh alike
+  /// Of the training data, in its own order; where pixels have labels, of all pixels of the sample
+  /// that count. Empty: all samples weigh alike.
+  std::vector<double> of_sample{};
 };
 
 /// "1,2,0.5" as numbers; none of "" and of "balanced". UserError on anything else.
 std::vector<float> parse_class_weights(const std::string& text);
 
-/// What the setting asks for. balanced: samples / (classes that occur x samples of the class), and
-/// 0 for a class that does not occur. UserError where there is not one weight per class.
+/// What the setting asks for. balanced: labels / (classes that occur x labels of the class), and
+/// 0 for a class that does not occur. UserError where there is not one weight per class. Labels of
+/// pixels give weights to samples without the setting too: as many as count.
 ClassWeights class_weights(const std::string& text, const data::Dataset& train);
 
 /// Sums of the samples' weights; their number where all weigh alike.

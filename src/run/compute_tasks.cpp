@@ -127,11 +127,15 @@ void ComputeTasks::forward(const TaskRun& at) {
 }
 
 optim::LossResult ComputeTasks::loss(const TaskRun& at) {
-  const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).dst_desc();
+  const Chain& chain = parts_.model.chains.at(at.samples);
+  const tensor::TensorDesc& desc = chain.dst_desc();
   const Binding& bound = bound_[at.task];
   const auto count = static_cast<std::size_t>(desc.physical_elements());
   parts_.memory.free_for_writing(bound.diff_dst, at.minibatch);
-  const double weight = parts_.context.weight_of(at).whole;
+  double weight = parts_.context.weight_of(at).whole;
+  if (chain.pixels() > 0 && !parts_.context.links.minibatch(at.minibatch).weight) {
+    weight *= static_cast<double>(chain.pixels());  // every pixel weighs 1
+  }
   const std::span<float> diff(floats(bound.diff_dst, at), count);
   optim::LossResult result =
       compute_loss(parts_.context.options.loss,
@@ -139,9 +143,10 @@ optim::LossResult ComputeTasks::loss(const TaskRun& at) {
                     .targets = batches_.targets(
                         at.minibatch, plan::samples_of(parts_.context.task(at)), at.whole),
                     .classes = desc.shape[1],
-                    .scale = weight > 0 ? 1.0 / weight : 1.0},
+                    .scale = weight > 0 ? 1.0 / weight : 1.0,
+                    .pixels = chain.pixels()},
                    diff);
-  if (weight == 0) {  // no class of the minibatch has a weight: its gradient is 0
+  if (weight == 0) {  // no label of the minibatch has a weight: its gradient is 0
     std::ranges::fill(diff, 0.0F);
     result.sum = 0;
   }

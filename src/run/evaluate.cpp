@@ -6,13 +6,52 @@
 
 namespace plait::run {
 
+EvaluationSums& EvaluationSums::operator+=(const EvaluationSums& other) {
+  loss += other.loss;
+  correct += other.correct;
+  samples += other.samples;
+  counted += other.counted;
+  const auto add = [](std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from) {
+    to.resize(std::max(to.size(), from.size()));
+    for (std::size_t k = 0; k < from.size(); ++k) to[k] += from[k];
+  };
+  add(areas.labelled, other.areas.labelled);
+  add(areas.answered, other.areas.answered);
+  add(areas.both, other.areas.both);
+  return *this;
+}
+
+std::vector<double> EvaluationSums::numbers() const {
+  std::vector<double> all{loss, static_cast<double>(correct), static_cast<double>(samples),
+                          static_cast<double>(counted)};
+  for (const auto* counts : {&areas.labelled, &areas.answered, &areas.both}) {
+    for (const std::int64_t count : *counts) all.push_back(static_cast<double>(count));
+  }
+  return all;
+}
+
+EvaluationSums EvaluationSums::from(std::span<const double> numbers) {
+  const auto count = [&](std::size_t i) { return static_cast<std::int64_t>(numbers[i]); };
+  EvaluationSums sums{
+      .loss = numbers[0], .correct = count(1), .samples = count(2), .counted = count(3)};
+  const std::size_t classes = (numbers.size() - 4) / 3;
+  sums.areas = optim::ClassAreas(static_cast<std::int64_t>(classes));
+  for (std::size_t k = 0; k < classes; ++k) {
+    sums.areas.labelled[k] = count(4 + k);
+    sums.areas.answered[k] = count(4 + classes + k);
+    sums.areas.both[k] = count(4 + 2 * classes + k);
+  }
+  return sums;
+}
+
 Evaluation to_evaluation(const EvaluationSums& sums, int classes) {
-  const auto samples = static_cast<double>(sums.samples);
-  const double loss = sums.loss / samples;
+  const auto counted = static_cast<double>(sums.counted);
+  const double loss = sums.loss / counted;
   Evaluation result{.loss = std::isnan(loss) ? std::fabs(loss) : loss,  // never "-nan"
                     .accuracy = {},
                     .samples = sums.samples};
-  if (classes > 0) result.accuracy = static_cast<double>(sums.correct) / samples;
+  if (classes > 0) result.accuracy = static_cast<double>(sums.correct) / counted;
+  if (!sums.areas.empty()) result.miou = sums.areas.mean_iou();
   return result;
 }
 
@@ -32,7 +71,9 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
   const auto sample_size = static_cast<std::size_t>(data_->sample_shape().elements());
   const auto target_size = static_cast<std::size_t>(data_->target_shape().elements());
   const std::int64_t outputs = chain_.dst_desc().shape[1];
+  const std::int64_t pixels = chain_.pixels();
   EvaluationSums sums;
+  if (pixels > 0) sums.areas = optim::ClassAreas(outputs);
   for (std::int64_t first = part.first; first < part.last; first += batch) {
     const std::int64_t valid = std::min(batch, part.last - first);
     for (std::int64_t n = 0; n < batch; ++n) {
@@ -42,12 +83,17 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
                   targets_.floats().subspan(at * target_size, target_size)});
     }
     const std::span<const float> logits = workspace_.forward(parameters, images_.floats().data());
-    const optim::LossResult result = compute_loss(
-        loss_, {.logits = logits.first(static_cast<std::size_t>(valid * outputs)),
-                .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
-                .classes = outputs});
+    const optim::LossBatch answers{
+        .logits = logits.first(
+            static_cast<std::size_t>(valid * outputs * std::max<std::int64_t>(1, pixels))),
+        .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
+        .classes = outputs,
+        .pixels = pixels};
+    const optim::LossResult result = compute_loss(loss_, answers);
+    if (pixels > 0) sums.areas.add(answers);
     sums.loss += result.sum;
     sums.correct += result.correct;
+    sums.counted += result.counted;
     sums.samples += valid;
     if (part.tick) part.tick();
   }

@@ -3,8 +3,11 @@
 
 #include <functional>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "data/dataset.hpp"
+#include "optim/class_areas.hpp"
 #include "optim/loss.hpp"
 #include "run/workspace.hpp"
 
@@ -12,7 +15,8 @@ namespace plait::run {
 
 struct Evaluation {
   double loss = 0;
-  std::optional<double> accuracy;  ///< none for regression
+  std::optional<double> accuracy;  ///< none for regression; of pixels where these have labels
+  std::optional<double> miou{};    ///< mean intersection over union, where pixels have labels
   std::int64_t samples = 0;
   std::vector<Residual> residuals{};  ///< of the differences of the network, if it has any
 };
@@ -22,6 +26,13 @@ struct EvaluationSums {
   double loss = 0;
   std::int64_t correct = 0;
   std::int64_t samples = 0;
+  std::int64_t counted = 0;   ///< samples, or pixels with a label that counts
+  optim::ClassAreas areas{};  ///< empty where samples have labels
+
+  EvaluationSums& operator+=(const EvaluationSums& other);
+  /// As numbers that can be sent, and back. All counts are below 2^53.
+  std::vector<double> numbers() const;
+  static EvaluationSums from(std::span<const double> numbers);
 };
 
 /// `classes` 0: regression, no accuracy.

@@ -24,7 +24,7 @@ data::Batch noise_for(const Chain& chain, std::int64_t samples) {
   const std::int64_t classes = chain.dst_desc().shape[1];
   data::Batch batch;
   batch.images = tensor::Tensor(chain.network().input.with_front(samples));
-  batch.targets = tensor::Tensor(tensor::Shape{samples, 1});
+  batch.targets = tensor::Tensor(tensor::Shape{samples, std::max<std::int64_t>(1, chain.pixels())});
   Rng rng(1, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) {

@@ -22,7 +22,7 @@ struct Minibatch {
   std::int64_t samples = 0;  ///< of all workers together
   double learning_rate = 0;
   /// Weights in the loss: of all samples of the minibatch, and of those whose mean gradient this
-  /// worker's updates see; not set: every sample weighs 1.
+  /// worker's updates see; not set: every sample (in the loss every pixel with a label) weighs 1.
   std::optional<MinibatchWeights::Sums> weight{};
 };
 

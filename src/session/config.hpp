@@ -33,7 +33,8 @@ struct TrainConfig : planner::PlanSettings,
 
   std::string augment = "none";
   bool normalise = true;
-  bool shuffle = true;  ///< off: every epoch in the order of the data set
+  std::int64_t ignore_label = 255;  ///< of pixels that do not count, in files of labels
+  bool shuffle = true;              ///< off: every epoch in the order of the data set
   std::int64_t train_limit = 0;
   std::int64_t test_limit = 0;
 

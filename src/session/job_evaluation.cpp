@@ -33,17 +33,18 @@ run::EvaluationSums JobEvaluation::own_sums() {
 }
 
 const run::Evaluation& JobEvaluation::run() {
-  const run::EvaluationSums sums = own_sums();
-  std::vector<run::EvaluationSums> all(static_cast<std::size_t>(parts_.control.size()));
-  parts_.control.all_gather(std::as_bytes(std::span(&sums, 1)),
-                            std::as_writable_bytes(std::span(all)));
+  const data::Dataset& test = *parts_.setup.data.test;
+  run::EvaluationSums own{.areas =
+                              optim::ClassAreas(data::labels_pixels(test) ? test.classes() : 0)};
+  own += own_sums();
+  const std::vector<double> mine = own.numbers();
+  std::vector<double> all(static_cast<std::size_t>(parts_.control.size()) * mine.size());
+  parts_.control.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
   run::EvaluationSums total;
-  for (const run::EvaluationSums& one : all) {
-    total.loss += one.loss;
-    total.correct += one.correct;
-    total.samples += one.samples;
+  for (std::size_t at = 0; at < all.size(); at += mine.size()) {
+    total += run::EvaluationSums::from(std::span(all).subspan(at, mine.size()));
   }
-  return current_.emplace(run::to_evaluation(total, parts_.setup.data.test->classes()));
+  return current_.emplace(run::to_evaluation(total, test.classes()));
 }
 
 }  // namespace plait::session

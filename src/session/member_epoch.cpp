@@ -54,6 +54,7 @@ EpochReport Member::report(double seconds) {
           .train_loss = progress_.last_train_loss,
           .test_loss = evaluation_.current()->loss,
           .test_accuracy = evaluation_.current()->accuracy,
+          .test_miou = evaluation_.current()->miou,
           .learning_rate = minibatches_.rate(progress_.step - 1),
           .seconds = seconds,
           .images_per_second = samples / seconds,
@@ -65,7 +66,7 @@ void Member::finish_epoch() {
   const double seconds = count_epoch();
   evaluate();
   const run::Evaluation& evaluation = *evaluation_.current();
-  const double metric = evaluation.accuracy.value_or(-evaluation.loss);
+  const double metric = evaluation.miou.value_or(evaluation.accuracy.value_or(-evaluation.loss));
   progress_.epochs_since_best =
       metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;
   progress_.best_metric = std::max(progress_.best_metric, metric);

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Records names, shapes and logits of PyTorch's VGG and ResNet, as the judge of weights_file_test.cpp.
+"""Records names, shapes and logits of PyTorch's networks, as the judge of weights_file_test.cpp.
 
-Run with Debian's python3-torch:  /usr/bin/python3 tests/cli/record_torch_names.py
-The modules are nested as torchvision nests them, since torchvision itself is not packaged. Weights
-are made by a formula that the test repeats, so only names, shapes and logits are kept.
+Run with Debian's python3-torch and python3-torchvision:  /usr/bin/python3 tests/cli/record_torch_names.py
+VGG and ResNet are nested as torchvision nests them, with their small stems; the others are torchvision's
+own. Weights are made by a formula that the test repeats, so only names, shapes and logits are kept.
 """
 import json
 import pathlib
@@ -11,6 +11,7 @@ import pathlib
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+import torchvision.models as zoo
 
 
 class Basic(nn.Module):
@@ -103,10 +104,10 @@ def spread(number, count):
     return ((i * 2654435761 + number * 40503) % 2**32).double() / 2**32 - 0.5
 
 
-def values(number, name, shape):
+def values(number, name, shape, gain):
     u = spread(number, shape.numel())
     if len(shape) > 1:
-        u = u * (24 / shape[1:].numel()) ** 0.5  # variance 2 / fan_in
+        u = u * gain * (24 / shape[1:].numel()) ** 0.5  # variance gain^2 2 / fan_in
     elif name.endswith("running_var"):
         u = 1 + 0.5 * u
     elif name.endswith("weight"):
@@ -116,17 +117,19 @@ def values(number, name, shape):
     return u.float().reshape(shape)
 
 
-def record(network, side):
+def record(network, side, gain=1):
+    """With a gain for which the logits of two images differ clearly and float32 is exact enough."""
     state = network.state_dict()
     names = [name for name in state if not name.endswith("num_batches_tracked")]
     for number, name in enumerate(names):
-        state[name] = values(number, name, state[name].shape)
+        state[name] = values(number, name, state[name].shape, gain)
     network.load_state_dict(state)
     network = network.double().eval()
     images = 2 * spread(1000, 2 * 3 * side * side).float().reshape(2, 3, side, side)
     with torch.no_grad():
         logits = network(images.double())
     return {"side": side,
+            "gain": gain,
             "tensors": [[name, list(state[name].shape)] for name in names],
             "counters": [name for name in state if name.endswith("num_batches_tracked")],
             "logits": [float(f"{x:.7g}") for x in logits.flatten().tolist()]}
@@ -139,6 +142,11 @@ def main():
         "resnet50": record(ResNet(Bottleneck, (3, 4, 6, 3), 64, False), 32),
         "vgg11": record(VGG((1, 1, 2, 2, 2), False), 32),
         "vgg16": record(VGG((2, 2, 3, 3, 3), True), 64),
+        "densenet121": record(zoo.densenet121(num_classes=10), 64, 1.7),
+        "googlenet": record(zoo.googlenet(num_classes=10, aux_logits=False, init_weights=False), 64, 1.6),
+        "squeezenet": record(zoo.squeezenet1_0(num_classes=10), 64, 2),
+        "mobilenet_v2": record(zoo.mobilenet_v2(num_classes=10), 64, 1.1),
+        "efficientnet_b0": record(zoo.efficientnet_b0(num_classes=10), 64, 1.5),
     }
     lines = ",\n".join(f' "{name}": {json.dumps(one)}' for name, one in recorded.items())
     pathlib.Path(__file__).with_name("recorded_torch_names.json").write_text("{\n" + lines + "\n}\n")

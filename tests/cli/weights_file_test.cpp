@@ -1,5 +1,5 @@
-// PyTorch's names: what PyTorch calls the tensors of VGG and ResNet (record_torch_names.py) is read
-// into the zoo's networks with its logits, and written back under the same names.
+// PyTorch's names: what PyTorch calls the tensors of its networks (record_torch_names.py) is read
+// into the zoo's with its logits, and written back under the same names.
 #include "cli/weights_file.hpp"
 
 #include <gmock/gmock.h>
@@ -26,12 +26,13 @@ double spread(std::uint64_t number, std::uint64_t i) {
   return static_cast<double>(mixed) / 4294967296.0 - 0.5;
 }
 
-tensor::Tensor values(std::uint64_t number, const std::string& name, const tensor::Shape& shape) {
+tensor::Tensor values(std::uint64_t number, const std::string& name, const tensor::Shape& shape,
+                      double gain) {
   tensor::Tensor tensor(shape);
   const auto fan_in = static_cast<double>(shape.elements() / shape[0]);
   for (std::size_t i = 0; i < tensor.floats().size(); ++i) {
     const double u = spread(number, i);
-    const double value = shape.rank() > 1                ? u * std::sqrt(24 / fan_in)
+    const double value = shape.rank() > 1                ? u * gain * std::sqrt(24 / fan_in)
                          : name.ends_with("running_var") ? 1 + 0.5 * u
                          : name.ends_with("weight")      ? 1 + 0.2 * u
                                                          : 0.2 * u;
@@ -50,7 +51,7 @@ class TorchNames : public ::testing::TestWithParam<const char*> {
     model_ = model::make_model(GetParam(), {3, side_, side_}, 10);
     for (const Json& one : recorded_["tensors"]) {
       const tensor::Shape shape(one[1].get<std::vector<std::int64_t>>());
-      torch_.push_back({one[0], values(torch_.size(), one[0], shape)});
+      torch_.push_back({one[0], values(torch_.size(), one[0], shape, recorded_["gain"])});
     }
   }
   std::vector<checkpoint::NamedTensor> with_counters() const {
@@ -124,7 +125,9 @@ TEST_P(TorchNames, OfAnotherKindAreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, TorchNames,
-                         ::testing::Values("resnet20", "resnet18", "resnet50", "vgg11", "vgg16"));
+                         ::testing::Values("resnet20", "resnet18", "resnet50", "vgg11", "vgg16",
+                                           "densenet121", "googlenet", "squeezenet", "mobilenet_v2",
+                                           "efficientnet_b0"));
 
 TEST(TorchNamesOfOthers, AreRefused) {
   for (const char* name : {"lenet", "preresnet11"}) {

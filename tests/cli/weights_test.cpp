@@ -102,7 +102,7 @@ TEST_F(OnnxCli, RefusesWithOneLine) {
   EXPECT_THAT(refusal({"export", "--run", "run", "--out", "w.onnx", "--names", "pytorch"}),
               HasSubstr("--names pytorch is for .safetensors"));
   EXPECT_THAT(refusal({"export", "--run", "run", "--out", "w.safetensors", "--names", "pytorch"}),
-              HasSubstr("is for the zoo's vgg and resnet"));
+              HasSubstr("is for networks that torchvision has"));
   EXPECT_THAT(refusal({"export", "--run", "run", "--out", "w.safetensors", "--names", "keras"}),
               HasSubstr("--names keras is unknown; choose plait or pytorch"));
 }

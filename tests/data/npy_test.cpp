@@ -114,5 +114,29 @@ TEST(Npy, PairsOfFiles) {
               AllOf(HasSubstr("2 samples"), HasSubstr("3 targets")));
 }
 
+TEST(Npy, LabelsOfPixels) {
+  const test::DataFolder dir;
+  dir.write("train_x.npy", npy_file<std::uint8_t>(npy_dict("|u1", "(2, 3, 1, 2)"),
+                                                  std::vector<std::uint8_t>(12, 1)));
+  const std::string labels = npy_dict("|u1", "(2, 1, 2)");
+  dir.write("train_y.npy", npy_file<std::uint8_t>(labels, {0, 255, 6, 1}));
+  const MemoryData usual = read_npy_pair(dir.path(), "train");
+  EXPECT_EQ(usual.target_shape, (tensor::Shape{1, 2}));
+  EXPECT_EQ(usual.targets, (std::vector<float>{0, -1, 6, 1}));
+  EXPECT_EQ(usual.classes, 7);
+  const MemoryData six = read_npy_pair(dir.path(), "train", 6);
+  EXPECT_EQ(six.targets, (std::vector<float>{0, 255, -1, 1}));
+  EXPECT_EQ(six.classes, 256);
+  dir.write("train_y.npy", npy_file<std::int64_t>(npy_dict("<i8", "(2, 1, 2)"), {0, -100, 2, 1}));
+  EXPECT_EQ(read_npy_pair(dir.path(), "train", -100).targets, (std::vector<float>{0, -1, 2, 1}));
+  EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }),
+              AllOf(HasSubstr("label -100 at position 1"), HasSubstr("`ignore_label`")));
+  dir.write("train_y.npy", npy_file<std::uint8_t>(labels, {255, 255, 255, 255}));
+  EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }), HasSubstr("every pixel"));
+  dir.write("train_y.npy", npy_file<std::uint8_t>(npy_dict("|u1", "(2, 2, 1)"), {0, 1, 2, 3}));
+  EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }),
+              AllOf(HasSubstr("2x1 pixels"), HasSubstr("3x1x2")));
+}
+
 }  // namespace
 }  // namespace plait::data

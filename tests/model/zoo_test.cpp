@@ -65,7 +65,12 @@ INSTANTIATE_TEST_SUITE_P(
         Count{"resnet20", kZooImage, 10, 272'474},  // option A 269,722 + two projections 2,752
         Count{"resnet110", kZooImage, 10, 1'730'714}, Count{"resnet164", kZooImage, 10, 1'703'258},
         Count{"preresnet164", kZooImage, 10, 1'703'258},
-        Count{"resnet1001", kZooImage, 10, 10'327'706}),
+        Count{"resnet1001", kZooImage, 10, 10'327'706},
+        Count{"densenet121", kImageNet, 1000, 7'978'856},  // torchvision, as all below
+        Count{"googlenet", kImageNet, 1000, 6'624'904},    // aux_logits=False
+        Count{"squeezenet", kImageNet, 1000, 1'248'424},   // squeezenet1_0
+        Count{"mobilenet_v2", kImageNet, 1000, 3'504'872},
+        Count{"efficientnet_b0", kImageNet, 1000, 5'288'548}),
     [](const auto& tested) {
       std::string name = tested.param.name + "_" + tested.param.input.to_string();
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
@@ -84,6 +89,11 @@ TEST(Zoo, MacsOfTorchvisionNetworks) {
   EXPECT_NEAR(gmacs("resnet18"), 1.814, 0.001);
   EXPECT_NEAR(gmacs("resnet50"), 4.089, 0.001);
   EXPECT_NEAR(gmacs("vgg16"), 15.470, 0.001);
+  EXPECT_NEAR(gmacs("densenet121"), 2.834, 0.001);
+  EXPECT_NEAR(gmacs("googlenet"), 1.498, 0.001);
+  EXPECT_NEAR(gmacs("squeezenet"), 0.819, 0.001);
+  EXPECT_NEAR(gmacs("mobilenet_v2"), 0.301, 0.001);
+  EXPECT_NEAR(gmacs("efficientnet_b0"), 0.386, 0.001);
 }
 
 TEST(Zoo, MacsOfVgg16ByStage) {
@@ -104,8 +114,9 @@ TEST(Zoo, EveryNameBuildsAndIsUnique) {
   std::vector<std::string> names;
   for (const ZooEntry& entry : zoo_names()) {
     EXPECT_FALSE(entry.description.empty());
-    EXPECT_EQ(border_shapes(make_model(entry.name, kZooImage, 7)).back(), tensor::Shape{7})
-        << entry.name;
+    const tensor::Shape wanted =
+        entry.name.starts_with("unet") ? tensor::Shape{7, 32, 32} : tensor::Shape{7};
+    EXPECT_EQ(border_shapes(make_model(entry.name, kZooImage, 7)).back(), wanted) << entry.name;
     EXPECT_THAT(names, testing::Not(testing::Contains(entry.name)));
     names.push_back(entry.name);
   }
@@ -155,6 +166,52 @@ TEST(Zoo, ResNetNamesFollowTorchvision) {
 TEST(Zoo, SmallImagesGetASmallStem) {
   EXPECT_EQ(border_shapes(make_model("resnet18", kZooImage, 10))[1], (tensor::Shape{64, 32, 32}));
   EXPECT_EQ(border_shapes(make_model("resnet18", {3, 64, 64}, 10))[2], (tensor::Shape{64, 16, 16}));
+  // What enters the last pool: 4x4 or more, and 7x7 of a large image (SqueezeNet: 13x13).
+  const auto last_image = [](const std::string& name, const tensor::Shape& input) {
+    const ModelSpec model = make_model(name, input, 10);
+    std::vector<tensor::Shape> borders = border_shapes(model);
+    while (borders.back().rank() != 3) borders.pop_back();
+    return borders.back()[2];
+  };
+  for (const char* name :
+       {"densenet121", "googlenet", "squeezenet", "mobilenet_v2", "efficientnet_b0"}) {
+    const bool squeeze = std::string(name) == "squeezenet";
+    EXPECT_EQ(last_image(name, kZooImage), squeeze ? 8 : 4) << name;
+    EXPECT_EQ(last_image(name, kImageNet), squeeze ? 13 : 7) << name;
+    EXPECT_NO_THROW(make_model(name, {1, 8, 8}, 10)) << name;
+    EXPECT_THAT(zoo_refusal(name, {3, 7, 32}), AllOf(HasSubstr("8x8"), HasSubstr("3x7x32")));
+  }
+}
+
+TEST(Zoo, UnetJoinsLevelsOfEqualSize) {
+  const ModelSpec model = make_model("unet:8", {3, 48, 32}, 4);
+  const std::vector<tensor::Shape> borders = border_shapes(model);
+  EXPECT_EQ(borders.back(), (tensor::Shape{4, 48, 32}));
+  std::size_t joins = 0;
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    if (model.blocks[i].inputs.size() < 2) continue;
+    const std::vector<tensor::Shape> srcs = input_shapes(model, borders, i);
+    EXPECT_EQ(srcs[0], srcs[1]) << model.blocks[i].name;
+    ++joins;
+  }
+  EXPECT_EQ(joins, 4U);
+  EXPECT_EQ(borders[10], (tensor::Shape{128, 3, 2}));  // the bottom
+  // 3x3 convolutions without bias and BatchNorm's two numbers per channel, a 1x1 with bias:
+  std::int64_t wanted = 0;
+  const auto conv = [&](std::int64_t in, std::int64_t out) { wanted += 9 * in * out + 2 * out; };
+  for (std::int64_t in = 3, out = 8; out <= 128; in = out, out *= 2) {
+    conv(in, out);
+    conv(out, out);
+  }
+  for (std::int64_t out = 64; out >= 8; out /= 2) {
+    conv(2 * out, out);
+    conv(2 * out, out);
+    conv(out, out);
+  }
+  EXPECT_EQ(parameter_count(model), wanted + 8 * 4 + 4);
+  EXPECT_THAT(zoo_refusal("unet", {3, 40, 48}), AllOf(HasSubstr("16"), HasSubstr("3x40x48")));
+  EXPECT_THAT(zoo_refusal("unet:0", kZooImage), HasSubstr("unet:16"));
+  EXPECT_THAT(zoo_refusal("unet:9999", kZooImage), HasSubstr("4096"));
 }
 
 TEST(Zoo, WrongInputsAreRefusedWithTheShape) {

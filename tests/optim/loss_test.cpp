@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
+#include "optim/class_areas.hpp"
 
 namespace plait::optim {
 namespace {
@@ -189,6 +190,47 @@ TEST(Loss, RefusesNonsense) {
   EXPECT_THROW(cross_entropy({.logits = logits, .targets = labels, .classes = 3}, 0, diff),
                Failure);
   EXPECT_THROW(cross_entropy({.logits = logits, .targets = labels, .classes = 2}, 0), Failure);
+}
+
+TEST(LossOfPixels, NamesTheWrongLabel) {
+  const std::vector<float> logits(2 * 3 * 4, 0.5F);
+  const std::vector<float> targets{0, 1, 2, -1, 0, 0, 3, 0};
+  try {
+    cross_entropy({.logits = logits, .targets = targets, .classes = 3, .pixels = 4}, 0);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "pixel 2 of sample 1 of the batch has the label 3, but the network tells 3 classes "
+        "(0 to 2)");
+  }
+}
+
+TEST(LossOfPixels, IsZeroWhereNoneCounts) {
+  const std::vector<float> logits(6, 0.5F);
+  const std::vector<float> targets{-1, -1};
+  std::vector<float> diff(6, 7.0F);
+  const LossResult result =
+      cross_entropy({.logits = logits, .targets = targets, .classes = 3, .pixels = 2}, 0.1, diff);
+  EXPECT_EQ(result.sum, 0);
+  EXPECT_EQ(result.counted, 0);
+  EXPECT_EQ(diff, std::vector<float>(6, 0.0F));
+}
+
+TEST(ClassAreas, GiveTheMeanIntersectionOverUnion) {
+  // Two images of three pixels; answers 0 1 1 and 2 0 0, labels 0 1 0 and 2 - 1; class 3 is
+  // nowhere.
+  const std::vector<float> logits{5, 0, 0, 1, 9, 9, 0, 1, 2, 0, 0, 0,  // [4, 3]
+                                  0, 5, 5, 1, 1, 1, 9, 2, 2, 0, 0, 0};
+  const std::vector<float> targets{0, 1, 0, 2, -1, 1};
+  const LossBatch batch{.logits = logits, .targets = targets, .classes = 4, .pixels = 3};
+  ClassAreas areas(4);
+  areas.add(batch);
+  EXPECT_EQ(areas.labelled, (std::vector<std::int64_t>{2, 2, 1, 0}));
+  EXPECT_EQ(areas.answered, (std::vector<std::int64_t>{2, 2, 1, 0}));
+  EXPECT_EQ(areas.both, (std::vector<std::int64_t>{1, 1, 1, 0}));
+  EXPECT_NEAR(areas.mean_iou(), (1.0 / 3 + 1.0 / 3 + 1) / 3, 1e-15);
+  EXPECT_EQ(cross_entropy(batch, 0).correct, 3);
 }
 
 }  // namespace

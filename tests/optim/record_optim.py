@@ -103,8 +103,27 @@ def clip_case(max_norm):
             "clipped": [floats(tensor.grad) for tensor in tensors]}
 
 
+def pixel_cases():
+    """A label per pixel; those below 0 are ignored."""
+    logits = torch.randn(2, 5, 3, 4) * 3
+    labels = torch.randint(0, 5, (2, 3, 4))
+    labels[0, 0, :3] = -1
+    labels[1, 2, 1] = -1
+    weights = torch.tensor([1.0, 2.5, 0.25, 0.0, 4.0])
+    for smoothing in (0.0, 0.1):
+        for weight in (None, weights):
+            case = loss_case("cross_entropy", smoothing, lambda x, y, s=smoothing, w=weight:
+                             torch.nn.functional.cross_entropy(x, y, w, ignore_index=-1, label_smoothing=s),
+                             logits, labels)
+            case["pixels"] = 12
+            if weight is not None:
+                case["weights"] = floats(weight)
+            yield case
+
+
 recorded = {"torch": torch.__version__, "optimizers": list(optimizers()), "schedules": list(schedules()),
-            "losses": list(losses()), "clips": [clip_case(1.5), clip_case(100.0)]}
+            "losses": list(losses()), "clips": [clip_case(1.5), clip_case(100.0)],
+            "pixel_losses": list(pixel_cases())}
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded_optim.json"), "w") as out:
     json.dump(recorded, out)
     out.write("\n")

@@ -1,8 +1,10 @@
 // Optimizers, schedules, losses and clipping against values recorded from PyTorch
 // (record_optim.py).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <span>
@@ -111,6 +113,47 @@ TEST(Recorded, Losses) {
     expect_close(diff, one["gradient"], 2e-6, 2e-8);
     EXPECT_EQ(compute_loss(spec, batch).sum, result.sum);
     EXPECT_EQ(compute_loss(spec, batch).correct, result.correct);
+  }
+}
+
+TEST(Recorded, LossesOfPixels) {
+  ASSERT_EQ(recorded()["pixel_losses"].size(), 4u);
+  for (const json& one : recorded()["pixel_losses"]) {
+    const LossSpec spec{.kind = "cross_entropy",
+                        .label_smoothing = one["smoothing"].get<double>(),
+                        .class_weights = one.value("weights", Floats{})};
+    SCOPED_TRACE(
+        fmt::format("smoothing {}, {} weights", spec.label_smoothing, spec.class_weights.size()));
+    const Floats logits = one["logits"].get<Floats>();
+    const Floats targets = one["targets"].get<Floats>();
+    LossBatch batch{.logits = logits,
+                    .targets = targets,
+                    .classes = one["classes"].get<std::int64_t>(),
+                    .pixels = one["pixels"].get<std::int64_t>()};
+    double weight = 0;
+    std::int64_t counted = 0;
+    for (const float label : targets) {
+      if (label < 0) continue;
+      ++counted;
+      weight +=
+          spec.class_weights.empty() ? 1 : spec.class_weights[static_cast<std::size_t>(label)];
+    }
+    ASSERT_EQ(counted, 20);
+    Floats diff(logits.size(), 7.0F);
+    const LossResult result = compute_loss(spec, batch, diff);
+    EXPECT_EQ(result.counted, counted);
+    EXPECT_NEAR(result.sum / weight, one["mean"].get<double>(), 1e-6 * one["mean"].get<double>());
+    expect_close(diff, one["gradient"], 2e-6, 2e-8);
+    // Each image alone, with the weight of both: the same bits.
+    batch.scale = 1 / weight;
+    for (std::size_t n = 0; n < 2; ++n) {
+      LossBatch half = batch;
+      half.logits = batch.logits.subspan(n * 60, 60);
+      half.targets = batch.targets.subspan(n * 12, 12);
+      Floats part(60);
+      compute_loss(spec, half, part);
+      EXPECT_TRUE(std::ranges::equal(part, std::span(diff).subspan(n * 60, 60)));
+    }
   }
 }
 

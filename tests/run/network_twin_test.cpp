@@ -25,7 +25,8 @@ class NetworkTwin : public testing::TestWithParam<Case> {};
 data::Batch random_batch(const Case& c) {
   data::Batch batch;
   batch.images = tensor::Tensor(c.input.with_front(c.batch));
-  batch.targets = tensor::Tensor(tensor::Shape{c.batch, 1});
+  const bool pixels = c.model.starts_with("unet");
+  batch.targets = tensor::Tensor(tensor::Shape{c.batch, pixels ? c.input[1] * c.input[2] : 1});
   Rng rng(7, Purpose::test);
   for (float& x : batch.images.floats()) x = rng.normal();
   for (float& x : batch.targets.floats()) x = static_cast<float>(rng.below(10));
@@ -83,19 +84,19 @@ TEST_P(NetworkTwin, EqualBitsTwice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, NetworkTwin,
-                         testing::Values(Case{"mlp:40-30", {1, 9, 9}, 5},
-                                         Case{"lenet", {1, 28, 28}, 4},
-                                         Case{"vgg11", {3, 32, 32}, 3},
-                                         Case{"resnet20", {3, 16, 16}, 3},
-                                         Case{"preresnet29", {3, 16, 16}, 3}),
-                         [](const auto& test) {
-                           std::string name = test.param.model;
-                           for (char& c : name) {
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           }
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, NetworkTwin,
+    testing::Values(Case{"mlp:40-30", {1, 9, 9}, 5}, Case{"lenet", {1, 28, 28}, 4},
+                    Case{"vgg11", {3, 32, 32}, 3}, Case{"resnet20", {3, 16, 16}, 3},
+                    Case{"preresnet29", {3, 16, 16}, 3}, Case{"squeezenet", {3, 32, 32}, 3},
+                    Case{"unet:4", {3, 32, 32}, 3}),
+    [](const auto& test) {
+      std::string name = test.param.model;
+      for (char& c : name) {
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+      }
+      return name;
+    });
 
 }  // namespace
 }  // namespace plait::run

@@ -62,9 +62,9 @@ class PlainSgd {
       for (std::int64_t m = 0; m < per_epoch; ++m, ++update) {
         for (std::size_t i = 0; i < sums_.size(); ++i) keep_version(i);
         minibatch_weight_ = static_cast<double>(config_.batch);
-        if (!weights_.of_class.empty()) minibatch_weight_ = 0;
+        if (!weights_.of_sample.empty()) minibatch_weight_ = 0;
         for (std::int64_t n = m * config_.batch; n < (m + 1) * config_.batch; ++n) {
-          if (weights_.of_class.empty()) break;
+          if (weights_.of_sample.empty()) break;
           minibatch_weight_ += weights_.of_sample[order[static_cast<std::size_t>(n)]];
         }
         const data::Batch batch = stream_.load(static_cast<std::uint64_t>(epoch), m);
@@ -247,7 +247,8 @@ class PlainSgd {
                  {.logits = size.blocks.back().dst.floats(),
                   .targets = part(batch.targets),
                   .classes = chain.dst_desc().shape[1],
-                  .scale = 1.0 / minibatch_weight_},
+                  .scale = 1.0 / minibatch_weight_,
+                  .pixels = chain.pixels()},
                  diff.floats());
     std::vector<bool> begun(sums_.size(), false);
     for (std::size_t i = sums_.size(); i-- > 0;) {

@@ -65,17 +65,17 @@ TEST_P(SizesModel, IsWithinATenthOfTheLayers) {
       << "scratch " << real.scratch / (1 << 20) << " MiB, foreseen " << model.scratch / (1 << 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, SizesModel,
-                         ::testing::Values(SizesCase{"lenet", {1, 28, 28}, 64, 1},
-                                           SizesCase{"lenet", {1, 28, 28}, 16, 2},
-                                           SizesCase{"mlp:300-100", {1, 28, 28}, 32, 1},
-                                           SizesCase{"mlp:1000-1000", {784}, 8, 2},
-                                           SizesCase{"vgg11", {3, 32, 32}, 16, 1},
-                                           SizesCase{"vgg16", {3, 32, 32}, 32, 2},
-                                           SizesCase{"resnet20", {3, 32, 32}, 32, 1},
-                                           SizesCase{"resnet164", {3, 32, 32}, 8, 2},
-                                           SizesCase{"preresnet11", {3, 32, 32}, 16, 1},
-                                           SizesCase{"radixnet:1024x6", {1024}, 24, 1}));
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, SizesModel,
+    ::testing::Values(
+        SizesCase{"lenet", {1, 28, 28}, 64, 1}, SizesCase{"lenet", {1, 28, 28}, 16, 2},
+        SizesCase{"mlp:300-100", {1, 28, 28}, 32, 1}, SizesCase{"mlp:1000-1000", {784}, 8, 2},
+        SizesCase{"vgg11", {3, 32, 32}, 16, 1}, SizesCase{"vgg16", {3, 32, 32}, 32, 2},
+        SizesCase{"resnet20", {3, 32, 32}, 32, 1}, SizesCase{"resnet164", {3, 32, 32}, 8, 2},
+        SizesCase{"preresnet11", {3, 32, 32}, 16, 1}, SizesCase{"densenet121", {3, 32, 32}, 4, 1},
+        SizesCase{"googlenet", {3, 32, 32}, 4, 2}, SizesCase{"squeezenet", {3, 64, 64}, 4, 1},
+        SizesCase{"mobilenet_v2", {3, 32, 32}, 8, 2}, SizesCase{"unet:16", {3, 48, 48}, 4, 2},
+        SizesCase{"radixnet:1024x6", {1024}, 24, 1}));
 
 }  // namespace
 }  // namespace plait::run
