@@ -20,7 +20,8 @@ using Names = std::map<std::string, std::string>;
 
 WeightsFile read_onnx_weights(const std::string& file, const model::ModelSpec& model) {
   const onnx::onnx_graph::Graph graph = onnx::onnx_graph::read_onnx(file);
-  onnx::MatchedWeights matched = onnx::match_weights(model, onnx::layers_of(graph, file), file);
+  onnx::MatchedWeights matched =
+      onnx::match_weights(model, onnx::layers_of(graph, file, model.input), file);
   WeightsFile read{.tensors = std::move(matched.tensors)};
   if (matched.folded > 0) {
     read.note = fmt::format(

@@ -1,266 +1,266 @@
-// Walks the nodes in order: single operators (read_layer), patterns of several (padding, biases,
-// GELU), and nodes without effect in evaluation.
+// Walks the nodes in order with the shape of every value: layers are collected, sizes computed,
+// views resolved.
 #include "onnx/layers.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numbers>
+#include <ranges>
+#include <set>
 
 #include "base/error.hpp"
 #include "checkpoint/shown.hpp"
-#include "model/check.hpp"
+#include "onnx/layer_list.hpp"
+#include "onnx/patterns.hpp"
 #include "onnx/read_layer.hpp"
+#include "onnx/sizes.hpp"
+#include "onnx/unsupported.hpp"
+#include "onnx/view.hpp"
 
 namespace plait::onnx {
 
 namespace {
 
-using onnx_graph::Graph;
 using onnx_graph::GraphNode;
-
-/// Where a value is on its way to GELU(x) = x (1 + erf(x / sqrt 2)) / 2.
-enum class Gelu { none, scaled, erf, raised, product, half };
-
-/// A value of the graph: what a layer leaves, that with zeros around it, or a part of its GELU.
-struct Value {
-  int layer = model::kBlockInput;
-  Gelu gelu = Gelu::none;
-  ops::Extent2 padding{0, 0};  ///< zeros around it, which only average_pool can take
-};
-
-bool near(float value, float wanted) { return std::abs(value - wanted) < 1e-4F; }
 
 class Importer {
  public:
-  Importer(const Graph& graph, const std::string& source) : graph_(graph), source_(source) {
-    for (const checkpoint::NamedTensor& one : graph.initializers) constants_[one.name] = one.tensor;
-    if (graph.inputs.size() != 1 || graph.outputs.size() != 1) {
-      user_error("{}: has {} inputs and {} outputs, but a network of plait has one of each", source,
-                 graph.inputs.size(), graph.outputs.size());
-    }
-    values_[graph.inputs[0].name] = {};
+  Importer(PlainGraph graph, const std::string& source, const onnx_graph::GraphValue& input)
+      : graph_(std::move(graph)),
+        source_(source),
+        list_(source, tensor::Shape(std::vector<std::int64_t>(
+                          input.dims.begin() + std::min<std::ptrdiff_t>(1, std::ssize(input.dims)),
+                          input.dims.end()))) {
+    values_[input.name] = list_.input();
   }
 
   ImportedNetwork run() {
     for (const GraphNode& one : graph_.nodes) {
-      if (network_.layers.size() > static_cast<std::size_t>(model::kMaxLayers)) {
-        user_error("{}: has more than {} layers", source_, model::kMaxLayers);
-      }
-      if (one.op == "Constant") {
-        constant(one);
-        continue;
-      }
-      const NodeReader node(one, constants_, source_);
-      const Value value = read(node);
-      for (std::size_t i = 1; i < one.outputs.size() && one.op != "BatchNormalization"; ++i) {
-        unread_[one.outputs[i]] = node.name();
-      }
-      if (values_.contains(node.output()) || constants_.contains(node.output())) {
-        node.refuse("{} is written twice", checkpoint::shown(node.output()));
-      }
-      values_[node.output()] = value;
+      const NodeReader node(one, graph_.constants, source_);
+      if (!knows_operator(one.op)) unsupported_.add(node);
     }
-    const std::string& output = graph_.outputs[0].name;
-    const auto found = values_.find(output);
-    if (found == values_.end() || !is_whole(found->second)) {
-      user_error("{}: no node writes the output {}", source_, checkpoint::shown(output));
+    try {
+      for (const GraphNode& one : graph_.nodes) take(one);
+    } catch (const UserError&) {
+      if (unsupported_.empty()) throw;  // what plait does not know at all is said first
     }
-    network_.output = found->second.layer;
-    network_.input_dims = graph_.inputs[0].dims;
-    return std::move(network_);
+    unsupported_.refuse_any(source_);
+    const auto found = values_.find(graph_.output);
+    if (found == values_.end() || found->second.form != Form::whole) {
+      user_error("{}: the output {} is not the result of a supported layer", source_,
+                 checkpoint::shown(graph_.output));
+    }
+    return list_.finish(found->second.layer);
   }
 
  private:
-  void constant(const GraphNode& one) {
-    const NodeReader node(one, constants_, source_);
-    for (const onnx_graph::Attribute& attribute : one.attributes) {
-      if (const auto* tensor = std::get_if<tensor::Tensor>(&attribute.value)) {
-        constants_[node.output()] = *tensor;
-        return;
-      }
+  void take(const GraphNode& one) {
+    const NodeReader node(one, graph_.constants, source_);
+    const bool unread = std::ranges::any_of(
+        one.inputs, [&](const std::string& input) { return unknown_.contains(input); });
+    if (unread || !knows_operator(one.op)) {
+      unknown_.insert(one.outputs.begin(), one.outputs.end());
+      return;
     }
-    node.refuse("only constants given as a tensor are supported");
+    if (folded(node)) return;
+    if (one.op == "Split") {
+      split(node);
+      return;
+    }
+    if (const std::optional<Value> value = read(node)) {
+      values_[node.output()] = *value;
+      for (std::size_t i = 1; i < one.outputs.size(); ++i) unread_[one.outputs[i]] = node.name();
+    } else {
+      unsupported_.add(node);
+      unknown_.insert(one.outputs.begin(), one.outputs.end());
+    }
+  }
+
+  /// A node on sizes; its result is a constant where it does not contain the number of samples.
+  bool folded(const NodeReader& node) {
+    std::optional<Sizes> result;
+    if (node.op() == "Shape") {
+      result = sizes_of(value(node, 0).shape);
+    } else {
+      std::vector<Sizes> inputs;
+      for (std::size_t i = 0; node.has_input(i); ++i) {
+        const std::optional<Sizes> one = sizes(node, i);
+        if (!one) return false;
+        inputs.push_back(*one);
+      }
+      result = fold_sizes(node, inputs);
+    }
+    if (!result) return false;
+    sizes_[node.output()] = *result;
+    if (const auto integers = integers_of(*result)) {
+      tensor::Tensor tensor(result->scalar ? tensor::Shape{} : tensor::Shape{std::ssize(*integers)},
+                            result->real ? tensor::DType::f32 : tensor::DType::i64);
+      for (std::size_t i = 0; i < integers->size(); ++i) {
+        if (result->real) tensor.floats()[i] = static_cast<float>(result->values[i]);
+        if (!result->real) tensor.as<std::int64_t>()[i] = (*integers)[i];
+      }
+      graph_.constants[node.output()] = tensor;
+    }
+    return true;
+  }
+  std::optional<Sizes> sizes(const NodeReader& node, std::size_t i) const {
+    if (!node.has_input(i)) return {};
+    const auto found = sizes_.find(node.input(i));
+    if (found != sizes_.end()) return found->second;
+    const tensor::Tensor* tensor = node.constant(i);
+    return tensor == nullptr ? std::nullopt : sizes_of(*tensor);
+  }
+  /// Of an attribute, or of a stored or folded input; refused where there is neither.
+  Sizes sizes_said(const NodeReader& node, const char* attribute, std::size_t i) const {
+    if (const auto found = sizes(node, i)) return *found;
+    if (node.has_input(i)) {
+      node.refuse("{} is computed in a way that plait does not fold",
+                  checkpoint::shown(node.input(i)));
+    }
+    Sizes stated;
+    for (const std::int64_t one : node.integers(attribute, {})) {
+      stated.values.push_back(static_cast<double>(one));
+    }
+    return stated;
+  }
+  std::vector<std::int64_t> integers_said(const NodeReader& node, const char* attribute,
+                                          std::size_t i) const {
+    const auto integers = integers_of(sizes_said(node, attribute, i));
+    if (!integers) node.refuse("{} depends on the number of samples", attribute);
+    return *integers;
   }
 
   Value value(const NodeReader& node, std::size_t i) const {
     const std::string& name = node.input(i);
     const auto found = values_.find(name);
-    if (found == values_.end()) {
-      if (unread_.contains(name)) {
-        node.refuse("{} is a second output of {}, which is not supported", checkpoint::shown(name),
-                    unread_.at(name));
-      }
-      node.refuse("no earlier node writes {}", checkpoint::shown(name));
+    if (found != values_.end()) return found->second;
+    if (unread_.contains(name)) {
+      node.refuse("{} is a second output of {}, which is not supported", checkpoint::shown(name),
+                  unread_.at(name));
     }
-    return found->second;
+    node.refuse("{} is a stored tensor, where plait's layer reads a computed one",
+                checkpoint::shown(name));
   }
-  static bool is_whole(const Value& one) {
-    return one.gelu == Gelu::none && one.padding == ops::Extent2{0, 0};
-  }
-  /// A value that a layer has left.
-  int whole(const NodeReader& node, std::size_t i) const {
-    const Value one = value(node, i);
-    if (!is_whole(one)) node.refuse("its input is not the result of a supported layer");
-    return one.layer;
+  bool is_computed(const NodeReader& node, std::size_t i) const {
+    return node.has_input(i) && values_.contains(node.input(i));
   }
 
-  Value add(const NodeReader& node, ops::Operation layer, std::vector<int> inputs,
-            std::vector<tensor::Tensor> parameters = {}) {
-    network_.layers.push_back(
-        {node.name(), std::move(layer), std::move(inputs), std::move(parameters)});
-    return {.layer = static_cast<int>(network_.layers.size()) - 1};
-  }
-  Value add(const NodeReader& node, ReadLayer read) {
-    const Value src = value(node, 0);
-    auto* pool = std::get_if<ops::Pool>(&read.layer);
-    const bool average = pool != nullptr && pool->kind == ops::PoolKind::average;
-    if (average && src.gelu == Gelu::none && pool->padding == ops::Extent2{0, 0}) {
-      pool->padding = src.padding;
-    } else {
-      whole(node, 0);
-    }
-    const ops::Pool nothing{ops::PoolKind::average, {1, 1}, {1, 1}, {0, 0}};
-    if (average && *pool == nothing) return src;  // PyTorch's adaptive pooling, once in a while
-    return add(node, std::move(read.layer), {src.layer}, std::move(read.parameters));
-  }
-
-  Value read(const NodeReader& node) {
+  /// None where plait has no layer for it.
+  std::optional<Value> read(const NodeReader& node) {
     const std::string& op = node.op();
+    for (std::size_t i = 0; node.has_input(i) && i < 2; ++i) {
+      const bool takes_constants = op != "Add" && op != "Mul" && op != "Concat";
+      if (i > 0 && takes_constants) break;
+      if (!is_computed(node, i) && !unread_.contains(node.input(i))) return {};
+    }
     if (op == "Pad") return pad(node);
-    if (op == "Div" || op == "Mul" || op == "Erf") return part_of_gelu(node);
-    if (op == "Add" && has_constant(node)) return plus_constant(node);
-    if (op == "Identity") return value(node, 0);
-    if (op == "Dropout") {
-      if (node.has_input(2)) node.refuse("is saved for training; save the model for evaluation");
-      return value(node, 0);
+    if (op == "Dropout") return dropout(node);
+    if (op == "ReduceMean") return mean(node);
+    if (op == "Slice") return slice(node);
+    if (op == "Cast") {
+      return node.integer("to", 0) == 1 ? std::optional(value(node, 0)) : std::nullopt;
     }
+    if (op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" || op == "Flatten") {
+      return list_.viewed(node, value(node, 0), target(node));
+    }
+    if (op == "Transpose") return list_.transposed(node, value(node, 0));
+    if (op == "Concat") check_axis(node, value(node, 0).shape);
     std::optional<ReadLayer> layer = read_layer(node);
-    if (!layer) node.refuse("plait has no layer for it");
-    if (ops::inputs_of(layer->layer).most == 1) return add(node, std::move(*layer));
-    std::vector<int> inputs;
-    for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(whole(node, i));
-    if (inputs.size() == 1) return value(node, 0);  // a Concat of one
-    return add(node, std::move(layer->layer), std::move(inputs));
+    if (!layer) return {};
+    if (ops::inputs_of(layer->layer).most == 1)
+      return list_.add(node, std::move(*layer), value(node, 0));
+    std::vector<Value> inputs;
+    for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(value(node, i));
+    if (inputs.size() == 1) return inputs[0];  // a Concat of one
+    return list_.join(node, layer->layer, std::move(inputs));
   }
 
-  /// PyTorch pads before it averages.
-  Value pad(const NodeReader& node) {
-    const tensor::Tensor* pads = node.constant(1);
-    const bool stored = pads != nullptr && pads->desc().dtype == tensor::DType::i64 &&
-                        pads->shape() == tensor::Shape{8};
-    const bool zeros = !node.has_input(2) || (node.scalar(2) != nullptr && *node.scalar(2) == 0);
-    if (!stored || !zeros || node.text("mode", "constant") != "constant") {
-      node.refuse("only zeros around images, with stored sizes, are supported");
-    }
-    const auto n = pads->as<std::int64_t>();
-    const auto fits = [](std::int64_t pad) { return pad >= 0 && pad <= ops::kMaxWindow; };
-    if (n[0] != 0 || n[1] != 0 || n[4] != 0 || n[5] != 0 || n[2] != n[6] || n[3] != n[7] ||
-        !fits(n[2]) || !fits(n[3])) {
-      node.refuse("pads [{}] are not equal at both ends of images", fmt::join(n, ", "));
-    }
-    return {.layer = whole(node, 0), .padding = {n[2], n[3]}};
+  tensor::Shape target(const NodeReader& node) const {
+    const tensor::Shape& src = value(node, 0).shape;
+    if (node.op() == "Reshape") return reshaped(node, src, sizes_said(node, "shape", 1));
+    if (node.op() == "Flatten") return flattened(node, src);
+    return squeezed(node, src, integers_said(node, "axes", 1));
   }
 
-  static bool has_constant(const NodeReader& node) {
-    return node.constant(0) != nullptr || node.constant(1) != nullptr;
-  }
-  Value plus_constant(const NodeReader& node) {
-    const std::size_t at = node.constant(0) != nullptr ? 0 : 1;
-    const Value other = value(node, 1 - at);
-    if (other.gelu == Gelu::erf && node.scalar(at) != nullptr && near(*node.scalar(at), 1)) {
-      return {.layer = other.layer, .gelu = Gelu::raised};
-    }
-    return with_bias(node, other, at);
-  }
-  Value with_bias(const NodeReader& node, const Value& linear, std::size_t bias) {
-    auto* layer = is_whole(linear) && linear.layer >= 0
-                      ? &network_.layers[static_cast<std::size_t>(linear.layer)]
-                      : nullptr;
-    auto* spec = layer == nullptr ? nullptr : std::get_if<ops::Linear>(&layer->layer);
-    const bool last = linear.layer + 1 == static_cast<int>(network_.layers.size());
-    if (spec == nullptr || spec->bias || !last) {
-      node.refuse("adds a stored tensor to something other than a linear layer without a bias");
-    }
-    layer->parameters.push_back(vector_of(node, bias, spec->out_features));
-    spec->bias = true;
-    values_.erase(node.input(1 - bias));  // no later node may read it without the bias
-    return linear;
+  Value pad(const NodeReader& node) const {
+    return padded(node, value(node, 0), integers_said(node, "pads", 1));
   }
 
-  Value part_of_gelu(const NodeReader& node) {
-    const std::string& op = node.op();
-    if (op == "Erf") {
-      const Value x = value(node, 0);
-      if (x.gelu == Gelu::scaled) return {.layer = x.layer, .gelu = Gelu::erf};
-    } else if (op == "Div") {
-      const Value x = value(node, 0);
-      const float* by = node.scalar(1);
-      const bool scaled = by != nullptr && near(*by, std::numbers::sqrt2_v<float>);
-      if (is_whole(x) && scaled) return {.layer = x.layer, .gelu = Gelu::scaled};
-    } else if (node.constant(0) != nullptr || node.constant(1) != nullptr) {
-      const std::size_t at = node.constant(0) != nullptr ? 0 : 1;
-      const float* by = node.scalar(at);
-      const Value x = value(node, 1 - at);
-      if (by != nullptr && is_whole(x) && near(*by, std::numbers::sqrt2_v<float> / 2)) {
-        return {.layer = x.layer, .gelu = Gelu::scaled};
-      }
-      if (by != nullptr && near(*by, 0.5F)) {
-        if (is_whole(x)) return {.layer = x.layer, .gelu = Gelu::half};
-        if (x.gelu == Gelu::product) return gelu_of(node, x.layer);
-      }
-    } else {
-      Value a = value(node, 0);
-      Value b = value(node, 1);
-      if (is_gate_of(b, a)) return silu_of(node, b.layer);
-      if (is_gate_of(a, b)) return silu_of(node, a.layer);
-      if (a.gelu == Gelu::raised) std::swap(a, b);
-      if (b.gelu == Gelu::raised && a.layer == b.layer) {
-        if (is_whole(a)) return {.layer = a.layer, .gelu = Gelu::product};
-        if (a.gelu == Gelu::half) return gelu_of(node, a.layer);
-      }
-    }
-    node.refuse("arithmetic that matches no layer of plait");
-  }
-  /// Whether `gate` is sigmoid(x), for SiLU(x) = x sigmoid(x).
-  bool is_gate_of(const Value& gate, const Value& x) const {
-    if (!is_whole(gate) || !is_whole(x) || gate.layer < 0) return false;
-    const ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate.layer)];
-    return layer.layer == ops::Operation{ops::Activation{ops::ActivationKind::sigmoid}} &&
-           layer.inputs[0] == x.layer;
-  }
-  /// The sigmoid becomes the SiLU; no other node may read the sigmoid, before or after.
-  Value silu_of(const NodeReader& node, int gate) {
-    for (const ImportedLayer& layer : network_.layers) {
-      if (std::ranges::find(layer.inputs, gate) != layer.inputs.end()) {
-        node.refuse("the Sigmoid of this SiLU is read by {} too, which is not supported",
-                    layer.node);
-      }
-    }
-    std::erase_if(values_, [&](const auto& one) { return one.second.layer == gate; });
-    ImportedLayer& layer = network_.layers[static_cast<std::size_t>(gate)];
-    layer.node = node.name();
-    layer.layer = ops::Activation{ops::ActivationKind::silu};
-    return {.layer = gate};
-  }
-  Value gelu_of(const NodeReader& node, int x) {
-    return add(node, ops::Activation{ops::ActivationKind::gelu}, {x});
+  /// Kept where the file is saved for training, and as an identity in evaluation.
+  Value dropout(const NodeReader& node) {
+    const tensor::Tensor* training = node.constant(2);
+    if (node.has_input(2) && training == nullptr) node.refuse("its training_mode is computed");
+    const bool trains = training != nullptr && training->desc().dtype == tensor::DType::i64 &&
+                        training->shape().elements() == 1 && training->as<std::int64_t>()[0] != 0;
+    const float* ratio = node.scalar(1);
+    const float probability = ratio != nullptr ? *ratio : node.real("ratio", 0.5F);
+    if (!trains || probability == 0) return value(node, 0);
+    return list_.add(node, {ops::Dropout{decimal(probability)}}, value(node, 0));
   }
 
-  const Graph& graph_;
+  /// Over height and width it is global pooling.
+  std::optional<Value> mean(const NodeReader& node) {
+    const Value src = value(node, 0);
+    std::vector<std::int64_t> axes = integers_said(node, "axes", 1);
+    for (std::int64_t& axis : axes) axis += axis < 0 ? std::ssize(src.shape.dims()) + 1 : 0;
+    std::ranges::sort(axes);
+    if (src.shape.rank() != 3 || axes != std::vector<std::int64_t>{2, 3}) return {};
+    const Value pooled = list_.add(node, {ops::GlobalAveragePool{}}, src);
+    if (node.integer("keepdims", 1) != 0) return pooled;
+    return list_.viewed(node, pooled, tensor::Shape{src.shape[0]});
+  }
+
+  std::optional<Value> slice(const NodeReader& node) {
+    const Value src = value(node, 0);
+    const SliceNumbers numbers{.starts = integers_said(node, "starts", 1),
+                               .ends = integers_said(node, "ends", 2),
+                               .axes = integers_said(node, "axes", 3),
+                               .steps = integers_said(node, "steps", 4)};
+    return list_.sliced(node, src, sliced_channels(node, src.shape, numbers));
+  }
+
+  void split(const NodeReader& node) {
+    const Value src = value(node, 0);
+    const std::vector<std::string>& outputs = node.node().outputs;
+    std::int64_t start = 0;
+    const std::vector<std::int64_t> lengths =
+        split_lengths(node, src.shape, integers_said(node, "split", 1));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::optional<Value> part = list_.sliced(node, src, {start, lengths[i]});
+      start += lengths[i];
+      if (part) {
+        values_[outputs[i]] = *part;
+      } else {
+        if (i == 0) unsupported_.add(node);
+        unknown_.insert(outputs[i]);
+      }
+    }
+  }
+
+  PlainGraph graph_;
   const std::string& source_;
-  NodeReader::Constants constants_;
+  LayerList list_;
+  Unsupported unsupported_;
   std::map<std::string, Value> values_;
+  std::map<std::string, Sizes> sizes_;
   std::map<std::string, std::string> unread_;  ///< further outputs, and whose they are
-  ImportedNetwork network_;
+  std::set<std::string> unknown_;              ///< what unsupported nodes write
 };
 
 }  // namespace
 
-ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& source) {
-  return Importer(graph, source).run();
+ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& source,
+                          const tensor::Shape& usual_input) {
+  PlainGraph plain = plain_graph(graph, source);
+  join_patterns(plain);
+  onnx_graph::GraphValue input = graph.inputs[0];
+  if (std::ranges::any_of(input.dims | std::views::drop(1),
+                          [](std::int64_t extent) { return extent < 1; }) &&
+      usual_input.rank() + 1 == input.dims.size()) {
+    std::ranges::copy(usual_input.dims(), input.dims.begin() + 1);
+  }
+  return Importer(std::move(plain), source, input).run();
 }
 
 }  // namespace plait::onnx

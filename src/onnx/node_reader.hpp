@@ -18,6 +18,7 @@ class NodeReader {
              const std::string& source)
       : node_(node), constants_(constants), source_(source) {}
 
+  const onnx_graph::GraphNode& node() const { return node_; }
   const std::string& op() const { return node_.op; }
   /// "'Conv_0' (Conv)".
   std::string name() const;

@@ -15,7 +15,7 @@ struct ReadLayer {
 /// None where the operator is no layer by itself; refused where its numbers are none of plait's.
 std::optional<ReadLayer> read_layer(const NodeReader& node);
 
-/// A constant of rank 1 and this size.
-tensor::Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t size);
+/// The double with the shortest digits that give this float: 1e-05, not 9.99999974e-06.
+double decimal(float value);
 
 }  // namespace plait::onnx

@@ -42,8 +42,11 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
                   targets_.floats().subspan(at * target_size, target_size)});
     }
     const std::span<const float> logits = workspace_.forward(parameters, images_.floats().data());
+    const std::span<const float> valid_logits =
+        logits.first(static_cast<std::size_t>(valid * outputs));
+    if (part.outputs) part.outputs(valid_logits);
     const optim::LossResult result = compute_loss(
-        loss_, {.logits = logits.first(static_cast<std::size_t>(valid * outputs)),
+        loss_, {.logits = valid_logits,
                 .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
                 .classes = outputs});
     sums.loss += result.sum;
@@ -54,9 +57,10 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
   return sums;
 }
 
-Evaluation Evaluator::run(ParameterStore& parameters) {
-  Evaluation evaluation =
-      to_evaluation(run(parameters, {.first = 0, .last = data_->size()}), data_->classes());
+Evaluation Evaluator::run(ParameterStore& parameters, const OutputSink& outputs) {
+  Evaluation evaluation = to_evaluation(
+      run(parameters, {.first = 0, .last = data_->size(), .tick = {}, .outputs = outputs}),
+      data_->classes());
   evaluation.residuals = residuals(chain_.network(), workspace_.take_residuals());
   return evaluation;
 }
