@@ -108,6 +108,15 @@ class Checker {
     }
   }
 
+  /// Of an operation without weight_extents: its parameters are no larger than its input.
+  static std::int64_t trained_values(const ops::Operation& layer, const tensor::Shape& src) {
+    std::int64_t values = 0;
+    for (const ops::ParameterSpec& one : ops::parameters_of(layer, src)) {
+      if (one.trainable) values += one.shape.elements();
+    }
+    return values;
+  }
+
   void count(const ops::Operation& layer, const tensor::Shape& src, const tensor::Shape& dst,
              const std::string& at) {
     if (++layers_ > kMaxLayers)
@@ -115,8 +124,7 @@ class Checker {
     const std::int64_t dst_elements = elements_of(dst, at);
     const std::vector<std::int64_t> extents = ops::weight_extents(layer, src);
     const std::int64_t weights = extents.empty() ? 0 : bounded_product(extents, kMaxElements);
-    const bool norm = std::holds_alternative<ops::BatchNorm>(layer);
-    parameters_ += weights + (norm ? 2 * src[0] : extents.empty() ? 0 : extents[0]);  // at most
+    parameters_ += extents.empty() ? trained_values(layer, src) : weights + extents[0];  // at most
     if (parameters_ > kMaxElements) {
       user_error("{}: the model has more than 2^40 parameters here (input {}); make it smaller", at,
                  src);

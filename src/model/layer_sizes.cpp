@@ -63,8 +63,7 @@ struct SizesOf {
   }
   LayerSizes operator()(const ops::Activation& spec) const {
     LayerSizes sizes = plain_sizes(src);
-    sizes.data_reads_src =
-        spec.kind == ops::ActivationKind::gelu || spec.kind == ops::ActivationKind::silu;
+    sizes.data_reads_src = !ops::derivative_from_dst(spec.kind);
     sizes.data_reads_dst = sizes.forward_in_place = !sizes.data_reads_src;
     sizes.diff_in_place = true;
     return sizes;
@@ -95,6 +94,8 @@ struct SizesOf {
     const ops::PlainOnly reads = ops::plain_only(layer).value_or(ops::PlainOnly{});
     sizes.data_reads_src = reads.reads_src;
     sizes.data_reads_dst = reads.reads_dst;
+    sizes.weights_reads_src =
+        reads.weights_read_src && !ops::parameters_of(layer, src.shape.without_front()).empty();
     return sizes;
   }
 };

@@ -15,6 +15,8 @@ std::string_view Activation::name() const {
     case ActivationKind::clip: return "clip";
     case ActivationKind::leaky_relu: return "leaky_relu";
     case ActivationKind::silu: return "silu";
+    case ActivationKind::hard_sigmoid: return "hard_sigmoid";
+    case ActivationKind::hard_swish: return "hard_swish";
   }
   return "activation";
 }
@@ -37,8 +39,13 @@ std::vector<OperationInfo> Activation::describe() {
   };
   using enum ActivationKind;
   std::vector<OperationInfo> all{
-      one(relu, "Relu", "ReLU"), one(tanh, "Tanh", "Tanh"), one(sigmoid, "Sigmoid", "Sigmoid"),
-      one(gelu, "Gelu", "GELU"), one(silu, "", "SiLU"),
+      one(relu, "Relu", "ReLU"),
+      one(tanh, "Tanh", "Tanh"),
+      one(sigmoid, "Sigmoid", "Sigmoid"),
+      one(gelu, "Gelu", "GELU"),
+      one(silu, "", "SiLU"),
+      one(hard_sigmoid, "", "Hardsigmoid"),
+      one(hard_swish, "", "Hardswish"),
   };
   OperationInfo clipped = one(clip, "Clip", "Hardtanh");
   clipped.fields = {

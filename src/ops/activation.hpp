@@ -13,8 +13,25 @@ namespace plait::ops {
 struct OperationInfo;
 
 /// gelu: the exact one, with erf. clip: to [0, ceiling], the GraphChallenge's. leaky_relu: slope x
-/// below 0. silu: x sigmoid(x).
-enum class ActivationKind { relu, tanh, sigmoid, gelu, clip, leaky_relu, silu };
+/// below 0. silu: x sigmoid(x). hard_sigmoid: (x + 3) / 6 clipped to [0, 1]. hard_swish:
+/// x hard_sigmoid(x).
+enum class ActivationKind {
+  relu,
+  tanh,
+  sigmoid,
+  gelu,
+  clip,
+  leaky_relu,
+  silu,
+  hard_sigmoid,
+  hard_swish
+};
+
+/// Whether the derivative follows from the result alone, so that src need not be kept.
+constexpr bool derivative_from_dst(ActivationKind kind) {
+  return kind != ActivationKind::gelu && kind != ActivationKind::silu &&
+         kind != ActivationKind::hard_swish;
+}
 
 struct Activation {
   ActivationKind kind = ActivationKind::relu;

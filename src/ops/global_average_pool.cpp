@@ -16,7 +16,7 @@ std::vector<OperationInfo> GlobalAveragePool::describe() {
   return {{.name = "global_average_pool",
            .short_name = "pool",
            .onnx = "GlobalAveragePool",
-           .torch = "AdaptiveAvgPool2d",
+           .torch = "AdaptiveAvgPool2d(1)",
            .usual = GlobalAveragePool{}}};
 }
 

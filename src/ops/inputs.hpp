@@ -19,6 +19,7 @@ struct Inputs {
 struct PlainOnly {
   bool reads_src = false;
   bool reads_dst = false;
+  bool weights_read_src = false;  ///< it has weights, whose gradient is a task that reads src
 };
 
 }  // namespace plait::ops

@@ -10,17 +10,22 @@
 #include <vector>
 
 #include "ops/activation.hpp"
+#include "ops/adaptive_average_pool.hpp"
 #include "ops/add.hpp"
 #include "ops/batch_norm.hpp"
+#include "ops/channel_shuffle.hpp"
 #include "ops/concat.hpp"
 #include "ops/convolution.hpp"
 #include "ops/dropout.hpp"
 #include "ops/flatten.hpp"
 #include "ops/global_average_pool.hpp"
+#include "ops/layer_norm.hpp"
 #include "ops/linear.hpp"
 #include "ops/multiply.hpp"
 #include "ops/pool.hpp"
+#include "ops/slice.hpp"
 #include "ops/sparse_linear.hpp"
+#include "ops/upsample.hpp"
 
 namespace plait::ops {
 
@@ -38,7 +43,12 @@ namespace plait::ops {
   X(Flatten)                \
   X(Add)                    \
   X(Concat)                 \
-  X(Multiply)
+  X(Multiply)               \
+  X(Upsample)               \
+  X(Slice)                  \
+  X(ChannelShuffle)         \
+  X(LayerNorm)              \
+  X(AdaptiveAveragePool)
 // clang-format on
 
 template <class, class... Ops>

@@ -59,6 +59,9 @@ Floats input_of(const LayerCase& layer_case) {
   if (activation != nullptr && activation->kind == ops::ActivationKind::clip) {
     return away_from(activation->ceiling, two_sided(layer_case.src, 50));
   }
+  if (std::holds_alternative<ops::LayerNorm>(layer_case.spec)) {  // rows with both signs
+    return random_floats(count(layer_case.src), 50);
+  }
   const auto* pool = std::get_if<ops::Pool>(&layer_case.spec);
   const bool max = pool != nullptr && pool->kind == ops::PoolKind::max;
   return max ? distinct(layer_case.src, 50) : two_sided(layer_case.src, 50);

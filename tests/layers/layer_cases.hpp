@@ -8,18 +8,9 @@
 
 #include "base/rng.hpp"
 #include "layers/layer.hpp"
+#include "layers/operation_cases.hpp"
 
 namespace plait::layers::layer_testing {
-
-/// `src` is a batch shape; a second source, where the layer takes one, has the shape of dst.
-struct LayerCase {
-  std::string name;
-  ops::Operation spec;
-  tensor::Shape src;
-  bool relu = false;
-  bool residual = false;
-  std::optional<ops::Activation> activation{};  ///< fused into the forward of a sparse linear
-};
 
 inline std::string to_string(Backend backend) {
   return backend == Backend::onednn ? "onednn" : "reference";
@@ -232,12 +223,15 @@ inline std::vector<LayerCase> panel_cases() {
       {"panels_clip", A{K::clip, 0.6}, {100, 7}},
       {"panels_leaky_relu", A{.kind = K::leaky_relu, .slope = 0.2}, {33, 7}},
       {"panels_silu", A{K::silu}, {65, 3}},
+      {"panels_hard_sigmoid", A{K::hard_sigmoid}, {65, 3}},
+      {"panels_hard_swish", A{K::hard_swish}, {33, 7}},
   };
 }
 
 inline std::vector<LayerCase> layer_cases() {
   std::vector<LayerCase> all = convolution_cases();
   for (LayerCase& other : other_cases()) all.push_back(std::move(other));
+  for (LayerCase& other : operation_cases()) all.push_back(std::move(other));
   return all;
 }
 

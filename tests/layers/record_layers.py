@@ -46,7 +46,7 @@ def convolution(name, shape, out, kernel, stride=(1, 1), padding=(0, 0), dilatio
     parameters = {"weight": random(out, shape[1] // groups, *kernel) * 0.3}
     if bias:
         parameters["bias"] = random(out)
-    spec = {"out_channels": out, "kernel": kernel, "stride": stride, "padding": padding,
+    spec = {"out": out, "kernel": kernel, "stride": stride, "padding": padding,
             "dilation": dilation, "groups": groups, "bias": bias}
     return record(name, "convolution", spec, random(*shape), parameters,
                   lambda x, w, b=None: F.conv2d(x, w, b, stride, padding, dilation, groups))
@@ -56,7 +56,7 @@ def linear(name, shape, out, bias=True):
     parameters = {"weight": random(out, shape[1]) * 0.3}
     if bias:
         parameters["bias"] = random(out)
-    return record(name, "linear", {"out_features": out, "bias": bias}, random(*shape), parameters,
+    return record(name, "linear", {"out": out, "bias": bias}, random(*shape), parameters,
                   lambda x, w, b=None: F.linear(x, w, b))
 
 
@@ -96,6 +96,24 @@ def average_pool(name, shape, kernel, stride, padding, ceil_mode=False, count_in
         spec["count_include_pad"] = False
     return plain(name, "average_pool", shape,
                  lambda x: F.avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad), spec)
+
+
+def layer_norm(name, shape, dims, epsilon=1e-5, affine=True):
+    last = shape[-dims:]
+    parameters = {"weight": random(*last) * 0.3 + 1, "bias": random(*last)} if affine else {}
+    return record(name, "layer_norm", {"dims": dims, "epsilon": epsilon, "affine": affine},
+                  random(*shape) * 1.5 + 0.7, parameters,
+                  lambda x, w=None, b=None: F.layer_norm(x, last, w, b, epsilon))
+
+
+def channel_shuffle(groups):
+    """Written out: PyTorch's own has no gradient on the CPU in some versions."""
+    def function(x):
+        n, c, h, w = x.shape
+        return x.reshape(n, groups, c // groups, h, w).transpose(1, 2).reshape(n, c, h, w)
+    source = torch.arange(2 * 12 * 6.0).reshape(2, 12, 3, 2)
+    assert torch.equal(function(source), torch.nn.ChannelShuffle(groups)(source))
+    return function
 
 
 def cases():
@@ -147,6 +165,30 @@ def cases():
     yield average_pool("average_pool_ceil_uneven", (2, 3, 9, 10), (4, 3), (3, 2), (1, 0), True)
     yield average_pool("average_pool_not_counted", (2, 3, 7, 6), three, two, one, False, False)
     yield average_pool("average_pool_ceil_not_counted", (2, 3, 6, 8), three, two, one, True, False)
+    yield plain("upsample", "upsample", (2, 3, 4, 5), lambda x: F.interpolate(x, scale_factor=(2, 3)),
+                {"scale": (2, 3)})
+    yield plain("upsample_bilinear", "upsample_bilinear", (2, 3, 4, 5),
+                lambda x: F.interpolate(x, scale_factor=(2, 3), mode="bilinear", align_corners=False),
+                {"scale": (2, 3)})
+    yield plain("upsample_bilinear_row", "upsample_bilinear", (2, 3, 1, 4),
+                lambda x: F.interpolate(x, scale_factor=4, mode="bilinear", align_corners=False),
+                {"scale": (4, 4)})
+    yield plain("slice", "slice", (3, 7, 4, 3), lambda x: x.narrow(1, 2, 4), {"start": 2, "length": 4})
+    yield plain("slice_flat", "slice", (3, 7), lambda x: x.narrow(1, 0, 3), {"length": 3})
+    yield plain("channel_shuffle", "channel_shuffle", (2, 12, 3, 2), channel_shuffle(3), {"groups": 3})
+    yield layer_norm("layer_norm", (4, 11), 1)
+    yield layer_norm("layer_norm_image", (2, 3, 5, 4), 3, epsilon=1e-3)
+    yield layer_norm("layer_norm_row", (2, 3, 5, 4), 1)
+    yield layer_norm("layer_norm_not_affine", (2, 3, 35), 2, affine=False)
+    corners = torch.tensor([-3.0, 3.0, 0.0, -4.0, 4.0, 2.5], dtype=torch.float64)
+    bends = torch.cat([corners, random(54) * 3]).reshape(2, 3, 5, 2)
+    yield plain("hard_sigmoid", "hard_sigmoid", None, F.hardsigmoid, src=bends)
+    yield plain("hard_swish", "hard_swish", None, F.hardswish, src=bends)
+    yield plain("relu6", "clip", None, F.relu6, {"ceiling": 6.0}, bends * 2)
+    for name, shape, output in [("", (2, 3, 7, 5), (3, 2)), ("_same", (2, 3, 4, 3), (4, 3)),
+                                ("_larger", (2, 3, 3, 4), (5, 7)), ("_divides", (2, 3, 6, 8), (2, 4))]:
+        yield plain("adaptive_average_pool" + name, "adaptive_average_pool", shape,
+                    lambda x: F.adaptive_avg_pool2d(x, output), {"output": output})
 
 
 if __name__ == "__main__":

@@ -136,10 +136,12 @@ std::vector<LayerCase> cases_that(Wanted wanted) {
   }
   return cases;
 }
-bool is_image(const LayerCase& one) { return one.src.rank() == 4; }
+/// Those that may lie in blocks.
+bool is_image(const LayerCase& one) { return one.src.rank() == 4 && !ops::plain_only(one.spec); }
 bool has_ties(const LayerCase& one) {
   return is_image(one) && (one.name.starts_with("max_pool") || one.name.starts_with("relu") ||
-                           one.name.starts_with("leaky_relu") || one.name.starts_with("clip"));
+                           one.name.starts_with("leaky_relu") || one.name.starts_with("clip") ||
+                           one.name.starts_with("hard"));
 }
 bool has_skip(const LayerCase& one) { return one.residual; }
 

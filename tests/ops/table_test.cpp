@@ -19,7 +19,7 @@ std::size_t described(const std::variant<Ops...>*) {
 /// Another value than `value` within the field's bounds.
 FieldValue another(const FieldValue& value, const Field& field) {
   if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
-  if (const auto* number = std::get_if<double>(&value)) return *number / 2;
+  if (const auto* number = std::get_if<double>(&value)) return *number / 2 + 0.125;
   if (const auto* extent = std::get_if<Extent2>(&value)) {
     return Extent2{extent->height + 1, extent->width + 2};
   }

@@ -29,7 +29,9 @@ Algorithms algorithms_of(ops::ActivationKind kind) {
     case ops::ActivationKind::leaky_relu:
       return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd};
     case ops::ActivationKind::silu: return {algorithm::eltwise_swish, algorithm::eltwise_swish};
-    case ops::ActivationKind::clip: break;  // simd/clip
+    case ops::ActivationKind::clip:
+    case ops::ActivationKind::hard_sigmoid:
+    case ops::ActivationKind::hard_swish: break;  // simd/
   }
   return {};
 }
@@ -45,7 +47,7 @@ class Activation final : public Layer {
   explicit Activation(const LayerRequest& request)
       : desc_(request.srcs[0]),
         kind_(std::get<ops::Activation>(request.spec).kind),
-        by_dst_(kind_ != ops::ActivationKind::gelu && kind_ != ops::ActivationKind::silu),
+        by_dst_(ops::derivative_from_dst(kind_)),
         threads_(request.threads) {
     const Algorithms algorithms = algorithms_of(kind_);
     const float alpha = alpha_of(std::get<ops::Activation>(request.spec));

@@ -3,6 +3,7 @@
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/batch_norm_layer.hpp"
 #include "layers/simd/clip.hpp"
+#include "layers/simd/hard_activation.hpp"
 #include "layers/simd/max_pool.hpp"
 #include "layers/sparse/layers.hpp"
 
@@ -19,8 +20,12 @@ struct Make {
   Result operator()(const ops::SparseLinear&) const { return sparse::make_linear(request); }
   Result operator()(const ops::BatchNorm&) const { return simd::make_batch_norm(request); }
   Result operator()(const ops::Activation& activation) const {
-    return activation.kind == ops::ActivationKind::clip ? simd::make_clip(request)
-                                                        : make_activation(request);
+    switch (activation.kind) {
+      case ops::ActivationKind::clip: return simd::make_clip(request);
+      case ops::ActivationKind::hard_sigmoid:
+      case ops::ActivationKind::hard_swish: return simd::make_hard_activation(request);
+      default: return make_activation(request);
+    }
   }
   Result operator()(const ops::Pool&) const {
     Result ours = simd::make_max_pool(request);

@@ -1,4 +1,5 @@
-// Elementwise activations. gelu and silu find their derivative from src, all others from dst:
+// Elementwise activations. gelu, silu and hard_swish find their derivative from src, all others
+// from dst:
 //   gelu(x) = x P(x),  gelu'(x) = P(x) + x p(x),  P(x) = (1 + erf(x / sqrt 2)) / 2,  p = P'.
 //   silu(x) = x s(x),  silu'(x) = s(x) (1 + x (1 - s(x))),  s(x) = 1 / (1 + exp(-x)).
 #include <cmath>
@@ -17,6 +18,8 @@ double normal_density(double x) {
 }
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+double hard_sigmoid(double x) { return x < -3 ? 0 : x > 3 ? 1 : (x + 3) / 6; }
 
 class Activation final : public PlainLayer {
  public:
@@ -47,9 +50,7 @@ class Activation final : public PlainLayer {
   }
 
  private:
-  bool from_src() const {
-    return kind_ == ops::ActivationKind::gelu || kind_ == ops::ActivationKind::silu;
-  }
+  bool from_src() const { return !ops::derivative_from_dst(kind_); }
 
   double value(double x) const {
     switch (kind_) {
@@ -60,11 +61,14 @@ class Activation final : public PlainLayer {
       case ops::ActivationKind::clip: return x < 0 ? 0 : x > ceiling_ ? ceiling_ : x;
       case ops::ActivationKind::leaky_relu: return x > 0 ? x : slope_ * x;
       case ops::ActivationKind::silu: return x * sigmoid(x);
+      case ops::ActivationKind::hard_sigmoid: return hard_sigmoid(x);
+      case ops::ActivationKind::hard_swish: return x * hard_sigmoid(x);
     }
     return x;
   }
 
-  /// Of src for gelu and silu, else of dst; relu's at 0 is 0, leaky_relu's is its slope.
+  /// Of src for gelu, silu and hard_swish, else of dst; relu's at 0 is 0, leaky_relu's is its
+  /// slope.
   double derivative(double from) const {
     switch (kind_) {
       case ops::ActivationKind::relu: return from > 0 ? 1 : 0;
@@ -74,6 +78,8 @@ class Activation final : public PlainLayer {
       case ops::ActivationKind::clip: return from > 0 && from < ceiling_ ? 1 : 0;
       case ops::ActivationKind::leaky_relu: return from > 0 ? 1 : slope_;
       case ops::ActivationKind::silu: return sigmoid(from) * (1.0 + from * (1.0 - sigmoid(from)));
+      case ops::ActivationKind::hard_sigmoid: return from > 0 && from < 1 ? 1.0 / 6 : 0;
+      case ops::ActivationKind::hard_swish: return from < -3 ? 0 : from >= 3 ? 1 : from / 3 + 0.5;
     }
     return 1;
   }

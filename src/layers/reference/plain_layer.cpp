@@ -6,7 +6,7 @@
 
 namespace plait::layers::reference {
 
-PlainLayer::PlainLayer(const LayerRequest& request) {
+PlainLayer::PlainLayer(const LayerRequest& request) : threads_(request.threads) {
   std::vector<tensor::Shape> samples;
   for (const tensor::TensorDesc& src : request.srcs) {
     if (src.layout != tensor::Layout::plain || src.dtype != tensor::DType::f32) {

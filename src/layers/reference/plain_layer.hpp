@@ -16,8 +16,17 @@ class PlainLayer : public Layer {
   const tensor::TensorDesc& dst_desc() const override { return dst_; }
 
  protected:
+  /// visit(i) for i below `count`, shared out among the threads. One of them computes all of an i,
+  /// so sums have the same order for any number of threads.
+  template <class Visit>
+  void in_parallel(std::int64_t count, const Visit& visit) const {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::int64_t i = 0; i < count; ++i) visit(i);
+  }
+
   tensor::TensorDesc src_;
   tensor::TensorDesc dst_;
+  int threads_;
 };
 
 /// The request is for this operation. Each is defined by a file of this folder.

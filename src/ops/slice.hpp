@@ -1,0 +1,29 @@
+// Slice: some consecutive channels of a tensor.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/inputs.hpp"
+#include "tensor/shape.hpp"
+
+namespace plait::ops {
+
+struct OperationInfo;
+
+/// Channels start .. start + length - 1 of an image, of a sequence or of features.
+struct Slice {
+  static constexpr PlainOnly kPlainOnly{};
+  std::int64_t start = 0;
+  std::int64_t length = 1;
+  bool operator==(const Slice&) const = default;
+
+  std::string_view name() const { return "slice"; }
+  std::string text() const;
+  tensor::Shape result(std::span<const tensor::Shape> srcs, const std::string& where) const;
+  static std::vector<OperationInfo> describe();
+};
+
+}  // namespace plait::ops
