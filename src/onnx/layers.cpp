@@ -81,7 +81,8 @@ class Importer {
   bool folded(const NodeReader& node) {
     std::optional<Sizes> result;
     if (node.op() == "Shape") {
-      result = sizes_of(value(node, 0).shape);
+      const std::optional<Sizes> list = sizes(node, 0);
+      result = list ? shape_of(*list) : sizes_of(value(node, 0).shape);
     } else {
       std::vector<Sizes> inputs;
       for (std::size_t i = 0; node.has_input(i); ++i) {
@@ -93,7 +94,7 @@ class Importer {
     }
     if (!result) return false;
     sizes_[node.output()] = *result;
-    if (const auto integers = integers_of(*result)) {
+    if (const auto integers = integers_of(*result); integers && result->columns == 0) {
       tensor::Tensor tensor(result->scalar ? tensor::Shape{} : tensor::Shape{std::ssize(*integers)},
                             result->real ? tensor::DType::f32 : tensor::DType::i64);
       for (std::size_t i = 0; i < integers->size(); ++i) {

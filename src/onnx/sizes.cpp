@@ -69,29 +69,74 @@ std::optional<Sizes> gather(const std::vector<Sizes>& inputs) {
   return result;
 }
 
+/// Rows start .. end of a matrix, or values of a list; in steps of 1 or -1.
 std::optional<Sizes> slice(const std::vector<Sizes>& inputs) {
   if (inputs.size() < 3) return {};
   for (std::size_t i = 1; i < inputs.size(); ++i) {
-    if (inputs[i].values.size() != 1) return {};
+    if (inputs[i].values.size() != 1 || std::isnan(inputs[i].values[0])) return {};
   }
-  const auto count = static_cast<double>(inputs[0].values.size());
-  const auto bound = [&](double at) { return std::clamp(at < 0 ? at + count : at, 0.0, count); };
-  const bool plain = (inputs.size() < 4 || inputs[3].values[0] == 0) &&
-                     (inputs.size() < 5 || inputs[4].values[0] == 1);
-  const double first = bound(inputs[1].values[0]);
+  const std::size_t width = std::max<std::size_t>(1, inputs[0].columns);
+  const auto count = static_cast<double>(inputs[0].values.size() / width);
+  const double step = inputs.size() < 5 ? 1 : inputs[4].values[0];
+  if ((inputs.size() >= 4 && inputs[3].values[0] != 0) || std::abs(step) != 1) return {};
+  const auto bound = [&](double at) {
+    return std::clamp(at < 0 ? at + count : at, step > 0 ? 0.0 : -1.0,
+                      step > 0 ? count : count - 1);
+  };
   const double last = bound(inputs[2].values[0]);
-  if (!plain || std::isnan(first) || std::isnan(last)) return {};
-  Sizes result{.values = {}, .scalar = false, .real = inputs[0].real};
-  for (double i = first; i < last; ++i) {
-    result.values.push_back(inputs[0].values[static_cast<std::size_t>(i)]);
+  Sizes result = inputs[0];
+  result.values.clear();
+  for (double i = bound(inputs[1].values[0]); step > 0 ? i < last : i > last; i += step) {
+    const auto row = inputs[0].values.begin() +
+                     static_cast<std::ptrdiff_t>(i) * static_cast<std::ptrdiff_t>(width);
+    result.values.insert(result.values.end(), row, row + static_cast<std::ptrdiff_t>(width));
   }
   return result;
+}
+
+/// To a list, or to a matrix.
+std::optional<Sizes> reshape(const std::vector<Sizes>& inputs) {
+  if (inputs.size() != 2 || inputs[0].scalar) return {};
+  const Values& shape = inputs[1].values;
+  Sizes result = inputs[0];
+  result.columns = 0;
+  if (shape.size() == 1 &&
+      (shape[0] == -1 || shape[0] == static_cast<double>(result.values.size()))) {
+    return result;
+  }
+  if (shape.size() != 2 || shape[0] != -1 || !(shape[1] >= 1 && shape[1] <= kMostSizes)) return {};
+  result.columns = static_cast<std::size_t>(shape[1]);
+  if (result.values.size() % result.columns != 0) return {};
+  return result;
+}
+
+std::optional<Sizes> transpose(const NodeReader& node, const Sizes& matrix) {
+  if (matrix.columns == 0 || node.integers("perm", {1, 0}) != std::vector<std::int64_t>{1, 0}) {
+    return {};
+  }
+  Sizes result = matrix;
+  result.columns = matrix.values.size() / matrix.columns;
+  for (std::size_t i = 0; i < matrix.values.size(); ++i) {
+    result.values[i % matrix.columns * result.columns + i / matrix.columns] = matrix.values[i];
+  }
+  return result;
+}
+
+std::optional<Sizes> repeated(const NodeReader& node, const Sizes& count) {
+  if (count.values.size() != 1 || !(count.values[0] >= 0 && count.values[0] <= kMostSizes))
+    return {};
+  const std::optional<Sizes> value = node.tensor("value") == nullptr
+                                         ? Sizes{.values = {0}, .real = true}
+                                         : sizes_of(*node.tensor("value"));
+  if (!value || value->values.size() != 1) return {};
+  return Sizes{.values = Values(static_cast<std::size_t>(count.values[0]), value->values[0]),
+               .real = value->real};
 }
 
 std::optional<Sizes> concat(const std::vector<Sizes>& inputs) {
   Sizes result;
   for (const Sizes& one : inputs) {
-    if (one.scalar) return {};
+    if (one.scalar || one.columns != 0) return {};
     result.values.insert(result.values.end(), one.values.begin(), one.values.end());
     result.real = one.real;
   }
@@ -116,6 +161,15 @@ Sizes sizes_of(const tensor::Shape& sample) {
   return sizes;
 }
 
+Sizes shape_of(const Sizes& sizes) {
+  Sizes shape;
+  const auto count = static_cast<double>(sizes.values.size());
+  const auto columns = static_cast<double>(sizes.columns);
+  if (!sizes.scalar) shape.values.push_back(sizes.columns == 0 ? count : count / columns);
+  if (sizes.columns != 0) shape.values.push_back(columns);
+  return shape;
+}
+
 std::optional<Sizes> sizes_of(const tensor::Tensor& tensor) {
   const tensor::Shape& shape = tensor.shape();
   if (shape.rank() > 1 || shape.elements() > static_cast<std::int64_t>(kMostSizes)) return {};
@@ -136,9 +190,10 @@ std::optional<Sizes> sizes_of(const tensor::Tensor& tensor) {
 }
 
 bool computes_sizes(const std::string& op) {
-  static constexpr std::array kOps{"Shape", "Gather", "Unsqueeze", "Squeeze", "Concat",
-                                   "Cast",  "Mul",    "Div",       "Add",     "Sub",
-                                   "Floor", "Ceil",   "Slice"};
+  static constexpr std::array kOps{"Shape",  "Gather",  "Unsqueeze", "Squeeze",
+                                   "Concat", "Cast",    "Mul",       "Div",
+                                   "Add",    "Sub",     "Floor",     "Ceil",
+                                   "Slice",  "Reshape", "Transpose", "ConstantOfShape"};
   return std::ranges::find(kOps, op) != kOps.end();
 }
 
@@ -149,6 +204,9 @@ std::optional<Sizes> fold_sizes(const NodeReader& node, const std::vector<Sizes>
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") result = arithmetic(op, inputs);
   if (op == "Gather") result = gather(inputs);
   if (op == "Slice") result = slice(inputs);
+  if (op == "Reshape") result = reshape(inputs);
+  if (op == "Transpose") result = transpose(node, inputs[0]);
+  if (op == "ConstantOfShape") result = repeated(node, inputs[0]);
   if (op == "Concat") result = concat(inputs);
   if (op == "Cast") result = cast(node, inputs[0]);
   if (op == "Floor" || op == "Ceil") {

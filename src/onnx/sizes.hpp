@@ -11,11 +11,14 @@ namespace plait::onnx {
 struct Sizes {
   std::vector<double> values;
   bool scalar = false;
-  bool real = false;  ///< floats, which divide without rounding
+  bool real = false;        ///< floats, which divide without rounding
+  std::size_t columns = 0;  ///< of a matrix, as PyTorch writes the sizes of Pad; 0: a list
 };
 
 /// A tensor's shape, the batch included.
 Sizes sizes_of(const tensor::Shape& sample);
+/// Of the shape itself.
+Sizes shape_of(const Sizes& sizes);
 /// A stored tensor of rank 0 or 1; none for any other, and for many values.
 std::optional<Sizes> sizes_of(const tensor::Tensor& tensor);
 
