@@ -13,6 +13,10 @@ namespace plait::model {
 
 namespace {
 
+std::int64_t bytes_of(const tensor::TensorDesc& desc) {
+  return static_cast<std::int64_t>(desc.bytes());
+}
+
 LayerSizes plain_sizes(tensor::TensorDesc dst) {
   LayerSizes sizes;
   sizes.dst = std::move(dst);
@@ -35,6 +39,26 @@ struct SizesOf {
 
   LayerSizes operator()(const ops::Convolution& spec) const {
     return convolution_sizes(spec, src, options);
+  }
+  /// On the kernels of the convolution from dst to src.
+  LayerSizes operator()(const ops::TransposedConvolution& spec) const {
+    const tensor::TensorDesc dst = result_desc(layer, srcs);
+    LayerSizes sizes = convolution_sizes(spec.transposed(src.shape[1]), dst, options);
+    if (!(sizes.dst == src)) sizes.scratch_bytes += cache_lines(bytes_of(sizes.dst));
+    if (spec.bias) sizes.weights += whole_lines(spec.out_channels);
+    sizes.dst = dst;
+    return sizes;
+  }
+  /// On images of one row.
+  LayerSizes operator()(const ops::Convolution1d& spec) const {
+    const tensor::Shape& shape = src.shape;
+    LayerSizes sizes = convolution_sizes(
+        spec.flat(), {.shape = {shape[0], shape[1], 1, shape[2]}, .layout = src.layout}, options);
+    if (sizes.dst.layout != tensor::Layout::plain) {
+      sizes.scratch_bytes += cache_lines(bytes_of(sizes.dst));
+    }
+    sizes.dst = result_desc(layer, srcs);
+    return sizes;
   }
   LayerSizes operator()(const ops::Linear& spec) const {
     LayerSizes sizes = plain_sizes({.shape = {src.shape[0], spec.out_features}});

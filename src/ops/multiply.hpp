@@ -13,7 +13,7 @@ namespace plait::ops {
 
 struct OperationInfo;
 
-/// CxHxW and CxHxW or Cx1x1 -> CxHxW, and features with features; the larger comes first.
+/// CxHxW and CxHxW, Cx1x1 or C -> CxHxW, and features with features; the larger comes first.
 struct Multiply {
   static constexpr Inputs kInputs{2, 2};
   static constexpr PlainOnly kPlainOnly{.reads_src = true};

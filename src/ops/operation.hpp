@@ -16,6 +16,7 @@
 #include "ops/channel_shuffle.hpp"
 #include "ops/concat.hpp"
 #include "ops/convolution.hpp"
+#include "ops/convolution_1d.hpp"
 #include "ops/dropout.hpp"
 #include "ops/flatten.hpp"
 #include "ops/global_average_pool.hpp"
@@ -25,6 +26,7 @@
 #include "ops/pool.hpp"
 #include "ops/slice.hpp"
 #include "ops/sparse_linear.hpp"
+#include "ops/transposed_convolution.hpp"
 #include "ops/upsample.hpp"
 
 namespace plait::ops {
@@ -48,7 +50,9 @@ namespace plait::ops {
   X(Slice)                  \
   X(ChannelShuffle)         \
   X(LayerNorm)              \
-  X(AdaptiveAveragePool)
+  X(AdaptiveAveragePool)    \
+  X(TransposedConvolution)  \
+  X(Convolution1d)
 // clang-format on
 
 template <class, class... Ops>

@@ -19,6 +19,49 @@ struct LayerCase {
   std::optional<ops::Activation> activation{};  ///< fused into the forward of a sparse linear
 };
 
+inline std::vector<LayerCase> transposed_cases() {
+  using T = ops::TransposedConvolution;
+  const ops::Extent2 one{1, 1};
+  const ops::Extent2 two{2, 2};
+  return {
+      {"transposed", T{.out_channels = 7}, {3, 5, 4, 6}},
+      {"transposed_stride2", T{.out_channels = 20, .stride = two, .bias = false}, {3, 7, 4, 6}},
+      {"transposed_blocks", T{.out_channels = 16, .stride = two}, {2, 32, 4, 4}},
+      {"transposed_to_image",
+       T{.out_channels = 3, .kernel = {4, 4}, .stride = two, .padding = one},
+       {2, 20, 5, 4}},
+      {"transposed_uneven",
+       T{.out_channels = 18,
+         .kernel = {3, 5},
+         .stride = {3, 2},
+         .padding = {1, 2},
+         .output_padding = {2, 1},
+         .groups = 2},
+       {3, 20, 4, 3}},
+      {"transposed_depthwise",
+       T{.out_channels = 20, .kernel = {4, 4}, .stride = two, .padding = one, .groups = 20},
+       {3, 20, 4, 5}},
+  };
+}
+
+inline std::vector<LayerCase> sequence_cases() {
+  using C = ops::Convolution1d;
+  return {
+      {"sequence", C{.out_channels = 7, .padding = 1}, {3, 5, 13}},
+      {"sequence_wide", C{.out_channels = 33, .kernel = 5, .stride = 2}, {3, 20, 17}},
+      {"sequence_blocks", C{.out_channels = 32, .padding = 1, .bias = false}, {2, 16, 16}},
+      {"sequence_dilated",
+       C{.out_channels = 10, .kernel = 4, .padding = 3, .dilation = 2, .groups = 5},
+       {3, 20, 11}},
+      {"sequence_relu", ops::Activation{ops::ActivationKind::relu}, {3, 5, 13}},
+      {"sequence_tanh", ops::Activation{ops::ActivationKind::tanh}, {3, 5, 13}},
+      {"sequence_batch_norm", ops::BatchNorm{}, {3, 5, 13}},
+      {"sequence_batch_norm_relu", ops::BatchNorm{}, {3, 18, 6}, true},
+      {"sequence_dropout", ops::Dropout{.probability = 0.3}, {3, 5, 13}},
+      {"sequence_flatten", ops::Flatten{}, {3, 5, 13}},
+  };
+}
+
 inline std::vector<LayerCase> operation_cases() {
   using A = ops::Activation;
   using K = ops::ActivationKind;
@@ -49,6 +92,8 @@ inline std::vector<LayerCase> operation_cases() {
       {"hard_swish_wide", A{K::hard_swish}, wide},
       {"hard_swish_flat", A{K::hard_swish}, flat},
   };
+  for (LayerCase& one : transposed_cases()) all.push_back(std::move(one));
+  for (LayerCase& one : sequence_cases()) all.push_back(std::move(one));
   return all;
 }
 

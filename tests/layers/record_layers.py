@@ -116,6 +116,27 @@ def channel_shuffle(groups):
     return function
 
 
+def transposed(name, shape, out, kernel, stride=(1, 1), padding=(0, 0), output_padding=(0, 0), groups=1,
+               bias=True):
+    parameters = {"weight": random(shape[1], out // groups, *kernel) * 0.3}
+    if bias:
+        parameters["bias"] = random(out)
+    spec = {"out": out, "kernel": kernel, "stride": stride, "padding": padding,
+            "output_padding": output_padding, "groups": groups, "bias": bias}
+    return record(name, "transposed_convolution", spec, random(*shape), parameters,
+                  lambda x, w, b=None: F.conv_transpose2d(x, w, b, stride, padding, output_padding, groups))
+
+
+def sequence(name, shape, out, kernel, stride=1, padding=0, dilation=1, groups=1, bias=True):
+    parameters = {"weight": random(out, shape[1] // groups, kernel) * 0.3}
+    if bias:
+        parameters["bias"] = random(out)
+    spec = {"out": out, "kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation,
+            "groups": groups, "bias": bias}
+    return record(name, "convolution_1d", spec, random(*shape), parameters,
+                  lambda x, w, b=None: F.conv1d(x, w, b, stride, padding, dilation, groups))
+
+
 def cases():
     image = (2, 5, 6, 5)
     yield convolution("conv_3x3", image, 4, (3, 3), padding=(1, 1))
@@ -189,6 +210,17 @@ def cases():
                                 ("_larger", (2, 3, 3, 4), (5, 7)), ("_divides", (2, 3, 6, 8), (2, 4))]:
         yield plain("adaptive_average_pool" + name, "adaptive_average_pool", shape,
                     lambda x: F.adaptive_avg_pool2d(x, output), {"output": output})
+    yield transposed("transposed", (2, 5, 4, 3), 3, three)
+    yield transposed("transposed_stride2", (2, 5, 4, 3), 3, two, stride=two, bias=False)
+    yield transposed("transposed_padded", (2, 4, 4, 3), 6, three, stride=two, padding=one,
+                     output_padding=(1, 0), groups=2)
+    yield transposed("transposed_uneven", (1, 9, 3, 2), 4, (4, 3), stride=(3, 2), padding=(1, 0),
+                     output_padding=(2, 1))
+    yield transposed("transposed_depthwise", (2, 6, 3, 4), 6, (4, 4), stride=two, padding=one, groups=6)
+    yield sequence("sequence", (2, 5, 9), 4, 3, padding=1)
+    yield sequence("sequence_uneven", (2, 6, 14), 9, 4, stride=2, padding=2, dilation=2, groups=3)
+    yield sequence("sequence_no_bias", (2, 9, 4), 5, 1, bias=False)
+    yield batch_norm("batch_norm_sequence", (3, 5, 7), True)
 
 
 if __name__ == "__main__":

@@ -81,9 +81,10 @@ TEST(Multiply, TakesEqualShapesOrAFactorForEachChannel) {
   const tensor::Shape image{3, 4, 4};
   EXPECT_EQ(result_shape(Multiply{}, std::vector{image, image}, ""), image);
   EXPECT_EQ(result_shape(Multiply{}, std::vector{image, tensor::Shape{3, 1, 1}}, ""), image);
+  EXPECT_EQ(result_shape(Multiply{}, std::vector{image, tensor::Shape{3}}, ""), image);
   EXPECT_EQ(refusal(Multiply{}, {image, {2, 1, 1}}),
-            "here: multiply needs inputs of equal shape, or CxHxW and Cx1x1, but has 3x4x4 and "
-            "2x1x1");
+            "here: multiply needs inputs of equal shape, or CxHxW and Cx1x1 or C, but has 3x4x4 "
+            "and 2x1x1");
   EXPECT_THAT(refusal(Multiply{}, {{3, 1, 1}, image}), testing::HasSubstr("equal shape"));
 }
 

@@ -13,6 +13,7 @@ using Tag = dnnl::memory::format_tag;
 
 Tag tag_of(const tensor::TensorDesc& desc) {
   if (desc.shape.rank() == 2) return Tag::ab;
+  if (desc.shape.rank() == 3) return Tag::abc;
   switch (desc.layout) {
     case tensor::Layout::plain: return Tag::abcd;
     case tensor::Layout::blocked8: return Tag::aBcd8b;

@@ -1,11 +1,13 @@
 // Which fast layer computes each kind of LayerSpec: oneDNN's, Winograd's, our own SIMD or the
 // sparse kernels.
+#include "layers/convolution_1d.hpp"
 #include "layers/onednn/layers.hpp"
 #include "layers/simd/batch_norm_layer.hpp"
 #include "layers/simd/clip.hpp"
 #include "layers/simd/hard_activation.hpp"
 #include "layers/simd/max_pool.hpp"
 #include "layers/sparse/layers.hpp"
+#include "layers/transposed_convolution.hpp"
 
 namespace plait::layers::onednn {
 
@@ -16,6 +18,12 @@ struct Make {
 
   using Result = std::unique_ptr<Layer>;
   Result operator()(const ops::Convolution&) const { return make_convolution(request); }
+  Result operator()(const ops::TransposedConvolution&) const {
+    return make_transposed_convolution(request, Backend::onednn);
+  }
+  Result operator()(const ops::Convolution1d&) const {
+    return make_convolution_1d(request, Backend::onednn);
+  }
   Result operator()(const ops::Linear&) const { return make_linear(request); }
   Result operator()(const ops::SparseLinear&) const { return sparse::make_linear(request); }
   Result operator()(const ops::BatchNorm&) const { return simd::make_batch_norm(request); }

@@ -16,24 +16,41 @@ class Multiply final : public PlainLayer {
   LayerTraits traits() const override { return {.data_reads_src = true}; }
 
   void forward(const LayerArgs& args) override {
-    for (std::int64_t f = 0, i = 0; f < factors_; ++f) {
-      for (std::int64_t k = 0; k < each_; ++k, ++i) args.dst[i] = args.src[0][i] * args.src[1][f];
-    }
+    if (each_ == 1) return multiply(args.src[0], args.src[1], args.dst);
+    in_parallel(factors_, [&](std::int64_t f) {
+      scale(args.src[0] + f * each_, args.src[1][f], args.dst + f * each_);
+    });
   }
   void backward_data(const LayerArgs& args) override {
     float* diff_a = args.diff_srcs[0];
     float* diff_b = args.diff_srcs[1];
-    for (std::int64_t f = 0, i = 0; f < factors_; ++f) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < each_; ++k, ++i) {
-        sum += static_cast<double>(args.diff_dst[i]) * args.src[0][i];
-        if (diff_a != nullptr) diff_a[i] = args.diff_dst[i] * args.src[1][f];
-      }
-      if (diff_b != nullptr) diff_b[f] = static_cast<float>(sum);
+    if (each_ == 1) {
+      if (diff_a != nullptr) multiply(args.diff_dst, args.src[1], diff_a);
+      if (diff_b != nullptr) multiply(args.diff_dst, args.src[0], diff_b);
+      return;
     }
+    in_parallel(factors_, [&](std::int64_t f) {
+      const float* g = args.diff_dst + f * each_;
+      if (diff_b != nullptr) diff_b[f] = dot(g, args.src[0] + f * each_);
+      if (diff_a != nullptr) scale(g, args.src[1][f], diff_a + f * each_);
+    });
   }
 
  private:
+  void multiply(const float* a, const float* b, float* dst) const {
+#pragma omp parallel for simd schedule(static) num_threads(threads_)
+    for (std::int64_t i = 0; i < factors_; ++i) dst[i] = a[i] * b[i];
+  }
+  void scale(const float* src, float factor, float* dst) const {
+    for (std::int64_t k = 0; k < each_; ++k) dst[k] = src[k] * factor;
+  }
+  float dot(const float* a, const float* b) const {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t k = 0; k < each_; ++k) sum += static_cast<double>(a[k]) * b[k];
+    return static_cast<float>(sum);
+  }
+
   std::int64_t factors_;  ///< of the whole batch
   std::int64_t each_;     ///< elements that a factor is used for
 };

@@ -24,8 +24,7 @@ class BatchNorm final : public Layer {
         threads_(request.threads),
         channels_(desc_.shape[1]) {
     const std::int64_t block = tensor::channel_block(desc_.layout);
-    const std::int64_t pixels =
-        desc_.shape.rank() == 4 ? desc_.shape[2] * desc_.shape[3] : std::int64_t{1};
+    const std::int64_t pixels = desc_.shape.elements() / (desc_.shape[0] * desc_.shape[1]);
     shape_ = {desc_.shape[0], divide_up(channels_, block), pixels, block};
     padded_ = shape_.channel_blocks * block;
     place_parameters(ops::parameters_of(request.spec, desc_.shape.without_front()));
