@@ -26,8 +26,8 @@ bool follows(const ImportedLayer& layer, const ImportedLayer& before) {
   if (is_one_of<ops::Linear>(layer.layer)) {
     return is_one_of<ops::Flatten>(before.layer);
   }
-  return is_one_of<ops::BatchNorm, ops::Activation, ops::Dropout, ops::Flatten>(layer.layer) ||
-         ops::name_of(layer.layer) == "channel_shuffle";
+  return is_one_of<ops::BatchNorm, ops::Activation, ops::Dropout, ops::Flatten,
+                   ops::ChannelShuffle>(layer.layer);
 }
 
 std::vector<Layers> grouped(const ImportedNetwork& network) {

@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "model/check.hpp"
 #include "onnx/module_path.hpp"
-#include "ops/table.hpp"
 
 namespace plait::onnx {
 
@@ -19,19 +18,6 @@ bool has_absurd_size(const tensor::Shape& shape) {
     product *= extent;
   }
   return false;
-}
-
-/// An operation by its name and fields.
-std::optional<ops::Operation> made(std::string_view name,
-                                   const std::map<std::string_view, std::int64_t>& fields) {
-  const ops::OperationInfo* info = ops::find_operation(name);
-  if (info == nullptr) return {};
-  ops::Operation operation = info->usual;
-  for (const ops::Field& field : info->fields) {
-    const auto found = fields.find(field.key);
-    if (found != fields.end()) field.set(operation, found->second);
-  }
-  return operation;
 }
 
 }  // namespace
@@ -117,8 +103,9 @@ Value LayerList::viewed(const NodeReader& node, const Value& src, const tensor::
   if (src.form == Form::padded) node.refuse("zeros before this operator are not supported");
   const tensor::Shape& real = shape(src.layer);
   if (src.form == Form::shuffled) {
-    const auto shuffle = made("channel_shuffle", {{"groups", src.shape[1]}});
-    if (target == real && shuffle) return append(node, {*shuffle}, {src.layer});
+    if (target == real) {
+      return append(node, {ops::ChannelShuffle{.groups = src.shape[1]}}, {src.layer});
+    }
     node.refuse("of a transposed tensor only {} can be made", real);
   }
   if (target == real) return {.layer = src.layer, .shape = real};
@@ -132,22 +119,16 @@ std::optional<Value> LayerList::transposed(const NodeReader& node, const Value& 
   const tensor::Shape& real = shape(src.layer);
   const bool groups = src.form == Form::viewed && real.rank() == 3 && src.shape.rank() == 4 &&
                       src.shape[2] == real[1] && src.shape[3] == real[2];
-  if (!groups || order != std::vector<std::int64_t>{0, 2, 1, 3, 4} ||
-      ops::find_operation("channel_shuffle") == nullptr) {
-    return {};
-  }
+  if (!groups || order != std::vector<std::int64_t>{0, 2, 1, 3, 4}) return {};
   return Value{.layer = src.layer,
                .shape = {src.shape[1], src.shape[0], src.shape[2], src.shape[3]},
                .form = Form::shuffled};
 }
 
-std::optional<Value> LayerList::sliced(const NodeReader& node, const Value& src,
-                                       ChannelRange range) {
+Value LayerList::sliced(const NodeReader& node, const Value& src, ChannelRange range) {
   const int input = whole(node, src);
   if (range.length == src.shape[0]) return src;
-  const auto slice = made("slice", {{"start", range.start}, {"length", range.length}});
-  if (!slice) return {};
-  return append(node, {*slice}, {input});
+  return append(node, {ops::Slice{.start = range.start, .length = range.length}}, {input});
 }
 
 ImportedNetwork LayerList::finish(int output) {

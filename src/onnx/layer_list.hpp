@@ -22,8 +22,8 @@ class LayerList {
   Value viewed(const NodeReader& node, const Value& src, const tensor::Shape& target);
   /// None where it is neither nothing nor part of a channel shuffle.
   std::optional<Value> transposed(const NodeReader& node, const Value& src) const;
-  /// Some of the channels; none where plait has no such layer.
-  std::optional<Value> sliced(const NodeReader& node, const Value& src, ChannelRange range);
+  /// Some of the channels.
+  Value sliced(const NodeReader& node, const Value& src, ChannelRange range);
 
   /// The layers that `output` depends on.
   ImportedNetwork finish(int output);

@@ -14,7 +14,7 @@
 #include "onnx/layer_list.hpp"
 #include "onnx/patterns.hpp"
 #include "onnx/read_layer.hpp"
-#include "onnx/sizes.hpp"
+#include "onnx/size_table.hpp"
 #include "onnx/unsupported.hpp"
 #include "onnx/view.hpp"
 
@@ -77,59 +77,10 @@ class Importer {
     }
   }
 
-  /// A node on sizes; its result is a constant where it does not contain the number of samples.
+  /// Whether it is a node on sizes.
   bool folded(const NodeReader& node) {
-    std::optional<Sizes> result;
-    if (node.op() == "Shape") {
-      const std::optional<Sizes> list = sizes(node, 0);
-      result = list ? shape_of(*list) : sizes_of(value(node, 0).shape);
-    } else {
-      std::vector<Sizes> inputs;
-      for (std::size_t i = 0; node.has_input(i); ++i) {
-        const std::optional<Sizes> one = sizes(node, i);
-        if (!one) return false;
-        inputs.push_back(*one);
-      }
-      result = fold_sizes(node, inputs);
-    }
-    if (!result) return false;
-    sizes_[node.output()] = *result;
-    if (const auto integers = integers_of(*result); integers && result->columns == 0) {
-      tensor::Tensor tensor(result->scalar ? tensor::Shape{} : tensor::Shape{std::ssize(*integers)},
-                            result->real ? tensor::DType::f32 : tensor::DType::i64);
-      for (std::size_t i = 0; i < integers->size(); ++i) {
-        if (result->real) tensor.floats()[i] = static_cast<float>(result->values[i]);
-        if (!result->real) tensor.as<std::int64_t>()[i] = (*integers)[i];
-      }
-      graph_.constants[node.output()] = tensor;
-    }
-    return true;
-  }
-  std::optional<Sizes> sizes(const NodeReader& node, std::size_t i) const {
-    if (!node.has_input(i)) return {};
-    const auto found = sizes_.find(node.input(i));
-    if (found != sizes_.end()) return found->second;
-    const tensor::Tensor* tensor = node.constant(i);
-    return tensor == nullptr ? std::nullopt : sizes_of(*tensor);
-  }
-  /// Of an attribute, or of a stored or folded input; refused where there is neither.
-  Sizes sizes_said(const NodeReader& node, const char* attribute, std::size_t i) const {
-    if (const auto found = sizes(node, i)) return *found;
-    if (node.has_input(i)) {
-      node.refuse("{} is computed in a way that plait does not fold",
-                  checkpoint::shown(node.input(i)));
-    }
-    Sizes stated;
-    for (const std::int64_t one : node.integers(attribute, {})) {
-      stated.values.push_back(static_cast<double>(one));
-    }
-    return stated;
-  }
-  std::vector<std::int64_t> integers_said(const NodeReader& node, const char* attribute,
-                                          std::size_t i) const {
-    const auto integers = integers_of(sizes_said(node, attribute, i));
-    if (!integers) node.refuse("{} depends on the number of samples", attribute);
-    return *integers;
+    const bool shape = node.op() == "Shape" && !sizes_.find(node, 0);
+    return shape ? sizes_.put(node, sizes_of(value(node, 0).shape)) : sizes_.fold(node);
   }
 
   Value value(const NodeReader& node, std::size_t i) const {
@@ -159,6 +110,7 @@ class Importer {
     if (op == "Dropout") return dropout(node);
     if (op == "ReduceMean") return mean(node);
     if (op == "Slice") return slice(node);
+    if (op == "LayerNormalization") return layer_norm(node);
     if (op == "Cast") {
       return node.integer("to", 0) == 1 ? std::optional(value(node, 0)) : std::nullopt;
     }
@@ -179,31 +131,31 @@ class Importer {
 
   tensor::Shape target(const NodeReader& node) const {
     const tensor::Shape& src = value(node, 0).shape;
-    if (node.op() == "Reshape") return reshaped(node, src, sizes_said(node, "shape", 1));
+    if (node.op() == "Reshape") return reshaped(node, src, sizes_.said(node, "shape", 1));
     if (node.op() == "Flatten") return flattened(node, src);
-    return squeezed(node, src, integers_said(node, "axes", 1));
+    return squeezed(node, src, sizes_.integers(node, "axes", 1));
   }
 
   Value pad(const NodeReader& node) const {
-    return padded(node, value(node, 0), integers_said(node, "pads", 1));
+    return padded(node, value(node, 0), sizes_.integers(node, "pads", 1));
   }
 
-  /// Kept where the file is saved for training, and as an identity in evaluation.
+  /// Kept unless the file says that it does nothing; before opset 12 it cannot say so.
   Value dropout(const NodeReader& node) {
     const tensor::Tensor* training = node.constant(2);
     if (node.has_input(2) && training == nullptr) node.refuse("its training_mode is computed");
-    const bool trains = training != nullptr && training->desc().dtype == tensor::DType::i64 &&
-                        training->shape().elements() == 1 && training->as<std::int64_t>()[0] != 0;
+    const bool off = training != nullptr && training->desc().dtype == tensor::DType::i64 &&
+                     training->shape().elements() == 1 && training->as<std::int64_t>()[0] == 0;
     const float* ratio = node.scalar(1);
     const float probability = ratio != nullptr ? *ratio : node.real("ratio", 0.5F);
-    if (!trains || probability == 0) return value(node, 0);
+    if (off || probability == 0) return value(node, 0);
     return list_.add(node, {ops::Dropout{decimal(probability)}}, value(node, 0));
   }
 
   /// Over height and width it is global pooling.
   std::optional<Value> mean(const NodeReader& node) {
     const Value src = value(node, 0);
-    std::vector<std::int64_t> axes = integers_said(node, "axes", 1);
+    std::vector<std::int64_t> axes = sizes_.integers(node, "axes", 1);
     for (std::int64_t& axis : axes) axis += axis < 0 ? std::ssize(src.shape.dims()) + 1 : 0;
     std::ranges::sort(axes);
     if (src.shape.rank() != 3 || axes != std::vector<std::int64_t>{2, 3}) return {};
@@ -212,12 +164,28 @@ class Importer {
     return list_.viewed(node, pooled, tensor::Shape{src.shape[0]});
   }
 
-  std::optional<Value> slice(const NodeReader& node) {
+  Value layer_norm(const NodeReader& node) {
     const Value src = value(node, 0);
-    const SliceNumbers numbers{.starts = integers_said(node, "starts", 1),
-                               .ends = integers_said(node, "ends", 2),
-                               .axes = integers_said(node, "axes", 3),
-                               .steps = integers_said(node, "steps", 4)};
+    std::int64_t axis = node.integer("axis", -1);
+    if (axis >= 0) axis -= std::ssize(src.shape.dims()) + 1;
+    if (axis > -1 || axis < -std::ssize(src.shape.dims())) node.refuse("there is no axis {}", axis);
+    ReadLayer read{ops::LayerNorm{.dims = -axis,
+                                  .epsilon = decimal(node.real("epsilon", 1e-5F)),
+                                  .affine = node.has_input(1)}};
+    if (node.has_input(1)) {
+      const tensor::Tensor& weight = node.floats(1, static_cast<std::size_t>(-axis));
+      read.parameters = {weight, node.has_input(2) ? node.floats(2, weight.shape().rank())
+                                                   : tensor::Tensor(weight.shape())};
+    }
+    return list_.add(node, std::move(read), src);
+  }
+
+  Value slice(const NodeReader& node) {
+    const Value src = value(node, 0);
+    const SliceNumbers numbers{.starts = sizes_.integers(node, "starts", 1),
+                               .ends = sizes_.integers(node, "ends", 2),
+                               .axes = sizes_.integers(node, "axes", 3),
+                               .steps = sizes_.integers(node, "steps", 4)};
     return list_.sliced(node, src, sliced_channels(node, src.shape, numbers));
   }
 
@@ -226,16 +194,10 @@ class Importer {
     const std::vector<std::string>& outputs = node.node().outputs;
     std::int64_t start = 0;
     const std::vector<std::int64_t> lengths =
-        split_lengths(node, src.shape, integers_said(node, "split", 1));
+        split_lengths(node, src.shape, sizes_.integers(node, "split", 1));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const std::optional<Value> part = list_.sliced(node, src, {start, lengths[i]});
+      values_[outputs[i]] = list_.sliced(node, src, {start, lengths[i]});
       start += lengths[i];
-      if (part) {
-        values_[outputs[i]] = *part;
-      } else {
-        if (i == 0) unsupported_.add(node);
-        unknown_.insert(outputs[i]);
-      }
     }
   }
 
@@ -244,7 +206,7 @@ class Importer {
   LayerList list_;
   Unsupported unsupported_;
   std::map<std::string, Value> values_;
-  std::map<std::string, Sizes> sizes_;
+  SizeTable sizes_{graph_.constants};
   std::map<std::string, std::string> unread_;  ///< further outputs, and whose they are
   std::set<std::string> unknown_;              ///< what unsupported nodes write
 };

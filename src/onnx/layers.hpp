@@ -29,7 +29,7 @@ struct ImportedNetwork {
 /// `usual_input` is the shape of a sample where the graph does not state it. UserError with
 /// `source` (the file's name) for anything that is no layer of plait, with all such nodes at once.
 /// Constants, shapes that nodes compute, and operators spelled with several nodes are resolved;
-/// Dropout is kept where the file is saved for training.
+/// Dropout is kept unless the file switches it off.
 ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& source,
                           const tensor::Shape& usual_input = {});
 

@@ -139,6 +139,14 @@ ReadLayer pool(const NodeReader& node) {
   return {pool};
 }
 
+ReadLayer hard_sigmoid(const NodeReader& node) {
+  const float slope = node.real("alpha", 0.2F);
+  if (std::abs(slope - 1.0F / 6) > 1e-5F || node.real("beta", 0.5F) != 0.5F) {
+    node.refuse("has the slope {}, but plait's hard_sigmoid has 1/6 and begins at -3", slope);
+  }
+  return {ops::Activation{ops::ActivationKind::hard_sigmoid}};
+}
+
 ReadLayer gelu(const NodeReader& node) {
   if (node.text("approximate", "none") != "none") {
     node.refuse("approximates GELU, but plait's is the exact one");
@@ -188,6 +196,7 @@ std::optional<ReadLayer> read_layer(const NodeReader& node) {
   if (op == "MatMul") return matrix_product(node);
   if (op == "BatchNormalization") return batch_norm(node);
   if (op == "Clip") return clip(node);
+  if (op == "HardSigmoid") return hard_sigmoid(node);
   if (op == "Gelu") return gelu(node);
   if (op == "MaxPool" || op == "AveragePool") return pool(node);
   if (op == "Concat") return ReadLayer{ops::Concat{}};

@@ -2,6 +2,7 @@
 // to a limit.
 #include "onnx/to_graph.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -115,6 +116,10 @@ class Writer {
   std::string operator()(const ops::Activation& activation) {
     if (activation.kind == ops::ActivationKind::gelu) return gelu();
     if (activation.kind == ops::ActivationKind::silu) return silu();
+    if (activation.kind == ops::ActivationKind::hard_sigmoid) return hard_sigmoid("");
+    if (activation.kind == ops::ActivationKind::hard_swish) {
+      return step("Mul", "", {place_.srcs[0], hard_sigmoid("gate")});
+    }
     if (activation.kind != ops::ActivationKind::clip)
       return operator()<ops::Activation>(activation);
     return step("Clip", "",
@@ -131,6 +136,26 @@ class Writer {
         pool.count_include_pad && !(pool.ceil_mode && pool.padding == ops::Extent2{0, 0});
     attributes.push_back({"count_include_pad", std::int64_t{counts ? 1 : 0}});
     return emit("AveragePool", std::move(attributes));
+  }
+  std::string operator()(const ops::Slice& slice) {
+    return step("Slice", "",
+                {place_.srcs[0], numbers("start", {slice.start}),
+                 numbers("end", {slice.start + slice.length}), numbers("axis", {1})});
+  }
+  /// The channels as groups x channels, transposed.
+  std::string operator()(const ops::ChannelShuffle& shuffle) {
+    const std::int64_t each = place_.shape[0] / shuffle.groups;
+    std::vector<std::int64_t> whole{0, place_.shape[0]};
+    std::vector<std::int64_t> parts{0, shuffle.groups, each};
+    std::vector<std::int64_t> order{0, 2, 1};
+    for (std::size_t i = 1; i < place_.shape.rank(); ++i) {
+      whole.push_back(place_.shape[i]);
+      parts.push_back(place_.shape[i]);
+      order.push_back(std::ssize(order));
+    }
+    const std::string groups = step("Reshape", "groups", {place_.srcs[0], numbers("parts", parts)});
+    const std::string turned = step("Transpose", "turned", {groups}, {{"perm", order}});
+    return step("Reshape", "", {turned, numbers("whole", whole)});
   }
   std::string operator()(const ops::Dropout&) { return place_.srcs[0]; }
 
@@ -190,6 +215,17 @@ class Writer {
     const std::string& x = place_.srcs[0];
     const std::string gate = step("Sigmoid", "sigmoid", {x});
     return step("Mul", "", {x, gate});
+  }
+  std::string hard_sigmoid(const std::string& part) {
+    return step("HardSigmoid", part, {place_.srcs[0]}, {{"alpha", 1.0F / 6}, {"beta", 0.5F}});
+  }
+  /// Stored integers of the layer under way.
+  std::string numbers(const std::string& part, const std::vector<std::int64_t>& values) {
+    const std::string name = place_.name + "/" + part;
+    tensor::Tensor tensor(tensor::Shape{std::ssize(values)}, tensor::DType::i64);
+    std::ranges::copy(values, tensor.as<std::int64_t>().begin());
+    graph_.initializers.push_back({name, std::move(tensor)});
+    return name;
   }
   std::string scalar(float value) {
     const std::string name = fmt::format("/{}", value);

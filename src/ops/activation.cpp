@@ -44,8 +44,8 @@ std::vector<OperationInfo> Activation::describe() {
       one(sigmoid, "Sigmoid", "Sigmoid"),
       one(gelu, "Gelu", "GELU"),
       one(silu, "", "SiLU"),
-      one(hard_sigmoid, "", "Hardsigmoid"),
-      one(hard_swish, "", "Hardswish"),
+      one(hard_sigmoid, "HardSigmoid", "Hardsigmoid"),
+      one(hard_swish, "HardSwish", "Hardswish"),
   };
   OperationInfo clipped = one(clip, "Clip", "Hardtanh");
   clipped.fields = {
