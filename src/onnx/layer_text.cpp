@@ -47,7 +47,7 @@ struct LayerText {
   }
   template <class Other>
   std::string operator()(const Other& other) const {
-    return std::string(ops::name_of(other));
+    return ops::text_of(ops::Operation{other});
   }
 };
 

@@ -14,6 +14,7 @@
 #include "onnx/layer_list.hpp"
 #include "onnx/patterns.hpp"
 #include "onnx/read_layer.hpp"
+#include "onnx/resize.hpp"
 #include "onnx/size_table.hpp"
 #include "onnx/unsupported.hpp"
 #include "onnx/view.hpp"
@@ -111,6 +112,7 @@ class Importer {
     if (op == "ReduceMean") return mean(node);
     if (op == "Slice") return slice(node);
     if (op == "LayerNormalization") return layer_norm(node);
+    if (op == "Resize") return resize(node);
     if (op == "Cast") {
       return node.integer("to", 0) == 1 ? std::optional(value(node, 0)) : std::nullopt;
     }
@@ -162,6 +164,12 @@ class Importer {
     const Value pooled = list_.add(node, {ops::GlobalAveragePool{}}, src);
     if (node.integer("keepdims", 1) != 0) return pooled;
     return list_.viewed(node, pooled, tensor::Shape{src.shape[0]});
+  }
+
+  Value resize(const NodeReader& node) {
+    const Value src = value(node, 0);
+    const ops::Upsample up = upsample_of(node, src.shape, sizes_.find(node, 3));
+    return up.scale == ops::Extent2{1, 1} ? src : list_.add(node, {up}, src);
   }
 
   Value layer_norm(const NodeReader& node) {

@@ -5,53 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/error.hpp"
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
+#include "onnx/alike.hpp"
 
 namespace plait::onnx {
 
 namespace {
-
-/// Equal but for what a file does not say or does not need to: names, how weights begin, biases.
-bool alike(const ops::Operation& ours, const ops::Operation& theirs) {
-  if (const auto* sparse = std::get_if<ops::SparseLinear>(&ours)) {
-    const auto* linear = std::get_if<ops::Linear>(&theirs);
-    return linear != nullptr && linear->out_features == sparse->pattern->rows;
-  }
-  if (ours.index() != theirs.index()) return false;
-  if (const auto* conv = std::get_if<ops::Convolution>(&ours)) {
-    ops::Convolution other = std::get<ops::Convolution>(theirs);
-    other.bias = conv->bias;
-    other.initial_scale = conv->initial_scale;
-    return other == *conv;
-  }
-  if (const auto* linear = std::get_if<ops::Linear>(&ours)) {
-    return linear->out_features == std::get<ops::Linear>(theirs).out_features;
-  }
-  if (const auto* bn = std::get_if<ops::BatchNorm>(&ours)) {
-    const double other = std::get<ops::BatchNorm>(theirs).epsilon;
-    return bn->centered && static_cast<float>(bn->epsilon) == static_cast<float>(other);
-  }
-  if (const auto* activation = std::get_if<ops::Activation>(&ours)) {
-    const auto& other = std::get<ops::Activation>(theirs);
-    if (activation->kind == ops::ActivationKind::leaky_relu) {
-      return activation->kind == other.kind &&
-             static_cast<float>(activation->slope) == static_cast<float>(other.slope);
-    }
-    return activation->kind == other.kind &&
-           (activation->kind != ops::ActivationKind::clip ||
-            static_cast<float>(activation->ceiling) == static_cast<float>(other.ceiling));
-  }
-  if (const auto* pool = std::get_if<ops::Pool>(&ours); pool != nullptr) {
-    ops::Pool other = std::get<ops::Pool>(theirs);
-    const bool counts = pool->kind == ops::PoolKind::average && pool->padding != ops::Extent2{0, 0};
-    if (!counts) other.count_include_pad = pool->count_include_pad;
-    return other == *pool;
-  }
-  return ours == theirs;
-}
 
 tensor::Tensor filled(std::int64_t size, float value) {
   tensor::Tensor tensor(tensor::Shape{size});
@@ -59,8 +22,8 @@ tensor::Tensor filled(std::int64_t size, float value) {
   return tensor;
 }
 
-bool all_zero(const tensor::Tensor& tensor) {
-  return std::ranges::all_of(tensor.floats(), [](float x) { return x == 0; });
+bool all_are(const tensor::Tensor& tensor, float value) {
+  return std::ranges::all_of(tensor.floats(), [&](float x) { return x == value; });
 }
 
 class Matcher {
@@ -80,21 +43,19 @@ class Matcher {
 
   /// The file's layer that the model's layer `name`, fed by the file's layers `srcs`, is; its
   /// parameters go to the result.
-  int layer(const model::Node& node, const std::string& name, const std::vector<int>& srcs,
+  int layer(const ops::Operation& ours, const std::string& name, const std::vector<int>& srcs,
             const std::vector<ops::ParameterSpec>& parameters) {
-    if (std::holds_alternative<ops::Dropout>(node.layer)) return srcs[0];
     for (const std::size_t i : readers_[srcs[0]]) {
       const ImportedLayer& candidate = network_.layers[i];
-      if (taken_[i] || !same_inputs(inputs_[i], srcs) || !alike(node.layer, candidate.layer))
-        continue;
+      if (taken_[i] || !same_inputs(inputs_[i], srcs) || !alike(ours, candidate.layer)) continue;
       taken_[i] = true;
-      take(candidate, node.layer, name, parameters);
+      take(candidate, ours, name, parameters);
       return static_cast<int>(i);
     }
-    const auto* bn = std::get_if<ops::BatchNorm>(&node.layer);
+    const auto* bn = std::get_if<ops::BatchNorm>(&ours);
     if (bn != nullptr && unfold(*bn, name, srcs[0], parameters)) return srcs[0];
     user_error("{}: after {} the model has '{}' ({}), but the file has {}", source_, place(srcs[0]),
-               name, layer_text(node.layer), what_follows(srcs[0]));
+               name, layer_text(ours), what_follows(srcs[0]));
   }
 
   MatchedWeights finish(int last) {
@@ -153,6 +114,12 @@ class Matcher {
   void take(const ImportedLayer& from, const ops::Operation& ours, const std::string& name,
             const std::vector<ops::ParameterSpec>& parameters) {
     const int index = static_cast<int>(&from - network_.layers.data());
+    const auto* norm = std::get_if<ops::LayerNorm>(&ours);
+    if (norm != nullptr && !norm->affine &&
+        !(all_are(from.parameters[0], 1) && all_are(from.parameters[1], 0))) {
+      user_error("{}: {} has weights, but the model's '{}' is not affine", source_, place(index),
+                 name);
+    }
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (const auto* sparse = std::get_if<ops::SparseLinear>(&ours); sparse != nullptr && i == 0) {
         put(name, parameters[0], elements(*sparse->pattern, from, name), from);
@@ -163,7 +130,7 @@ class Matcher {
       }
     }
     const bool surplus = !parameters.empty() && from.parameters.size() > parameters.size();
-    if (!surplus || all_zero(from.parameters[1])) return;
+    if (!surplus || all_are(from.parameters[1], 0)) return;
     if (!std::holds_alternative<ops::Convolution>(ours)) refuse_bias(index, name);
     waiting_bias_[index] = {name, from.parameters[1]};  // for a BatchNorm that was folded
   }
@@ -252,9 +219,12 @@ MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwor
                       : layers[static_cast<std::size_t>(input)]);
       }
       const tensor::Shape src = model::node_inputs(node, block_srcs, shapes, block.name).front();
-      layers.push_back(matcher.layer(node,
-                                     node.name.empty() ? block.name : block.name + "." + node.name,
-                                     srcs, ops::parameters_of(node.layer, src)));
+      const std::optional<ops::Operation> layer = as_exported(node.layer, src);
+      layers.push_back(
+          !layer
+              ? srcs[0]
+              : matcher.layer(*layer, node.name.empty() ? block.name : block.name + "." + node.name,
+                              srcs, ops::parameters_of(node.layer, src)));
     }
     results.push_back(layers.back());
   }

@@ -49,6 +49,28 @@ const tensor::Tensor& NodeReader::floats(std::size_t i, std::size_t rank) const 
   return *tensor;
 }
 
+std::optional<std::vector<std::int64_t>> NodeReader::whole_numbers(std::size_t i) const {
+  const tensor::Tensor* tensor = constant(i);
+  if (tensor == nullptr || tensor->desc().dtype != tensor::DType::i64 ||
+      tensor->shape().rank() > 1) {
+    return std::nullopt;
+  }
+  const auto values = tensor->as<std::int64_t>();
+  return std::vector<std::int64_t>(values.begin(), values.end());
+}
+
+const tensor::Tensor* NodeReader::tensor() const {
+  for (const onnx_graph::Attribute& attribute : node_.attributes) {
+    if (const auto* tensor = std::get_if<tensor::Tensor>(&attribute.value)) return tensor;
+  }
+  return nullptr;
+}
+
+bool NodeReader::has_attribute(const char* name) const {
+  return std::ranges::find(node_.attributes, name, &onnx_graph::Attribute::name) !=
+         node_.attributes.end();
+}
+
 const float* NodeReader::scalar(std::size_t i) const {
   const tensor::Tensor* tensor = constant(i);
   const bool one = tensor != nullptr && tensor->desc().dtype == tensor::DType::f32 &&
@@ -100,18 +122,35 @@ ops::Extent2 NodeReader::extent(const char* name, std::int64_t least,
   return {values[0], values[1]};
 }
 
-ops::Extent2 NodeReader::padding() const {
+std::int64_t NodeReader::length(const char* name, std::int64_t least,
+                                std::int64_t otherwise) const {
+  const std::vector<std::int64_t> values = integers(name, {otherwise});
+  if (values.size() != 1 || values[0] < least || values[0] > ops::kMaxWindow) {
+    refuse("{} is [{}], but must be one number", name, fmt::join(values, ", "));
+  }
+  return values[0];
+}
+
+std::vector<std::int64_t> NodeReader::pads_of(std::size_t axes) const {
   const std::string automatic = text("auto_pad", "NOTSET");
   if (automatic != "NOTSET" && automatic != "VALID") {
     refuse("auto_pad {} is not supported; give pads as numbers", checkpoint::shown(automatic));
   }
-  const std::vector<std::int64_t> pads = integers("pads", {0, 0, 0, 0});
-  const bool fits = pads.size() == 4 && pads[0] == pads[2] && pads[1] == pads[3] &&
-                    std::ranges::all_of(
-                        pads, [](std::int64_t pad) { return pad >= 0 && pad <= ops::kMaxWindow; });
+  const std::vector<std::int64_t> pads = integers("pads", std::vector<std::int64_t>(2 * axes, 0));
+  bool fits = pads.size() == 2 * axes;
+  for (std::size_t i = 0; fits && i < axes; ++i) {
+    fits = pads[i] == pads[axes + i] && pads[i] >= 0 && pads[i] <= ops::kMaxWindow;
+  }
   if (!fits) refuse("pads [{}] are not equal at both ends", fmt::join(pads, ", "));
+  return pads;
+}
+
+ops::Extent2 NodeReader::padding() const {
+  const std::vector<std::int64_t> pads = pads_of(2);
   return {pads[0], pads[1]};
 }
+
+std::int64_t NodeReader::sequence_padding() const { return pads_of(1)[0]; }
 
 void NodeReader::expect(const char* name, std::int64_t value) const {
   if (integer(name, value) != value) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ class NodeReader {
   }
   /// The name of input i; refused where it is left away.
   const std::string& input(std::size_t i) const;
+  std::size_t input_count() const { return node_.inputs.size(); }
+  const std::vector<std::string>& outputs() const { return node_.outputs; }
+  bool has_attribute(const char* name) const;
+  /// The first attribute that is a tensor; null: none is.
+  const tensor::Tensor* tensor() const;
   /// The only output that is used.
   const std::string& output() const;
 
@@ -39,6 +45,9 @@ class NodeReader {
   const tensor::Tensor* constant(std::size_t i) const;
   /// Refused where it is not one of this type and rank.
   const tensor::Tensor& floats(std::size_t i, std::size_t rank) const;
+  /// The values of a stored tensor of whole numbers, of rank 0 or 1; none where it is something
+  /// else.
+  std::optional<std::vector<std::int64_t>> whole_numbers(std::size_t i) const;
   /// The value of a constant with one element.
   const float* scalar(std::size_t i) const;
 
@@ -51,13 +60,18 @@ class NodeReader {
   /// Two numbers, height and width, from `least` on.
   ops::Extent2 extent(const char* name, std::int64_t least,
                       const std::vector<std::int64_t>& otherwise = {}) const;
+  /// The same with one number, of sequences.
+  std::int64_t length(const char* name, std::int64_t least, std::int64_t otherwise) const;
   /// Of "pads", equal at both ends; refuses auto_pad.
   ops::Extent2 padding() const;
+  std::int64_t sequence_padding() const;
   /// Refused unless the attribute has this value or is left away.
   void expect(const char* name, std::int64_t value) const;
 
  private:
   [[noreturn]] void refuse_text(const std::string& text) const;
+  /// Of so many axes.
+  std::vector<std::int64_t> pads_of(std::size_t axes) const;
   template <class T>
   const T* find(const char* name) const;
 

@@ -74,7 +74,8 @@ class PatternFinder {
   }
 
   std::optional<GraphNode> find(const GraphNode& node) const {
-    if (node.inputs.size() != 2 || node.outputs.empty()) return {};
+    if (node.op == "Clip") return clip(node);
+    if (node.inputs.size() != 2) return {};
     const std::string& a = node.inputs[0];
     const std::string& b = node.inputs[1];
     if (node.op == "Mul") {
@@ -87,6 +88,17 @@ class PatternFinder {
       return sum(b, a);
     }
     return {};
+  }
+
+  /// ReLU before a clip from 0 changes nothing; PyTorch writes ReLU6 so.
+  std::optional<GraphNode> clip(const GraphNode& node) const {
+    const GraphNode* relu = node.inputs.empty() ? nullptr : maker(node.inputs[0], "Relu", 1);
+    const bool from_zero =
+        node.inputs.size() > 1 ? is_number(node.inputs[1], 0) : real(node, "min", -1) == 0;
+    if (relu == nullptr || !from_zero) return {};
+    GraphNode joined = node;
+    joined.inputs[0] = relu->inputs[0];
+    return joined;
   }
 
   std::optional<GraphNode> product(const std::string& a, const std::string& b) const {

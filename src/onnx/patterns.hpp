@@ -7,8 +7,8 @@ namespace plait::onnx {
 
 inline constexpr const char* kSilu = "plait::Silu";  ///< x sigmoid(x), which ONNX has no name for
 
-/// GELU, SiLU, hard sigmoid and hard swish, layer normalisation, matrix product and bias. The nodes
-/// that nothing else reads are gone afterwards.
+/// GELU, SiLU, ReLU6, hard sigmoid and hard swish, layer normalisation, matrix product and bias.
+/// The nodes that nothing else reads are gone afterwards.
 void join_patterns(PlainGraph& graph);
 
 }  // namespace plait::onnx

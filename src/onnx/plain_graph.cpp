@@ -47,6 +47,12 @@ tensor::Tensor constant_of(const GraphNode& one, const NodeReader& node) {
   node.refuse("only constants that are numbers are supported");
 }
 
+/// Of a stored tensor to what it is already.
+bool is_cast_of_floats(const NodeReader& node) {
+  return node.op() == "Cast" && node.integer("to", 0) == 1 && node.constant(0) != nullptr &&
+         node.constant(0)->desc().dtype == tensor::DType::f32;
+}
+
 class PlainBuilder {
  public:
   PlainBuilder(const onnx_graph::Graph& graph, const std::string& source)
@@ -96,7 +102,7 @@ class PlainBuilder {
     }
     if (one.op == "Constant") {
       plain_.constants[node.output()] = constant_of(one, node);
-    } else if (one.op == "Identity") {
+    } else if (one.op == "Identity" || is_cast_of_floats(node)) {
       const std::string& input = node.input(0);
       if (const tensor::Tensor* tensor = node.constant(0)) {
         plain_.constants[node.output()] = *tensor;  // it keeps the name of its own

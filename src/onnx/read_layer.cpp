@@ -79,6 +79,67 @@ ReadLayer convolution(const NodeReader& node) {
   return {conv, std::move(parameters)};
 }
 
+ReadLayer sequence_convolution(const NodeReader& node) {
+  const tensor::Tensor& weight = node.floats(1, 3);
+  const tensor::Shape& shape = weight.shape();
+  const bool bias = node.has_input(2);
+  const ops::Convolution1d conv{.out_channels = shape[0],
+                                .kernel = node.length("kernel_shape", 1, shape[2]),
+                                .stride = node.length("strides", 1, 1),
+                                .padding = node.sequence_padding(),
+                                .dilation = node.length("dilations", 1, 1),
+                                .groups = node.integer("group", 1),
+                                .bias = bias};
+  if (conv.kernel != shape[2] || conv.groups < 1) {
+    node.refuse("kernel {} and {} groups do not fit its weight {}", conv.kernel, conv.groups,
+                shape);
+  }
+  std::vector<tensor::Tensor> parameters{weight};
+  if (bias) parameters.push_back(vector_of(node, 2, shape[0]));
+  return {conv, std::move(parameters)};
+}
+
+ReadLayer transposed_convolution(const NodeReader& node) {
+  const tensor::Tensor& weight = node.floats(1, 4);
+  const tensor::Shape& shape = weight.shape();
+  const std::int64_t groups = node.integer("group", 1);
+  if (groups < 1 || groups > ops::kMaxChannels || shape[1] > ops::kMaxChannels / groups) {
+    node.refuse("{} groups do not fit its weight {}", groups, shape);
+  }
+  const bool bias = node.has_input(2);
+  const ops::TransposedConvolution conv{
+      .out_channels = shape[1] * groups,
+      .kernel = node.extent("kernel_shape", 1, {shape[2], shape[3]}),
+      .stride = node.extent("strides", 1, {1, 1}),
+      .padding = node.padding(),
+      .output_padding = node.extent("output_padding", 0, {0, 0}),
+      .groups = groups,
+      .bias = bias};
+  if (conv.kernel != ops::Extent2{shape[2], shape[3]}) {
+    node.refuse("kernel {}x{} does not fit its weight {}", conv.kernel.height, conv.kernel.width,
+                shape);
+  }
+  if (node.has_attribute("output_shape") ||
+      node.extent("dilations", 1, {1, 1}) != ops::Extent2{1, 1}) {
+    node.refuse("output_shape and dilations are not supported");
+  }
+  std::vector<tensor::Tensor> parameters{weight};
+  if (bias) parameters.push_back(vector_of(node, 2, conv.out_channels));
+  return {conv, std::move(parameters)};
+}
+
+ReadLayer hard_sigmoid(const NodeReader& node) {
+  const float slope = node.real("alpha", 0.2F);
+  if (std::abs(slope - 1.0F / 6) > 1e-5F || node.real("beta", 0.5F) != 0.5F) {
+    node.refuse("has the slope {}, but plait's hard_sigmoid has 1/6 and begins at -3", slope);
+  }
+  return {ops::Activation{ops::ActivationKind::hard_sigmoid}};
+}
+
+bool has_sequence_weight(const NodeReader& node) {
+  return node.constant(1) != nullptr && node.constant(1)->shape().rank() == 3;
+}
+
 /// alpha x W + beta b; the factors become part of the weights.
 ReadLayer gemm(const NodeReader& node) {
   node.expect("transA", 0);
@@ -139,14 +200,6 @@ ReadLayer pool(const NodeReader& node) {
   return {pool};
 }
 
-ReadLayer hard_sigmoid(const NodeReader& node) {
-  const float slope = node.real("alpha", 0.2F);
-  if (std::abs(slope - 1.0F / 6) > 1e-5F || node.real("beta", 0.5F) != 0.5F) {
-    node.refuse("has the slope {}, but plait's hard_sigmoid has 1/6 and begins at -3", slope);
-  }
-  return {ops::Activation{ops::ActivationKind::hard_sigmoid}};
-}
-
 ReadLayer gelu(const NodeReader& node) {
   if (node.text("approximate", "none") != "none") {
     node.refuse("approximates GELU, but plait's is the exact one");
@@ -191,12 +244,14 @@ std::optional<ReadLayer> by_table(const NodeReader& node) {
 
 std::optional<ReadLayer> read_layer(const NodeReader& node) {
   const std::string& op = node.op();
+  if (op == "Conv" && has_sequence_weight(node)) return sequence_convolution(node);
   if (op == "Conv") return convolution(node);
+  if (op == "ConvTranspose") return transposed_convolution(node);
+  if (op == "HardSigmoid") return hard_sigmoid(node);
   if (op == "Gemm") return gemm(node);
   if (op == "MatMul") return matrix_product(node);
   if (op == "BatchNormalization") return batch_norm(node);
   if (op == "Clip") return clip(node);
-  if (op == "HardSigmoid") return hard_sigmoid(node);
   if (op == "Gelu") return gelu(node);
   if (op == "MaxPool" || op == "AveragePool") return pool(node);
   if (op == "Concat") return ReadLayer{ops::Concat{}};

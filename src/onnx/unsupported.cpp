@@ -16,8 +16,8 @@ namespace plait::onnx {
 
 bool knows_operator(const std::string& op) {
   static constexpr std::array kOthers{
-      "MatMul", "Reshape", "Transpose",          "Split", "ReduceMean", "Pad", "Dropout",
-      "Clip",   "Gelu",    "LayerNormalization", kSilu};
+      "MatMul", "Reshape", "Transpose",          "Split",  "ReduceMean", "Pad", "Dropout",
+      "Clip",   "Gelu",    "LayerNormalization", "Resize", kSilu};
   if (std::ranges::find(kOthers, op) != kOthers.end() || computes_sizes(op)) return true;
   return std::ranges::any_of(ops::operations(), [&](const ops::OperationInfo& info) {
     return !info.onnx.empty() && info.onnx == op;

@@ -31,11 +31,12 @@ std::vector<ParameterSpec> LayerNorm::parameters(const tensor::Shape& src) const
 std::vector<OperationInfo> LayerNorm::describe() {
   return {{.name = "layer_norm",
            .short_name = "norm",
+           .onnx = "LayerNormalization",
            .torch = "LayerNorm",
            .usual = LayerNorm{},
            .fields = {
                field(&LayerNorm::dims, {.key = "dims", .least = 1, .most = 8}),
-               field(&LayerNorm::epsilon, {.key = "epsilon", .most = 1}),
+               field(&LayerNorm::epsilon, {.key = "epsilon", .most = 1, .onnx = "epsilon"}),
                field(&LayerNorm::affine, {.key = "affine"}),
            }}};
 }

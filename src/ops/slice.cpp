@@ -21,6 +21,7 @@ tensor::Shape Slice::result(std::span<const tensor::Shape> srcs, const std::stri
 
 std::vector<OperationInfo> Slice::describe() {
   return {{.name = "slice",
+           .onnx = "Slice",
            .torch = "narrow",
            .usual = Slice{},
            .fields = {field(&Slice::start, {.key = "start", .most = kMaxChannels}),

@@ -86,6 +86,7 @@ std::vector<OperationInfo> TransposedConvolution::describe() {
   return {
       {.name = "transposed_convolution",
        .short_name = "up",
+       .onnx = "ConvTranspose",
        .torch = "ConvTranspose2d",
        .usual = T{},
        .fields = {

@@ -140,6 +140,47 @@ name = "head"
 layers = [ {type = "global_average_pool"}, {type = "flatten"}, {type = "linear", out = "classes"} ]
 )";
 
+inline const char* kOperations = R"(
+input = [4, 12, 10]
+[[block]]
+name = "stem"
+layers = [ {type = "convolution", out = 12, kernel = 3, padding = 1}, {type = "hard_swish"}, {type = "channel_shuffle", groups = 3} ]
+[[block]]
+name = "left"
+layers = [ {type = "slice", start = 0, length = 5} ]
+[[block]]
+name = "right"
+inputs = ["stem"]
+layers = [ {type = "slice", start = 5, length = 7}, {type = "layer_norm", dims = 2, affine = false}, {type = "clip", ceiling = 6} ]
+[[block]]
+name = "join"
+inputs = ["right", "left"]
+layers = [ {type = "concat"}, {type = "upsample", scale = [2, 1]}, {type = "layer_norm", dims = 3, epsilon = 1e-3} ]
+[[block]]
+name = "mean"
+layers = [ {type = "global_average_pool"}, {type = "convolution", out = 12, kernel = 1}, {type = "hard_sigmoid"} ]
+[[block]]
+name = "gate"
+inputs = ["join", "mean"]
+layers = [ {type = "multiply"}, {type = "adaptive_average_pool", output = [8, 5]},
+           {type = "transposed_convolution", out = 6, kernel = 3, stride = 2, padding = 1, output_padding = [1, 0], groups = 2} ]
+[[block]]
+name = "head"
+layers = [ {type = "upsample_bilinear", scale = [1, 3]}, {type = "adaptive_average_pool", output = 1}, {type = "flatten"},
+           {type = "layer_norm"}, {type = "linear", out = "classes"} ]
+)";
+
+inline const char* kSequence = R"(
+input = [4, 30]
+[[block]]
+name = "a"
+layers = [ {type = "convolution_1d", out = 6, kernel = 5, stride = 2, padding = 2, groups = 2}, {type = "batch_norm"}, {type = "relu"} ]
+[[block]]
+name = "b"
+layers = [ {type = "convolution_1d", out = 8, kernel = 3, dilation = 2, bias = false}, {type = "layer_norm", dims = 2}, {type = "silu"},
+           {type = "flatten"}, {type = "linear", out = "classes"} ]
+)";
+
 inline std::vector<Example> examples() {
   std::vector<Example> all;
   const auto zoo = [&](const std::string& name, const tensor::Shape& input) {
@@ -155,6 +196,8 @@ inline std::vector<Example> examples() {
                  model::parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
   all.push_back({"pools", model::parse_model(kPools, "pools.toml", {}, 5), 5e-6F});
   all.push_back({"branches", model::parse_model(kBranches, "branches.toml", {}, 5), 5e-6F});
+  all.push_back({"operations", model::parse_model(kOperations, "operations.toml", {}, 5), 5e-6F});
+  all.push_back({"sequence", model::parse_model(kSequence, "sequence.toml", {}, 5), 5e-6F});
   all.push_back({"chain of our own", model::parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
   return all;
 }

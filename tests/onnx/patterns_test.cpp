@@ -91,6 +91,7 @@ TEST_F(OnnxPatterns, BecomeTheLayersThatTheyStandFor) {
     EXPECT_THAT(kinds(file), Contains(Pair("hard_swish", 1)));
     EXPECT_THAT(kinds(file), Contains(Pair("hard_sigmoid", 1)));
     EXPECT_THAT(kinds(file), Contains(Pair("clip", 1)));
+    EXPECT_EQ(kinds(file).count("relu"), 0U);
     EXPECT_THAT(kinds(file), Contains(Pair("multiply", 1)));
   }
   for (const char* file : {"pattern_shuffle.onnx", "pattern_shuffle_fixed.onnx"}) {

@@ -67,6 +67,32 @@ class Layers(nn.Module):
         return self.fc(torch.flatten(self.pool3(x), 1))
 
 
+class Operations(nn.Module):
+    """The blocks of kOperationsOfTorch in torch_files_test.cpp."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(2, 12, 3, padding=1)
+        self.depthwise = nn.Conv2d(6, 6, 3, padding=1, groups=6)
+        self.squeeze = nn.Conv2d(12, 12, 1)
+        self.down = nn.Conv2d(12, 12, 2, stride=2)
+        self.norm = nn.LayerNorm([8, 4])
+        self.up = nn.ConvTranspose2d(11, 8, 3, stride=2, padding=1, output_padding=1)
+        self.fc = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = F.adaptive_avg_pool2d(F.relu6(self.stem(x)), (8, 4))
+        left, right = x.chunk(2, 1)
+        x = torch.cat((left, self.depthwise(right)), 1)
+        n, c, h, w = x.size()
+        x = torch.transpose(x.view(n, 3, c // 3, h, w), 1, 2).contiguous().view(n, -1, h, w)
+        x = F.hardsigmoid(self.squeeze(F.adaptive_avg_pool2d(x, 1))) * x
+        y = F.interpolate(F.hardswish(self.down(x)), size=x.shape[-2:])
+        x = self.up(self.norm(x + y)[:, :11])
+        x = F.interpolate(x * F.hardsigmoid(x), scale_factor=2, mode="bilinear", align_corners=False)
+        return self.fc(x.mean([2, 3]))
+
+
 def main():
     here = pathlib.Path(__file__).parent
     network = Network()
@@ -93,6 +119,15 @@ def main():
     with torch.no_grad():
         logits = layers(images)
     (here / "recorded_torch_layers.json").write_text(
+        json.dumps({"images": flat(images), "logits": flat(logits)}) + "\n")
+    operations = Operations().eval()
+    nn.init.uniform_(operations.norm.weight, 0.5, 1.5)
+    nn.init.uniform_(operations.norm.bias, -0.5, 0.5)
+    torch.onnx.export(operations, images, here / "torch_operations.onnx",
+                      **{**options, "opset_version": 17})
+    with torch.no_grad():
+        logits = operations(images)
+    (here / "recorded_torch_operations.json").write_text(
         json.dumps({"images": flat(images), "logits": flat(logits)}) + "\n")
 
 

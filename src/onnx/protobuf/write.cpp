@@ -11,7 +11,8 @@ namespace plait::onnx::onnx_graph {
 
 namespace {
 
-constexpr int kIrVersion = 7;  // of ONNX 1.8, as is the operator set 13
+/// Of ONNX 1.8, as is the operator set 13; of 1.10 for later sets.
+int ir_version(std::int64_t opset) { return opset <= 13 ? 7 : 8; }
 
 void put(::onnx::TensorProto& to, const std::string& name, const tensor::Tensor& tensor) {
   to.set_name(name);
@@ -92,7 +93,7 @@ std::string print_onnx(const Graph& graph) {
   };
   check_size();
   ::onnx::ModelProto model;
-  model.set_ir_version(kIrVersion);
+  model.set_ir_version(ir_version(graph.opset));
   model.set_producer_name("plait");
   ::onnx::OperatorSetIdProto& opset = *model.add_opset_import();
   opset.set_domain("");
