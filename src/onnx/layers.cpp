@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
 
 #include "base/error.hpp"
@@ -226,9 +225,10 @@ ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& sou
   PlainGraph plain = plain_graph(graph, source);
   join_patterns(plain);
   onnx_graph::GraphValue input = graph.inputs[0];
-  if (std::ranges::any_of(input.dims | std::views::drop(1),
-                          [](std::int64_t extent) { return extent < 1; }) &&
-      usual_input.rank() + 1 == input.dims.size()) {
+  const bool open = std::ranges::any_of(input.dims, [&](const std::int64_t& extent) {
+    return extent < 1 && &extent != input.dims.data();
+  });
+  if (open && usual_input.rank() + 1 == input.dims.size()) {
     std::ranges::copy(usual_input.dims(), input.dims.begin() + 1);
   }
   return Importer(std::move(plain), source, input).run();
