@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "cli/json.hpp"
+#include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
@@ -14,6 +15,13 @@
 namespace plait::cli {
 
 namespace {
+
+void write_outputs(const std::string& file, std::vector<float>& values, std::int64_t samples) {
+  const tensor::Shape shape{samples, std::ssize(values) / samples};
+  const std::vector<checkpoint::NamedTensor> tensors{
+      {"outputs", tensor::Tensor(tensor::TensorDesc{shape}, values.data())}};
+  checkpoint::write_safetensors(file, tensors);
+}
 
 int run_eval(const Arguments& arguments) {
   const auto [weights, config] = saved_weights(arguments, "eval");
@@ -25,9 +33,19 @@ int run_eval(const Arguments& arguments) {
                                    session::threads_per_worker(config));
   const std::vector<checkpoint::NamedTensor> tensors =
       read_weights_aloud(weights.string(), setup.model);
-  const run::Evaluation evaluation = session::evaluate_weights(
-      config, setup, tensors, weights.string(), torn_by_names(config.sweeps));
+  std::vector<float> outputs;
+  session::EvaluationHooks hooks{.network_of = torn_by_names(config.sweeps)};
+  const std::string* out = arguments.find("--outputs");
+  if (out != nullptr) {
+    check_file_place(*out, "--outputs", ".safetensors");
+    hooks.outputs = [&](std::span<const float> some) {
+      outputs.insert(outputs.end(), some.begin(), some.end());
+    };
+  }
+  const run::Evaluation evaluation =
+      session::evaluate_weights(config, setup, tensors, weights.string(), hooks);
   check_loss(evaluation, tensors, weights.string());
+  if (out != nullptr) write_outputs(*out, outputs, evaluation.samples);
   if (arguments.on("--json")) {
     fmt::print("{}\n", json_text(to_json({.model = config.model,
                                           .data = config.data,
@@ -57,6 +75,9 @@ int run_eval(const Arguments& arguments) {
 
 Verb eval_verb() {
   std::vector<Option> options = saved_weights_options(evaluation_keys());
+  options.push_back({.name = "--outputs",
+                     .value = "FILE",
+                     .help = "what the network computes for each test sample, .safetensors"});
   options.push_back({.name = "--json", .value = "", .help = "one JSON object on stdout"});
   return {.name = "eval",
           .about = "Measure saved weights on the test data.",

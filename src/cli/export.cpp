@@ -123,8 +123,8 @@ int run_export(const Arguments& arguments) {
   }
   if (wanted.names == Names::pytorch) with_torch_names(kept, setup.model);  // refused now
   // Before it is written: weights of another model are refused here.
-  const run::Evaluation before = session::evaluate_weights(config, setup, weights, file.string(),
-                                                           torn_by_names(config.sweeps));
+  const run::Evaluation before = session::evaluate_weights(
+      config, setup, weights, file.string(), {.network_of = torn_by_names(config.sweeps)});
   check_loss(before, weights, file.string());
   const run::Evaluation after = serial && kept.size() < weights.size()
                                     ? session::evaluate_weights(config, setup, kept, file.string())

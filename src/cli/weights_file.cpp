@@ -20,7 +20,8 @@ using Names = std::map<std::string, std::string>;
 
 WeightsFile read_onnx_weights(const std::string& file, const model::ModelSpec& model) {
   const onnx::onnx_graph::Graph graph = onnx::onnx_graph::read_onnx(file);
-  onnx::MatchedWeights matched = onnx::match_weights(model, onnx::layers_of(graph, file), file);
+  onnx::MatchedWeights matched =
+      onnx::match_weights(model, onnx::layers_of(graph, file, model.input), file);
   WeightsFile read{.tensors = std::move(matched.tensors)};
   if (matched.folded > 0) {
     read.note = fmt::format(
@@ -64,7 +65,13 @@ WeightsFile read_weights(const std::string& file, const model::ModelSpec& model)
   if (file.ends_with(".onnx")) return read_onnx_weights(file, model);
   std::vector<checkpoint::NamedTensor> tensors = checkpoint::read_safetensors(file).tensors;
   const Names to_theirs = model::torch_names(model);
-  if (to_theirs.empty() || tensors.empty()) return {std::move(tensors)};
+  if (to_theirs.empty() || tensors.empty()) {
+    Names there;  // an imported network has PyTorch's names itself
+    for (const checkpoint::NamedTensor& one : tensors) there[one.name] = one.name;
+    std::erase_if(tensors,
+                  [&](const checkpoint::NamedTensor& one) { return is_counter(one.name, there); });
+    return {std::move(tensors)};
+  }
   Names to_ours;
   for (const auto& [ours, theirs] : to_theirs) to_ours[theirs] = ours;
   const Votes votes = count(tensors, to_theirs, to_ours);

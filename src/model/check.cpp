@@ -75,8 +75,8 @@ class Checker {
  private:
   void names(const BlockSpec& block, const std::string& at) {
     for (const Node& node : block.nodes) {
-      if (!good_name(node.name) || (node.name.empty() && block.nodes.size() > 1)) {
-        user_error("{}, layer '{}': a layer name must be 1 to 200 letters, digits, or _ - .", at,
+      if (!good_name(node.name)) {
+        user_error("{}, layer '{}': a layer name must be at most 200 letters, digits, or _ - .", at,
                    node.name);
       }
       if (node.name == "input") user_error("{}: a layer cannot be called 'input'", at);

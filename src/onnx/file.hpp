@@ -19,8 +19,8 @@ inline constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max
 bool has_onnx();
 
 /// UserError with `source` (a file's name) for bytes that are no ONNX model, and for one with
-/// tensors of other kinds than f32 and int64, with sizes that do not fit its bytes, or with parts
-/// in other files.
+/// tensors of other kinds than floats and integers, with sizes that do not fit its bytes, or with
+/// parts in other files.
 Graph parse_onnx(std::span<const std::byte> bytes, const std::string& source);
 Graph read_onnx(const std::filesystem::path& path);
 

@@ -1,218 +1,237 @@
-// The walk over the nodes in order: constants and calculations with shapes, single operators
-// (read_layer), patterns of several (patterns, channels), and nodes without effect in evaluation.
+// Walks the nodes in order with the shape of every value: layers are collected, sizes computed,
+// views resolved.
 #include "onnx/layers.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/error.hpp"
 #include "checkpoint/shown.hpp"
-#include "model/check.hpp"
-#include "onnx/importer.hpp"
-#include "onnx/shape_arithmetic.hpp"
+#include "onnx/layer_list.hpp"
+#include "onnx/patterns.hpp"
+#include "onnx/read_layer.hpp"
+#include "onnx/resize.hpp"
+#include "onnx/size_table.hpp"
+#include "onnx/unsupported.hpp"
+#include "onnx/view.hpp"
 
 namespace plait::onnx {
 
 namespace {
 
-/// Whether its elements can be counted; every extent is positive.
-bool countable(const tensor::Shape& shape) {
-  std::int64_t left = model::kMaxElements;
-  for (const std::int64_t extent : shape.dims()) {
-    if (extent < 1 || extent > left) return false;
-    left /= extent;
-  }
-  return true;
-}
+using onnx_graph::GraphNode;
 
-std::optional<tensor::Shape> result_of(const ops::Operation& layer,
-                                       const std::vector<tensor::Shape>& srcs) {
-  try {
-    ops::check_numbers(layer, "");
-    tensor::Shape shape = ops::result_shape(layer, srcs, "");
-    if (countable(shape)) return shape;
-  } catch (const UserError&) {
-    // refused with the block's name when the model is checked
+class Importer {
+ public:
+  Importer(PlainGraph graph, const std::string& source, const onnx_graph::GraphValue& input)
+      : graph_(std::move(graph)),
+        source_(source),
+        list_(source, tensor::Shape(std::vector<std::int64_t>(
+                          input.dims.begin() + std::min<std::ptrdiff_t>(1, std::ssize(input.dims)),
+                          input.dims.end()))) {
+    values_[input.name] = list_.input();
   }
-  return std::nullopt;
-}
 
-}  // namespace
-
-Importer::Importer(const onnx_graph::Graph& graph, const std::string& source)
-    : graph_(graph), source_(source) {
-  for (const checkpoint::NamedTensor& one : graph.initializers) constants_[one.name] = one.tensor;
-  if (graph.inputs.size() != 1 || graph.outputs.size() != 1) {
-    user_error("{}: has {} inputs and {} outputs, but a network of plait has one of each", source,
-               graph.inputs.size(), graph.outputs.size());
-  }
-  values_[graph.inputs[0].name] = {};
-  for (const onnx_graph::GraphNode& node : graph.nodes) {
-    for (const std::string& input : node.inputs) ++readers_[input];
-  }
-  ++readers_[graph.outputs[0].name];
-  const std::vector<std::int64_t>& dims = graph.inputs[0].dims;
-  if (dims.size() >= 2) {
-    const tensor::Shape sample(std::vector<std::int64_t>(dims.begin() + 1, dims.end()));
-    if (countable(sample)) input_ = sample;
-  }
-}
-
-ImportedNetwork Importer::run() {
-  for (const onnx_graph::GraphNode& one : graph_.nodes) {
-    if (network_.layers.size() > static_cast<std::size_t>(model::kMaxLayers)) {
-      user_error("{}: has more than {} layers", source_, model::kMaxLayers);
+  ImportedNetwork run() {
+    for (const GraphNode& one : graph_.nodes) {
+      const NodeReader node(one, graph_.constants, source_);
+      if (!knows_operator(one.op)) unsupported_.add(node);
     }
-    const NodeReader node(one, constants_, source_);
-    if (one.op == "Constant") {
-      constant(node);
-      continue;
+    try {
+      for (const GraphNode& one : graph_.nodes) take(one);
+    } catch (const UserError&) {
+      if (unsupported_.empty()) throw;  // what plait does not know at all is said first
     }
-    if (shape(node)) continue;
-    const GraphPart value = read(node);
-    const bool all_read = one.op == "BatchNormalization" || one.op == "Split";
-    for (std::size_t i = 1; i < one.outputs.size() && !all_read; ++i) {
-      unread_[one.outputs[i]] = node.name();
+    unsupported_.refuse_any(source_);
+    const auto found = values_.find(graph_.output);
+    if (found == values_.end() || found->second.form != Form::whole) {
+      user_error("{}: the output {} is not the result of a supported layer", source_,
+                 checkpoint::shown(graph_.output));
     }
-    put(node, node.output(), value);
+    return list_.finish(found->second.layer);
   }
-  const std::string& output = graph_.outputs[0].name;
-  const auto found = values_.find(output);
-  if (found == values_.end() || !is_whole(found->second)) {
-    user_error("{}: no node writes the output {}", source_, checkpoint::shown(output));
-  }
-  network_.output = found->second.layer;
-  network_.input_dims = graph_.inputs[0].dims;
-  return std::move(network_);
-}
 
-void Importer::put(const NodeReader& node, const std::string& name, const GraphPart& value) {
-  if (values_.contains(name) || constants_.contains(name)) {
-    node.refuse("{} is written twice", checkpoint::shown(name));
+ private:
+  void take(const GraphNode& one) {
+    const NodeReader node(one, graph_.constants, source_);
+    const bool unread = std::ranges::any_of(
+        one.inputs, [&](const std::string& input) { return unknown_.contains(input); });
+    if (unread || !knows_operator(one.op)) {
+      unknown_.insert(one.outputs.begin(), one.outputs.end());
+      return;
+    }
+    if (folded(node)) return;
+    if (one.op == "Split") {
+      split(node);
+      return;
+    }
+    if (const std::optional<Value> value = read(node)) {
+      values_[node.output()] = *value;
+      for (std::size_t i = 1; i < one.outputs.size(); ++i) unread_[one.outputs[i]] = node.name();
+    } else {
+      unsupported_.add(node);
+      unknown_.insert(one.outputs.begin(), one.outputs.end());
+    }
   }
-  values_[name] = value;
-}
 
-void Importer::constant(const NodeReader& node) {
-  const tensor::Tensor* tensor = node.tensor();
-  if (tensor == nullptr) node.refuse("only constants given as a tensor are supported");
-  constants_[node.output()] = *tensor;
-}
-
-/// Numbers that follow from shapes are constants from here on.
-bool Importer::shape(const NodeReader& node) {
-  std::optional<tensor::Tensor> numbers;
-  if (node.op() == "Shape") {
-    node.expect("start", 0);
-    if (node.has_attribute("end")) node.refuse("only whole shapes are supported");
-    const tensor::Shape& sample = known_shape(node, whole(node, 0));
-    std::vector<std::int64_t> dims{graph_.inputs[0].dims[0]};
-    dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
-    numbers = whole_number_tensor(dims);
-  } else {
-    numbers = shape_arithmetic(node);
+  /// Whether it is a node on sizes.
+  bool folded(const NodeReader& node) {
+    const bool shape = node.op() == "Shape" && !sizes_.find(node, 0);
+    return shape ? sizes_.put(node, sizes_of(value(node, 0).shape)) : sizes_.fold(node);
   }
-  if (!numbers) return false;
-  if (values_.contains(node.output()) || constants_.contains(node.output())) {
-    node.refuse("{} is written twice", checkpoint::shown(node.output()));
-  }
-  constants_[node.output()] = *numbers;
-  return true;
-}
 
-GraphPart Importer::value(const NodeReader& node, std::size_t i) const {
-  const std::string& name = node.input(i);
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
+  Value value(const NodeReader& node, std::size_t i) const {
+    const std::string& name = node.input(i);
+    const auto found = values_.find(name);
+    if (found != values_.end()) return found->second;
     if (unread_.contains(name)) {
       node.refuse("{} is a second output of {}, which is not supported", checkpoint::shown(name),
                   unread_.at(name));
     }
-    node.refuse("no earlier node writes {}", checkpoint::shown(name));
+    node.refuse("{} is a stored tensor, where plait's layer reads a computed one",
+                checkpoint::shown(name));
   }
-  return found->second;
-}
-
-bool Importer::is_whole(const GraphPart& one) {
-  return one.part == Part::whole && one.padding == ops::Extent2{0, 0};
-}
-
-int Importer::whole(const NodeReader& node, std::size_t i) const {
-  const GraphPart one = value(node, i);
-  if (!is_whole(one)) node.refuse("its input is not the result of a supported layer");
-  return one.layer;
-}
-
-const tensor::Shape* Importer::shape_of(int layer) const {
-  const std::optional<tensor::Shape>& shape =
-      layer == model::kBlockInput ? input_ : shapes_[static_cast<std::size_t>(layer)];
-  return shape ? &*shape : nullptr;
-}
-
-const tensor::Shape& Importer::known_shape(const NodeReader& node, int layer) const {
-  const tensor::Shape* shape = shape_of(layer);
-  if (shape == nullptr) {
-    node.refuse("the size of its input is not known; save the network with a fixed input size");
+  bool is_computed(const NodeReader& node, std::size_t i) const {
+    return node.has_input(i) && values_.contains(node.input(i));
   }
-  return *shape;
-}
 
-GraphPart Importer::add(const NodeReader& node, ops::Operation layer, std::vector<int> inputs,
-                        std::vector<tensor::Tensor> parameters) {
-  std::vector<tensor::Shape> srcs;
-  for (const int input : inputs) {
-    if (const tensor::Shape* shape = shape_of(input)) srcs.push_back(*shape);
+  /// None where plait has no layer for it.
+  std::optional<Value> read(const NodeReader& node) {
+    const std::string& op = node.op();
+    for (std::size_t i = 0; node.has_input(i) && i < 2; ++i) {
+      const bool takes_constants = op != "Add" && op != "Mul" && op != "Concat";
+      if (i > 0 && takes_constants) break;
+      if (!is_computed(node, i) && !unread_.contains(node.input(i))) return {};
+    }
+    if (op == "Pad") return pad(node);
+    if (op == "Dropout") return dropout(node);
+    if (op == "ReduceMean") return mean(node);
+    if (op == "Slice") return slice(node);
+    if (op == "LayerNormalization") return layer_norm(node);
+    if (op == "Resize") return resize(node);
+    if (op == "Cast") {
+      return node.integer("to", 0) == 1 ? std::optional(value(node, 0)) : std::nullopt;
+    }
+    if (op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" || op == "Flatten") {
+      return list_.viewed(node, value(node, 0), target(node));
+    }
+    if (op == "Transpose") return list_.transposed(node, value(node, 0));
+    if (op == "Concat") check_axis(node, value(node, 0).shape);
+    std::optional<ReadLayer> layer = read_layer(node);
+    if (!layer) return {};
+    if (ops::inputs_of(layer->layer).most == 1)
+      return list_.add(node, std::move(*layer), value(node, 0));
+    std::vector<Value> inputs;
+    for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(value(node, i));
+    if (inputs.size() == 1) return inputs[0];  // a Concat of one
+    return list_.join(node, layer->layer, std::move(inputs));
   }
-  shapes_.push_back(srcs.size() == inputs.size() ? result_of(layer, srcs) : std::nullopt);
-  network_.layers.push_back(
-      {node.name(), std::move(layer), std::move(inputs), std::move(parameters)});
-  return {.layer = static_cast<int>(network_.layers.size()) - 1};
-}
 
-GraphPart Importer::add(const NodeReader& node, ReadLayer read) {
-  const GraphPart src = value(node, 0);
-  auto* pool = std::get_if<ops::Pool>(&read.layer);
-  const bool average = pool != nullptr && pool->kind == ops::PoolKind::average;
-  if (average && src.part == Part::whole && pool->padding == ops::Extent2{0, 0}) {
-    pool->padding = src.padding;
-  } else {
-    whole(node, 0);
+  tensor::Shape target(const NodeReader& node) const {
+    const tensor::Shape& src = value(node, 0).shape;
+    if (node.op() == "Reshape") return reshaped(node, src, sizes_.said(node, "shape", 1));
+    if (node.op() == "Flatten") return flattened(node, src);
+    return squeezed(node, src, sizes_.integers(node, "axes", 1));
   }
-  const ops::Pool nothing{ops::PoolKind::average, {1, 1}, {1, 1}, {0, 0}};
-  if (average && *pool == nothing) return src;  // PyTorch's adaptive pooling, once in a while
-  return add(node, std::move(read.layer), {src.layer}, std::move(read.parameters));
-}
 
-GraphPart Importer::read(const NodeReader& node) {
-  using Read = GraphPart (Importer::*)(const NodeReader&);
-  static const std::map<std::string_view, Read> several{
-      {"Pad", &Importer::pad},         {"Div", &Importer::arithmetic},
-      {"Mul", &Importer::arithmetic},  {"Erf", &Importer::arithmetic},
-      {"Clip", &Importer::clip},       {"ReduceMean", &Importer::reduce_mean},
-      {"Slice", &Importer::slice},     {"Split", &Importer::split},
-      {"Reshape", &Importer::reshape}, {"Transpose", &Importer::transpose},
-      {"Resize", &Importer::resize},   {"LayerNormalization", &Importer::layer_norm},
-  };
-  const std::string& op = node.op();
-  if (const auto found = several.find(op); found != several.end()) {
-    return (this->*found->second)(node);
+  Value pad(const NodeReader& node) const {
+    return padded(node, value(node, 0), sizes_.integers(node, "pads", 1));
   }
-  if (op == "Add" && has_constant(node)) return plus_constant(node);
-  if (op == "Identity") return value(node, 0);
-  if (op == "Dropout") {
-    if (node.has_input(2)) node.refuse("is saved for training; save the model for evaluation");
-    return value(node, 0);
-  }
-  std::optional<ReadLayer> layer = read_layer(node);
-  if (!layer) node.refuse("plait has no layer for it");
-  if (ops::inputs_of(layer->layer).most == 1) return add(node, std::move(*layer));
-  std::vector<int> inputs;
-  for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(whole(node, i));
-  if (inputs.size() == 1) return value(node, 0);  // a Concat of one
-  return add(node, std::move(layer->layer), std::move(inputs));
-}
 
-ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& source) {
-  return Importer(graph, source).run();
+  /// Kept unless the file says that it does nothing; before opset 12 it cannot say so.
+  Value dropout(const NodeReader& node) {
+    const tensor::Tensor* training = node.constant(2);
+    if (node.has_input(2) && training == nullptr) node.refuse("its training_mode is computed");
+    const bool off = training != nullptr && training->desc().dtype == tensor::DType::i64 &&
+                     training->shape().elements() == 1 && training->as<std::int64_t>()[0] == 0;
+    const float* ratio = node.scalar(1);
+    const float probability = ratio != nullptr ? *ratio : node.real("ratio", 0.5F);
+    if (off || probability == 0) return value(node, 0);
+    return list_.add(node, {ops::Dropout{decimal(probability)}}, value(node, 0));
+  }
+
+  /// Over height and width it is global pooling.
+  std::optional<Value> mean(const NodeReader& node) {
+    const Value src = value(node, 0);
+    std::vector<std::int64_t> axes = sizes_.integers(node, "axes", 1);
+    for (std::int64_t& axis : axes) axis += axis < 0 ? std::ssize(src.shape.dims()) + 1 : 0;
+    std::ranges::sort(axes);
+    if (src.shape.rank() != 3 || axes != std::vector<std::int64_t>{2, 3}) return {};
+    const Value pooled = list_.add(node, {ops::GlobalAveragePool{}}, src);
+    if (node.integer("keepdims", 1) != 0) return pooled;
+    return list_.viewed(node, pooled, tensor::Shape{src.shape[0]});
+  }
+
+  Value resize(const NodeReader& node) {
+    const Value src = value(node, 0);
+    const ops::Upsample up = upsample_of(node, src.shape, sizes_.find(node, 3));
+    return up.scale == ops::Extent2{1, 1} ? src : list_.add(node, {up}, src);
+  }
+
+  Value layer_norm(const NodeReader& node) {
+    const Value src = value(node, 0);
+    std::int64_t axis = node.integer("axis", -1);
+    if (axis >= 0) axis -= std::ssize(src.shape.dims()) + 1;
+    if (axis > -1 || axis < -std::ssize(src.shape.dims())) node.refuse("there is no axis {}", axis);
+    ReadLayer read{ops::LayerNorm{.dims = -axis,
+                                  .epsilon = decimal(node.real("epsilon", 1e-5F)),
+                                  .affine = node.has_input(1)}};
+    if (node.has_input(1)) {
+      const tensor::Tensor& weight = node.floats(1, static_cast<std::size_t>(-axis));
+      read.parameters = {weight, node.has_input(2) ? node.floats(2, weight.shape().rank())
+                                                   : tensor::Tensor(weight.shape())};
+    }
+    return list_.add(node, std::move(read), src);
+  }
+
+  Value slice(const NodeReader& node) {
+    const Value src = value(node, 0);
+    const SliceNumbers numbers{.starts = sizes_.integers(node, "starts", 1),
+                               .ends = sizes_.integers(node, "ends", 2),
+                               .axes = sizes_.integers(node, "axes", 3),
+                               .steps = sizes_.integers(node, "steps", 4)};
+    return list_.sliced(node, src, sliced_channels(node, src.shape, numbers));
+  }
+
+  void split(const NodeReader& node) {
+    const Value src = value(node, 0);
+    const std::vector<std::string>& outputs = node.node().outputs;
+    std::int64_t start = 0;
+    const std::vector<std::int64_t> lengths =
+        split_lengths(node, src.shape, sizes_.integers(node, "split", 1));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      values_[outputs[i]] = list_.sliced(node, src, {start, lengths[i]});
+      start += lengths[i];
+    }
+  }
+
+  PlainGraph graph_;
+  const std::string& source_;
+  LayerList list_;
+  Unsupported unsupported_;
+  std::map<std::string, Value> values_;
+  SizeTable sizes_{graph_.constants};
+  std::map<std::string, std::string> unread_;  ///< further outputs, and whose they are
+  std::set<std::string> unknown_;              ///< what unsupported nodes write
+};
+
+}  // namespace
+
+ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& source,
+                          const tensor::Shape& usual_input) {
+  PlainGraph plain = plain_graph(graph, source);
+  join_patterns(plain);
+  onnx_graph::GraphValue input = graph.inputs[0];
+  const bool open = std::ranges::any_of(input.dims, [&](const std::int64_t& extent) {
+    return extent < 1 && &extent != input.dims.data();
+  });
+  if (open && usual_input.rank() + 1 == input.dims.size()) {
+    std::ranges::copy(usual_input.dims(), input.dims.begin() + 1);
+  }
+  return Importer(std::move(plain), source, input).run();
 }
 
 }  // namespace plait::onnx

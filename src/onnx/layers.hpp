@@ -12,6 +12,7 @@ namespace plait::onnx {
 /// One layer. `inputs` are indices of earlier layers, or kBlockInput for the graph's input.
 struct ImportedLayer {
   std::string node;  ///< its name in the file, and the operator: "'Conv_0' (Conv)"
+  std::string path;  ///< of its module in PyTorch, "layer1.0.conv1"; "" where the file does not say
   ops::Operation layer;
   std::vector<int> inputs;
   /// Convolution, linear: weight, and bias where it has one. BatchNorm: weight, bias, running_mean,
@@ -21,12 +22,15 @@ struct ImportedLayer {
 
 struct ImportedNetwork {
   std::vector<ImportedLayer> layers;
-  int output = model::kBlockInput;       ///< the layer that makes the graph's output
-  std::vector<std::int64_t> input_dims;  ///< of the graph's input, the batch included
+  int output = model::kBlockInput;  ///< the layer that makes the graph's output
+  tensor::Shape input{};            ///< of one sample
 };
 
-/// UserError with `source` (the file's name) and the node for anything that is no layer of plait.
-/// Dropout and Identity are left out; GELU is recognised as PyTorch and to_onnx spell it.
-ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& source);
+/// `usual_input` is the shape of a sample where the graph does not state it. UserError with
+/// `source` (the file's name) for anything that is no layer of plait, with all such nodes at once.
+/// Constants, shapes that nodes compute, and operators spelled with several nodes are resolved;
+/// Dropout is kept unless the file switches it off.
+ImportedNetwork layers_of(const onnx_graph::Graph& graph, const std::string& source,
+                          const tensor::Shape& usual_input = {});
 
 }  // namespace plait::onnx

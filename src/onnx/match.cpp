@@ -31,8 +31,13 @@ class Matcher {
   Matcher(const ImportedNetwork& network, const std::string& source)
       : network_(network), source_(source), taken_(network.layers.size(), false) {
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
-      readers_[network.layers[i].inputs[0]].push_back(i);
-      if (network.layers[i].inputs.size() > 1) readers_[network.layers[i].inputs[1]].push_back(i);
+      const ImportedLayer& layer = network.layers[i];
+      if (std::holds_alternative<ops::Dropout>(layer.layer)) taken_[i] = true;
+      for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
+        inputs_.resize(i + 1);
+        inputs_[i].push_back(without_dropout(layer.inputs[k]));
+        readers_[inputs_[i].back()].push_back(i);
+      }
     }
   }
 
@@ -42,8 +47,7 @@ class Matcher {
             const std::vector<ops::ParameterSpec>& parameters) {
     for (const std::size_t i : readers_[srcs[0]]) {
       const ImportedLayer& candidate = network_.layers[i];
-      if (taken_[i] || !same_inputs(candidate.inputs, srcs) || !alike(ours, candidate.layer))
-        continue;
+      if (taken_[i] || !same_inputs(inputs_[i], srcs) || !alike(ours, candidate.layer)) continue;
       taken_[i] = true;
       take(candidate, ours, name, parameters);
       return static_cast<int>(i);
@@ -60,7 +64,7 @@ class Matcher {
       user_error("{}: node {}, {}, is not in the model", source_, network_.layers[i].node,
                  layer_text(network_.layers[i].layer));
     }
-    if (last != network_.output) {
+    if (last != without_dropout(network_.output)) {
       user_error("{}: its output comes after {}, but the model ends with {}", source_,
                  place(network_.output), place(last));
     }
@@ -69,6 +73,15 @@ class Matcher {
   }
 
  private:
+  /// Both sides leave dropout out: it changes nothing in evaluation.
+  int without_dropout(int layer) const {
+    while (layer >= 0) {
+      const ImportedLayer& one = network_.layers[static_cast<std::size_t>(layer)];
+      if (!std::holds_alternative<ops::Dropout>(one.layer)) break;
+      layer = one.inputs[0];
+    }
+    return layer;
+  }
   static bool same_inputs(const std::vector<int>& a, const std::vector<int>& b) {
     return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
   }
@@ -177,6 +190,7 @@ class Matcher {
   const ImportedNetwork& network_;
   const std::string& source_;
   std::vector<bool> taken_;
+  std::vector<std::vector<int>> inputs_;  ///< of each layer, without dropout
   std::map<int, std::vector<std::size_t>> readers_;
   std::map<int, std::pair<std::string, tensor::Tensor>> waiting_bias_;  ///< by the file's layer
   std::map<int, bool> unfolded_;

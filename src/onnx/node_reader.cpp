@@ -97,6 +97,10 @@ float NodeReader::real(const char* name, float otherwise) const {
   return value == nullptr ? otherwise : *value;
 }
 
+const tensor::Tensor* NodeReader::tensor(const char* name) const {
+  return find<tensor::Tensor>(name);
+}
+
 std::string NodeReader::text(const char* name, const std::string& otherwise) const {
   const auto* value = find<std::string>(name);
   return value == nullptr ? otherwise : *value;

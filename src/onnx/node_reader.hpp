@@ -19,6 +19,7 @@ class NodeReader {
              const std::string& source)
       : node_(node), constants_(constants), source_(source) {}
 
+  const onnx_graph::GraphNode& node() const { return node_; }
   const std::string& op() const { return node_.op; }
   /// "'Conv_0' (Conv)".
   std::string name() const;
@@ -52,6 +53,8 @@ class NodeReader {
 
   std::int64_t integer(const char* name, std::int64_t otherwise) const;
   float real(const char* name, float otherwise) const;
+  /// Null where it is left away.
+  const tensor::Tensor* tensor(const char* name) const;
   std::string text(const char* name, const std::string& otherwise) const;
   std::vector<std::int64_t> integers(const char* name, std::vector<std::int64_t> otherwise) const;
   /// Two numbers, height and width, from `least` on.

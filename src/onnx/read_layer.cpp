@@ -6,12 +6,16 @@
 #include <cstdlib>
 
 #include "checkpoint/shown.hpp"
+#include "onnx/patterns.hpp"
 #include "ops/table.hpp"
 
 namespace plait::onnx {
 
 double decimal(float value) { return std::strtod(fmt::format("{}", value).c_str(), nullptr); }
 
+namespace {
+
+/// A constant of rank 1 and this size.
 tensor::Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t size) {
   const tensor::Tensor& tensor = node.floats(input, 1);
   if (tensor.shape()[0] != size) {
@@ -21,7 +25,26 @@ tensor::Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t
   return tensor;
 }
 
-namespace {
+/// A bias that may be stored as one number or with a batch of one.
+tensor::Tensor bias_of(const NodeReader& node, std::size_t input, std::int64_t size) {
+  const tensor::Tensor* stored = node.constant(input);
+  const bool floats = stored != nullptr && stored->desc().dtype == tensor::DType::f32;
+  const bool row = floats && stored->shape() == tensor::Shape{1, size};
+  if (!row && !(floats && stored->shape().elements() == 1)) return vector_of(node, input, size);
+  tensor::Tensor bias(tensor::Shape{size});
+  for (std::size_t i = 0; i < bias.floats().size(); ++i) {
+    bias.floats()[i] = stored->floats()[row ? i : 0];
+  }
+  return bias;
+}
+
+tensor::Tensor scaled(tensor::Tensor tensor, float factor) {
+  if (factor == 1) return tensor;
+  tensor::Tensor result(tensor.shape());
+  std::ranges::transform(tensor.floats(), result.floats().begin(),
+                         [&](float x) { return factor * x; });
+  return result;
+}
 
 tensor::Tensor turned(const tensor::Tensor& matrix) {
   const std::int64_t rows = matrix.shape()[0];
@@ -117,21 +140,19 @@ bool has_sequence_weight(const NodeReader& node) {
   return node.constant(1) != nullptr && node.constant(1)->shape().rank() == 3;
 }
 
+/// alpha x W + beta b; the factors become part of the weights.
 ReadLayer gemm(const NodeReader& node) {
   node.expect("transA", 0);
-  if (node.real("alpha", 1) != 1 || node.real("beta", 1) != 1) {
-    node.refuse("alpha and beta other than 1 are not supported");
-  }
   const tensor::Tensor& matrix = node.floats(1, 2);
   tensor::Tensor weight = node.integer("transB", 0) != 0 ? matrix : turned(matrix);
   const std::int64_t out = weight.shape()[0];
   const bool bias = node.has_input(2);
-  std::vector<tensor::Tensor> parameters{std::move(weight)};
-  if (bias) parameters.push_back(vector_of(node, 2, out));
+  std::vector<tensor::Tensor> parameters{scaled(std::move(weight), node.real("alpha", 1))};
+  if (bias) parameters.push_back(scaled(bias_of(node, 2, out), node.real("beta", 1)));
   return {ops::Linear{.out_features = out, .bias = bias}, std::move(parameters)};
 }
 
-/// Linear without a bias; an Add of a vector behind it brings one.
+/// Linear without a bias; with an Add of a vector behind it, it has become a Gemm.
 ReadLayer matrix_product(const NodeReader& node) {
   tensor::Tensor weight = turned(node.floats(1, 2));
   const std::int64_t out = weight.shape()[0];
@@ -139,7 +160,6 @@ ReadLayer matrix_product(const NodeReader& node) {
 }
 
 ReadLayer batch_norm(const NodeReader& node) {
-  node.expect("training_mode", 0);
   const std::int64_t channels = node.floats(1, 1).shape()[0];
   std::vector<tensor::Tensor> parameters;
   for (std::size_t i = 1; i <= 4; ++i) parameters.push_back(vector_of(node, i, channels));
@@ -154,6 +174,8 @@ ReadLayer clip(const NodeReader& node) {
   const float* high = node.scalar(2);
   const float least = low != nullptr ? *low : node.real("min", NAN);
   const float most = high != nullptr ? *high : node.real("max", NAN);
+  const bool open = !node.has_input(2) && !(most < 1e30F);
+  if (least == 0 && open) return {ops::Activation{ops::ActivationKind::relu}};
   if (!(least == 0 && most > 0 && most < 1e30F)) {
     node.refuse("clips to {} .. {}, but plait's clip is from 0 to a number", least, most);
   }
@@ -176,15 +198,6 @@ ReadLayer pool(const NodeReader& node) {
     pool.count_include_pad = node.integer("count_include_pad", 0) != 0;
   }
   return {pool};
-}
-
-ReadLayer reshape(const NodeReader& node) {
-  const tensor::Tensor* shape = node.constant(1);
-  const bool flat = shape != nullptr && shape->desc().dtype == tensor::DType::i64 &&
-                    shape->shape() == tensor::Shape{2} &&
-                    (shape->as<std::int64_t>()[1] == -1 || shape->as<std::int64_t>()[0] < 1);
-  if (!flat) node.refuse("only a Reshape to (batch, features) with a stored shape is supported");
-  return {ops::Flatten{}};
 }
 
 ReadLayer gelu(const NodeReader& node) {
@@ -241,7 +254,8 @@ std::optional<ReadLayer> read_layer(const NodeReader& node) {
   if (op == "Clip") return clip(node);
   if (op == "Gelu") return gelu(node);
   if (op == "MaxPool" || op == "AveragePool") return pool(node);
-  if (op == "Reshape") return reshape(node);
+  if (op == "Concat") return ReadLayer{ops::Concat{}};
+  if (op == kSilu) return ReadLayer{ops::Activation{ops::ActivationKind::silu}};
   return by_table(node);
 }
 

@@ -18,7 +18,4 @@ std::optional<ReadLayer> read_layer(const NodeReader& node);
 /// The double with the shortest digits that give this float: 1e-05, not 9.99999974e-06.
 double decimal(float value);
 
-/// A constant of rank 1 and this size.
-tensor::Tensor vector_of(const NodeReader& node, std::size_t input, std::int64_t size);
-
 }  // namespace plait::onnx

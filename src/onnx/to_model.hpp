@@ -1,4 +1,4 @@
-// A network of ours out of an ONNX file: its layers as a chain of blocks, with their weights.
+// A network of ours out of an ONNX file: its layers as a graph of blocks, with their weights.
 #pragma once
 
 #include "onnx/layers.hpp"
@@ -10,9 +10,9 @@ struct ImportedModel {
   std::vector<checkpoint::NamedTensor> weights;
 };
 
-/// The chain is cut wherever only one tensor goes on; a convolution, a pool and a linear layer
-/// begin a block, and what follows them joins it. UserError with `source` (the file's name) where
-/// the graph is no chain, does not state the size of its input, or has sizes beyond plait's limits.
+/// Fine blocks, one for each group of block_groups.hpp; the parameters have the names of PyTorch's
+/// state_dict where the file has them. UserError with `source` (the file's name) where tensors do
+/// not fit, or sizes are beyond plait's limits.
 ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
                        const std::string& source);
 

@@ -33,8 +33,8 @@ tensor::Shape Activation::result(std::span<const tensor::Shape> srcs,
 }
 
 std::vector<OperationInfo> Activation::describe() {
-  const auto one = [](ActivationKind kind, std::string_view onnx, std::string_view torch) {
-    const Activation usual{.kind = kind};
+  const auto one = [](ActivationKind of, std::string_view onnx, std::string_view torch) {
+    const Activation usual{.kind = of};
     return OperationInfo{.name = usual.name(), .onnx = onnx, .torch = torch, .usual = usual};
   };
   using enum ActivationKind;

@@ -89,6 +89,7 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
         .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
         .classes = outputs,
         .pixels = pixels};
+    if (part.outputs) part.outputs(answers.logits);
     const optim::LossResult result = compute_loss(loss_, answers);
     if (pixels > 0) sums.areas.add(answers);
     sums.loss += result.sum;
@@ -100,9 +101,10 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
   return sums;
 }
 
-Evaluation Evaluator::run(ParameterStore& parameters) {
-  Evaluation evaluation =
-      to_evaluation(run(parameters, {.first = 0, .last = data_->size()}), data_->classes());
+Evaluation Evaluator::run(ParameterStore& parameters, const OutputSink& outputs) {
+  Evaluation evaluation = to_evaluation(
+      run(parameters, {.first = 0, .last = data_->size(), .tick = {}, .outputs = outputs}),
+      data_->classes());
   evaluation.residuals = residuals(chain_.network(), workspace_.take_residuals());
   return evaluation;
 }

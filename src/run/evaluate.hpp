@@ -35,6 +35,9 @@ struct EvaluationSums {
   static EvaluationSums from(std::span<const double> numbers);
 };
 
+/// Takes what the network computes for the samples of a batch, one after the other.
+using OutputSink = std::function<void(std::span<const float>)>;
+
 /// `classes` 0: regression, no accuracy.
 Evaluation to_evaluation(const EvaluationSums& sums, int classes);
 
@@ -46,10 +49,11 @@ class Evaluator {
     std::int64_t first = 0;
     std::int64_t last = 0;         ///< one behind
     std::function<void()> tick{};  ///< after each batch
+    OutputSink outputs{};
   };
   /// Samples in order; the last batch is filled up with repeated samples that do not count.
   EvaluationSums run(ParameterStore& parameters, const Part& part);
-  Evaluation run(ParameterStore& parameters);
+  Evaluation run(ParameterStore& parameters, const OutputSink& outputs = {});
 
  private:
   Chain& chain_;

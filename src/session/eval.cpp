@@ -15,30 +15,30 @@ std::int64_t evaluation_batch(const TrainConfig& config, const Setup& setup) {
 
 run::Evaluation evaluate_weights(const TrainConfig& config,
                                  const std::vector<checkpoint::NamedTensor>& weights,
-                                 const std::string& source, const NetworkOfWeights& network_of) {
+                                 const std::string& source, const EvaluationHooks& hooks) {
   check_config(config);
-  return evaluate_weights(config, make_setup(config), weights, source, network_of);
+  return evaluate_weights(config, make_setup(config), weights, source, hooks);
 }
 
 run::Evaluation evaluate_weights(const TrainConfig& config, const Setup& setup,
                                  const std::vector<checkpoint::NamedTensor>& weights,
-                                 const std::string& source, const NetworkOfWeights& network_of) {
+                                 const std::string& source, const EvaluationHooks& hooks) {
   TrainConfig alone = config;  // however many workers trained it
   alone.workers = alone.nodes = 1;
   alone.workers_per_node = 0;
   alone.link_between_nodes.clear();
   plan::Network network = plan::make_network(setup.model);
-  if (network_of) {
+  if (hooks.network_of) {
     std::vector<std::string> names;
     for (const checkpoint::NamedTensor& tensor : weights) names.push_back(tensor.name);
-    network = network_of(network, names);
+    network = hooks.network_of(network, names);
   }
   run::Chain chain(std::move(network), {.batch = evaluation_batch(config, setup),
                                         .threads = threads_per_worker(alone)});
   run::ParameterStore parameters(chain, config.seed, 0);
   parameters.import_weights(weights, source);
   run::Evaluator evaluator(chain, setup.data.test, optim::loss_spec(config));
-  return evaluator.run(parameters);
+  return evaluator.run(parameters, hooks.outputs);
 }
 
 std::filesystem::path weights_of_run(const std::filesystem::path& run_dir) {

@@ -109,7 +109,7 @@ TEST_F(RunResult, VerbsThatOnlyShow) {
   shows({"data", "show", "glyphs"}, "train  6,000 samples of 1x28x28, 10 classes; per class: ");
   shows({"models"}, "resnet1001");
   shows({"models", "vgg16"}, "3x32x32");
-  shows({"models", "--layers"}, "multiply             Mul ");
+  shows({"models", "--layers"}, "multiply                Mul ");
   const Ended profile =
       run_plait(folder_.path(), {"profile", "--model", "linear", "--batch", "4", "--threads", "1"});
   EXPECT_EQ(profile.exit_code, 0) << profile.err;

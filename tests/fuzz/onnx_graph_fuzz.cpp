@@ -1,14 +1,17 @@
 // Any bytes given to the ONNX reader are a graph or refused with a UserError; a graph is read as
-// layers or refused, its weights fit a model or are refused, and it can be written and read again.
+// layers or refused, these are a model or refused, its weights fit another model or are refused,
+// and it can be written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 #include <string>
 
 #include "base/error.hpp"
+#include "model/check.hpp"
 #include "model/model_file.hpp"
 #include "onnx/file.hpp"
 #include "onnx/match.hpp"
+#include "onnx/to_model.hpp"
 
 namespace {
 
@@ -31,6 +34,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (again.nodes.size() != graph.nodes.size()) std::abort();
   try {
     const plait::onnx::ImportedNetwork network = plait::onnx::layers_of(graph, "fuzz");
+    try {
+      const plait::onnx::ImportedModel imported = plait::onnx::to_model(network, "fuzz", "fuzz");
+      plait::model::check_model(imported.model, "fuzz");  // whatever is taken is a model
+    } catch (const plait::UserError&) {
+    }
     const plait::onnx::MatchedWeights weights =
         plait::onnx::match_weights(small_model(), network, "fuzz");
     if (weights.tensors.size() != 4) std::abort();

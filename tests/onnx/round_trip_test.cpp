@@ -132,11 +132,12 @@ TEST_F(OnnxRefusal, NamesTheFileAndTheNode) {
 }
 
 TEST_F(OnnxRefusal, OfOtherNumbersNamesBothLayers) {
-  node(graph_, "layer1.0.conv2").attributes[1].value = std::vector<std::int64_t>{2, 2};
+  node(graph_, "layer1.0.conv2").attributes[2].value = std::vector<std::int64_t>{2, 2, 2, 2};
+  node(graph_, "layer1.0.conv2").attributes[3].value = std::vector<std::int64_t>{2, 2};
   EXPECT_EQ(refusal(),
             "t.onnx: after node 'layer1.0.relu1' (Relu) the model has 'layer1.0.conv2' "
             "(convolution 3x3, 16 channels, padding 1x1), but the file has node 'layer1.0.conv2' "
-            "(Conv), convolution 3x3, 16 channels, stride 2x2, padding 1x1");
+            "(Conv), convolution 3x3, 16 channels, padding 2x2, dilation 2x2");
 }
 
 TEST_F(OnnxRefusal, OfAnotherShapeNamesBothShapes) {
@@ -175,7 +176,7 @@ TEST_F(OnnxRefusal, OfWeightsThatAreComputed) {
 
 TEST_F(OnnxRefusal, OfHalfAGelu) {
   graph_.nodes.back().op = "Erf";
-  EXPECT_THAT(refusal(), ::testing::HasSubstr("'logits' (Erf): arithmetic that matches no layer"));
+  EXPECT_THAT(refusal(), ::testing::HasSubstr("'logits' (Erf): plait has no layer for it"));
 }
 
 TEST_F(OnnxRefusal, OfElementsWhereASparseLayerHasNone) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.hpp"
 #include "onnx/onnx_testing.hpp"
 #include "onnx/to_graph.hpp"
@@ -37,14 +39,27 @@ TEST(OnnxToModel, GivesTheSameLogits) {
   }
 }
 
-TEST(OnnxToModel, CutsWhereOneTensorGoesOn) {
+TEST(OnnxToModel, MakesFineBlocksWithTheNamesOfTheWeights) {
   const model::ModelSpec model = model::load_model("resnet20", {3, 16, 16}, 10);
   const ImportedModel other = imported(to_onnx(model, lively_weights(model), "w"));
-  EXPECT_EQ(other.model.blocks.size(), model.blocks.size());
-  std::vector<std::string> names;
-  for (const model::Node& node : other.model.blocks.back().nodes) names.push_back(node.name);
-  EXPECT_THAT(names, ElementsAre("pool", "flatten", "linear"));
-  EXPECT_EQ(other.model.blocks[4].nodes.size(), model.blocks[4].nodes.size());
+  std::vector<std::string> blocks;
+  for (const model::BlockSpec& block : other.model.blocks) blocks.push_back(block.name);
+  blocks.resize(8);
+  EXPECT_THAT(blocks,
+              ElementsAre("stem", "layer1.0.conv1", "layer1.0.bn1", "layer1.0.conv2",
+                          "layer1.0.bn2", "layer1.0.add", "layer1.1.conv1", "layer1.1.bn1"));
+  const auto names = [&](const model::BlockSpec& block) {
+    std::vector<std::string> all;
+    for (const model::Node& node : block.nodes) all.push_back(node.name);
+    return all;
+  };
+  EXPECT_THAT(names(other.model.blocks[0]), ElementsAre("conv1", "bn1", "relu"));
+  EXPECT_THAT(names(other.model.blocks[2]), ElementsAre("", "relu"));
+  EXPECT_THAT(names(other.model.blocks.back()), ElementsAre("pool", "flatten", ""));
+  std::set<std::string> ours;
+  for (const checkpoint::NamedTensor& one : lively_weights(model)) ours.insert(one.name);
+  for (const checkpoint::NamedTensor& one : other.weights) EXPECT_TRUE(ours.contains(one.name));
+  EXPECT_EQ(other.weights.size(), ours.size());
 }
 
 TEST(OnnxToModel, RefusesWhatItCannotKnow) {
@@ -67,8 +82,10 @@ TEST(OnnxToModel, RefusesWhatItCannotKnow) {
   EXPECT_EQ(refusal(graph),
             "t.onnx: node 'fc1.linear' (Gemm): its tensor is 3x4, but the network needs 3x5");
   graph = whole;
-  graph.outputs[0].name = "fc1.relu.dst";
-  EXPECT_THAT(refusal(graph), HasSubstr("its output is not the result of its last layer"));
+  graph.outputs[0].name = "images";
+  EXPECT_EQ(refusal(graph), "t.onnx: has no layers");
+  graph.outputs[0].name = "fc1.relu.dst";  // what comes later is not needed
+  EXPECT_EQ(imported(graph).model.blocks.size(), 1U);
 }
 
 }  // namespace

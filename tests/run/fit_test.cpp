@@ -34,9 +34,10 @@ class Fit : public TrainTest {
                                             const std::vector<checkpoint::NamedTensor>& weights) {
     return session::evaluate_weights(
                config, weights, "test",
-               [](const plan::Network& model, const std::vector<std::string>& names) {
-                 return strategy::network_of_weights(model, names, 1);
-               })
+               {.network_of =
+                    [](const plan::Network& model, const std::vector<std::string>& names) {
+                      return strategy::network_of_weights(model, names, 1);
+                    }})
         .residuals;
   }
   /// |u_1 - x_2|^2 of a batch.

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "base/rng.hpp"
 #include "model/zoo.hpp"
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"

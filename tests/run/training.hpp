@@ -77,7 +77,7 @@ inline Evaluation evaluate_run(const session::TrainConfig& config,
                                const session::NetworkOfWeights& network_of = {}) {
   const auto file = session::weights_of_run(config.run_dir);
   return session::evaluate_weights(config, checkpoint::read_safetensors(file).tensors,
-                                   file.string(), network_of);
+                                   file.string(), {.network_of = network_of});
 }
 
 inline session::TrainResult run(const session::TrainConfig& config) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 #include <set>
+#include <type_traits>
 
 #include "base/error.hpp"
 #include "base/in_file.hpp"
@@ -29,27 +30,22 @@ class Reader {
     }
     if (from.has_segment())
       user_error("{}: {} is stored in segments, which is not supported", source_, what);
-    const bool floats = from.data_type() == ::onnx::TensorProto::FLOAT;
-    if (!floats && from.data_type() != ::onnx::TensorProto::INT64) {
-      user_error("{}: {} has data type {}, but only float (1) and int64 (7) are supported", source_,
-                 what, from.data_type());
+    switch (from.data_type()) {
+      case ::onnx::TensorProto::FLOAT: return values<float, float>(from, from.float_data(), what);
+      case ::onnx::TensorProto::DOUBLE:
+        return values<double, float>(from, from.double_data(), what);
+      case ::onnx::TensorProto::INT64:
+        return values<std::int64_t, std::int64_t>(from, from.int64_data(), what);
+      case ::onnx::TensorProto::INT32:
+        return values<std::int32_t, std::int64_t>(from, from.int32_data(), what);
+      case ::onnx::TensorProto::BOOL:
+        return values<std::uint8_t, std::int64_t>(from, from.int32_data(), what);
+      default:
+        user_error(
+            "{}: {} has data type {}, but only float (1), int64 (7), int32 (6), bool (9) and "
+            "double (11) are supported",
+            source_, what, from.data_type());
     }
-    const tensor::DType dtype = floats ? tensor::DType::f32 : tensor::DType::i64;
-    const std::size_t there =
-        from.has_raw_data() ? from.raw_data().size()
-        : floats            ? sizeof(float) * static_cast<std::size_t>(from.float_data_size())
-                 : sizeof(std::int64_t) * static_cast<std::size_t>(from.int64_data_size());
-    const tensor::Shape shape = shape_of(from, there / tensor::size_of(dtype), what);
-    if (there != static_cast<std::size_t>(shape.elements()) * tensor::size_of(dtype)) {
-      user_error("{}: {} is {} {} but has {} bytes", source_, what, tensor::name_of(dtype), shape,
-                 there);
-    }
-    tensor::Tensor tensor(shape, dtype);
-    const void* bytes = from.has_raw_data() ? static_cast<const void*>(from.raw_data().data())
-                        : floats            ? static_cast<const void*>(from.float_data().data())
-                                            : static_cast<const void*>(from.int64_data().data());
-    if (there != 0) std::memcpy(tensor.data(), bytes, there);
-    return tensor;
   }
 
   GraphNode node(const ::onnx::NodeProto& from, std::size_t number) const {
@@ -77,12 +73,45 @@ class Reader {
   }
 
  private:
+  /// Stored as raw bytes of type Stored, or in a list of their own; all become Kept.
+  template <class Stored, class Kept, class List>
+  tensor::Tensor values(const ::onnx::TensorProto& from, const List& list,
+                        const std::string& what) const {
+    const bool raw = from.has_raw_data();
+    const std::size_t there = raw ? from.raw_data().size() : static_cast<std::size_t>(list.size());
+    const std::size_t count = raw ? there / sizeof(Stored) : there;
+    const tensor::Shape shape = shape_of(from, count, what);
+    constexpr tensor::DType dtype =
+        std::is_same_v<Kept, float> ? tensor::DType::f32 : tensor::DType::i64;
+    if (count != static_cast<std::size_t>(shape.elements()) ||
+        (raw && there != count * sizeof(Stored))) {
+      user_error("{}: {} is {} {} but has {} {}", source_, what, tensor::name_of(dtype), shape,
+                 there, raw ? "bytes" : "values");
+    }
+    tensor::Tensor tensor(shape, dtype);
+    if (std::is_same_v<Stored, Kept> && raw && count > 0) {
+      std::memcpy(tensor.data(), from.raw_data().data(), there);
+      return tensor;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      Stored value{};
+      if (raw) {
+        std::memcpy(&value, from.raw_data().data() + i * sizeof(Stored), sizeof(Stored));
+      } else {
+        value = static_cast<Stored>(list.Get(static_cast<int>(i)));
+      }
+      tensor.as<Kept>()[i] = static_cast<Kept>(value);
+    }
+    return tensor;
+  }
+
   /// Its product is at most `elements`.
   tensor::Shape shape_of(const ::onnx::TensorProto& from, std::size_t elements,
                          const std::string& what) const {
     std::vector<std::int64_t> dims(from.dims().begin(), from.dims().end());
     std::int64_t product = 1;
     const auto limit = static_cast<std::int64_t>(elements);
+    if (elements == 0 && dims == std::vector<std::int64_t>{0}) return tensor::Shape{0};
     for (const std::int64_t extent : dims) {
       if (extent < 1 || extent > limit / product) {
         user_error("{}: {} says {}, which does not fit its {} values", source_, what,

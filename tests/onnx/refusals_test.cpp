@@ -1,0 +1,155 @@
+// What the importer refuses, each with one line that names the file and the node.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/error.hpp"
+#include "onnx/onnx_testing.hpp"
+#include "onnx/to_graph.hpp"
+#include "onnx/to_model.hpp"
+
+namespace plait::onnx {
+namespace {
+
+using onnx_graph::Graph;
+using onnx_graph::GraphNode;
+using ::testing::HasSubstr;
+
+tensor::Tensor integers(std::vector<std::int64_t> values) {
+  tensor::Tensor tensor(tensor::Shape{std::ssize(values)}, tensor::DType::i64);
+  std::ranges::copy(values, tensor.as<std::int64_t>().begin());
+  return tensor;
+}
+
+/// x of 4x6x6 through the nodes, which write y.
+Graph small_graph(std::vector<GraphNode> nodes) {
+  return {.name = "small",
+          .opset = 13,
+          .nodes = std::move(nodes),
+          .initializers = {},
+          .inputs = {{"x", {onnx_graph::kSymbolic, 4, 6, 6}}},
+          .outputs = {{"y", {onnx_graph::kSymbolic, 4}}}};
+}
+
+GraphNode graph_node(std::string op, std::vector<std::string> inputs, std::string output,
+                     std::vector<onnx_graph::Attribute> attributes = {}) {
+  return {.name = "n_" + output,
+          .op = std::move(op),
+          .inputs = std::move(inputs),
+          .outputs = {std::move(output)},
+          .attributes = std::move(attributes)};
+}
+
+std::string refusal_of(const Graph& graph) {
+  try {
+    to_model(layers_of(graph, "t.onnx"), "t", "t.onnx");
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(OnnxRefusals, NameAllUnknownOperatorsAtOnce) {
+  const Graph graph =
+      small_graph({graph_node("Elu", {"x"}, "a"), graph_node("Elu", {"a"}, "b"),
+                   graph_node("Sqrt", {"b"}, "c"), graph_node("Relu", {"c"}, "d"),
+                   graph_node("Div", {"d", "c"}, "e"), graph_node("com.me::Own", {"e"}, "y")});
+  EXPECT_EQ(refusal_of(graph),
+            "t.onnx: plait has no layer for these nodes: Elu ('n_a' and 1 more), Sqrt ('n_c'), "
+            "com.me::Own ('n_y')");
+}
+
+TEST(OnnxRefusals, NameArithmeticThatIsNoLayer) {
+  EXPECT_EQ(refusal_of(small_graph({graph_node("Sub", {"x", "x"}, "y")})),
+            "t.onnx: node 'n_y' (Sub): plait has no layer for it");
+}
+
+TEST(OnnxRefusals, OfCyclesAndUnknownNames) {
+  EXPECT_EQ(
+      refusal_of(small_graph({graph_node("Add", {"x", "b"}, "a"), graph_node("Relu", {"a"}, "b"),
+                              graph_node("Relu", {"b"}, "y")})),
+      "t.onnx: node 'n_a' (Add): no earlier node writes 'b', but 'n_b' does: a cycle, or nodes "
+      "out of order");
+  EXPECT_EQ(
+      refusal_of(small_graph({graph_node("Identity", {"a"}, "a")})),
+      "t.onnx: node 'n_a' (Identity): no earlier node writes 'a', but 'n_a' does: a cycle, or "
+      "nodes out of order");
+  EXPECT_EQ(refusal_of(small_graph({graph_node("Relu", {"z"}, "y")})),
+            "t.onnx: node 'n_y' (Relu): no earlier node writes 'z'");
+  EXPECT_EQ(refusal_of(small_graph({graph_node("Relu", {"x"}, "z")})),
+            "t.onnx: no node writes the output 'y'");
+  EXPECT_EQ(
+      refusal_of(small_graph({graph_node("Relu", {"x"}, "y"), graph_node("Relu", {"x"}, "y")})),
+      "t.onnx: node 'n_y' (Relu): 'y' is written twice");
+}
+
+TEST(OnnxRefusals, OfAbsurdSizes) {
+  Graph graph = small_graph({graph_node("Relu", {"x"}, "y")});
+  EXPECT_EQ(refusal_of(graph), "taken");
+  for (const std::int64_t large :
+       {std::int64_t{1} << 41, std::numeric_limits<std::int64_t>::max()}) {
+    graph.inputs[0].dims = {onnx_graph::kSymbolic, 4, large, large};
+    EXPECT_THAT(refusal_of(graph), HasSubstr("t.onnx: its input 4x"));
+  }
+  graph = small_graph({graph_node("Reshape", {"x", "s"}, "y")});
+  for (const std::int64_t odd :
+       {std::numeric_limits<std::int64_t>::max(), std::int64_t{-7}, std::int64_t{5}}) {
+    graph.initializers = {{"s", integers({-1, odd, 1 << 20})}};
+    EXPECT_THAT(refusal_of(graph), HasSubstr("t.onnx: node 'n_y' (Reshape): "));
+  }
+}
+
+TEST(OnnxRefusals, OfShapesThatMixSamples) {
+  Graph graph = small_graph({graph_node("Reshape", {"x", "s"}, "y")});
+  graph.initializers = {{"s", integers({-1, 72})}};
+  EXPECT_THAT(refusal_of(graph), HasSubstr("mixes with the batch"));
+  graph.initializers = {{"s", integers({-1, 144})}};
+  EXPECT_EQ(refusal_of(graph), "taken");
+  graph.initializers = {{"s", integers({3, -1})}};  // a file for three samples
+  EXPECT_EQ(refusal_of(graph), "taken");
+}
+
+TEST(OnnxRefusals, OfSlicesThatAreNoneOfChannels) {
+  Graph graph = small_graph({graph_node("Slice", {"x", "b", "e", "a"}, "y")});
+  const auto with = [&](std::int64_t begin, std::int64_t end, std::int64_t axis) {
+    graph.initializers = {
+        {"b", integers({begin})}, {"e", integers({end})}, {"a", integers({axis})}};
+    return refusal_of(graph);
+  };
+  EXPECT_EQ(with(1, 3, 1), "taken");
+  EXPECT_EQ(with(-3, std::numeric_limits<std::int64_t>::max(), -3), "taken");
+  EXPECT_THAT(with(1, 3, 2), HasSubstr("takes 2 of 6 along axis 2"));
+  EXPECT_THAT(with(3, 1, 1), HasSubstr("is empty"));
+  EXPECT_THAT(with(0, 1, 7), HasSubstr("there is no axis 7"));
+}
+
+TEST(OnnxRefusals, OfZerosBeforeWhatCannotTakeThem) {
+  Graph graph = small_graph(
+      {graph_node("Pad", {"x", "p"}, "z"),
+       graph_node("MaxPool", {"z"}, "y", {{"kernel_shape", std::vector<std::int64_t>{2, 2}}})});
+  graph.initializers = {{"p", integers({0, 0, 1, 1, 0, 0, 1, 1})}};
+  EXPECT_EQ(refusal_of(graph),
+            "t.onnx: node 'n_y' (MaxPool): zeros before this operator are not supported");
+  graph.nodes[1].op = "AveragePool";
+  EXPECT_EQ(refusal_of(graph), "taken");
+  graph.initializers = {{"p", integers({0, 0, 1, 1, 0, 0, 1, 2})}};
+  EXPECT_THAT(refusal_of(graph), HasSubstr("are not equal at both ends"));
+}
+
+TEST(OnnxReading, ScalesWeightsByAlphaAndBeta) {
+  Graph graph =
+      small_graph({graph_node("GlobalAveragePool", {"x"}, "a"), graph_node("Flatten", {"a"}, "b"),
+                   graph_node("Gemm", {"b", "w", "c"}, "y", {{"alpha", 2.0F}, {"beta", 0.5F}})});
+  graph.initializers = {{"w", noise(tensor::Shape{4, 3})}, {"c", noise(tensor::Shape{1, 3})}};
+  const ImportedNetwork network = layers_of(graph, "t.onnx");
+  const auto w = graph.initializers[0].tensor.floats();
+  const auto& parameters = network.layers.back().parameters;
+  ASSERT_EQ(parameters[0].shape(), (tensor::Shape{3, 4}));
+  EXPECT_EQ(parameters[0].floats()[1], 2 * w[3]);
+  EXPECT_EQ(parameters[1].floats()[2], graph.initializers[1].tensor.floats()[2] / 2);
+}
+
+}  // namespace
+}  // namespace plait::onnx
