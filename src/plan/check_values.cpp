@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plan/alike.hpp"
 #include "plan/check_parts.hpp"
 #include "plan/values.hpp"
 
@@ -45,6 +46,7 @@ class ValueCheck {
 
   void run(int worker) {
     table_.clear();
+    begun_.clear();
     worker_ = worker;
     const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
     for (const bool writes : {true, false}) {
@@ -74,8 +76,13 @@ class ValueCheck {
 
   void write(const Value& value, const Moment& moment, bool adds) {
     bool is_new = false;
-    ValueUse& use = table_.use(table_.intern(value, is_new));
-    if (!is_new && !adds && use.writer != moment.position && has_one_writer(value.role)) {
+    const int number = table_.intern(value, is_new);
+    ValueUse& use = table_.use(number);
+    // What adds may stand before it in the program: it is for an older minibatch then.
+    begun_.resize(table_.uses().size(), false);
+    const bool again = begun_[static_cast<std::size_t>(number)] && !adds;
+    if (!adds) begun_[static_cast<std::size_t>(number)] = true;
+    if (again && use.writer != moment.position && has_one_writer(value.role)) {
       faults_.add(worker_, moment.position,
                   fmt::format("writes {}, which {} (task {}) has written for the same minibatch",
                               text_of(plan_, value),
@@ -132,6 +139,7 @@ class ValueCheck {
   FaultList& faults_;
   int worker_ = 0;
   ValueTable table_;
+  std::vector<bool> begun_;  ///< by number: written without being read before
   std::vector<Access> list_;
 };
 
@@ -139,7 +147,11 @@ class ValueCheck {
 
 void check_values(const Plan& plan, int mode, FaultList& faults) {
   ValueCheck check(plan, mode, faults);
-  for (int worker = 0; worker < plan.workers(); ++worker) check.run(worker);
+  const std::vector<int> first = first_alike(plan);
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    // What is wrong is named for every worker.
+    if (first[static_cast<std::size_t>(worker)] == worker || !faults.empty()) check.run(worker);
+  }
 }
 
 }  // namespace plait::plan

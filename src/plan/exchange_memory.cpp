@@ -87,8 +87,7 @@ std::int64_t reduced_bytes(const Plan& plan, int worker) {
   return most;
 }
 
-std::int64_t copied_bytes(const Plan& plan, int worker) {
-  if (plan.depth() == 0) return 0;
+std::int64_t sent_bytes(const Plan& plan, int worker) {
   std::int64_t bytes = 0;
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
     if (is<Send>(task)) bytes += wire_bytes(plan, 0, task);

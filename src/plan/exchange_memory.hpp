@@ -13,6 +13,6 @@ std::int64_t exchanged_bytes(const Plan& plan, int worker);
 std::int64_t reduced_bytes(const Plan& plan, int worker);
 
 /// Where steps overlap, what is sent is copied: about one copy of each message is under way.
-std::int64_t copied_bytes(const Plan& plan, int worker);
+std::int64_t sent_bytes(const Plan& plan, int worker);
 
 }  // namespace plait::plan

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/rounding.hpp"
+#include "plan/alike.hpp"
 #include "plan/evaluation_memory.hpp"
 #include "plan/exchange_memory.hpp"
 #include "plan/value_slots.hpp"
@@ -71,6 +72,9 @@ MemoryForecast::MemoryForecast(const Plan& plan, const model::SizeOptions& optio
       sizes_(plan.network, options),
       home_samples_(most_samples(plan)),
       has_layers_(plait::plan::has_layers(plan.network)),
+      all_compute_all_(std::ranges::all_of(
+          plan.programs, [&](const Program& one) { return has_forward_of_all(plan, one); })),
+      overlaps_(plan.depth() > 0),
       staleness_(staleness(plan)) {}
 
 std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
@@ -173,7 +177,7 @@ WorkerMemory MemoryForecast::of(int worker) {
   count_parameters(worker, memory);
   memory.exchanges =
       static_cast<std::int64_t>(padding() * static_cast<double>(exchanged_bytes(plan_, worker)));
-  memory.messages = copied_bytes(plan_, worker);
+  memory.messages = overlaps_ ? sent_bytes(plan_, worker) : 0;
   if (has_layers_) count_around(worker, memory);
   return memory;
 }
@@ -189,9 +193,7 @@ void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   }
   memory.batches = kBatches * loaded * (plan_.network.input.elements() + labels_per_sample()) *
                    tensor::kFloatBytes;
-  const bool all = std::ranges::all_of(
-      plan_.programs, [&](const Program& one) { return has_forward_of_all(plan_, one); });
-  if (all || worker == 0) {
+  if (all_compute_all_ || worker == 0) {
     memory.evaluation = workspace_bytes(plan_.network, sizes_.at(home_samples_));
   }
   if (worker == 0) {
@@ -216,9 +218,13 @@ std::int64_t MemoryForecast::kernels_of(int worker) {
 
 std::vector<std::int64_t> estimate_memories(const Plan& plan, const model::SizeOptions& options) {
   MemoryForecast forecast(plan, options);
+  const std::vector<int> first = first_alike(plan);
   std::vector<std::int64_t> bytes;
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    bytes.push_back(forecast.of(worker).total());
+    // Worker 0 has more to do than its program says.
+    const int like = std::max(first[static_cast<std::size_t>(worker)], std::min(worker, 1));
+    bytes.push_back(like < worker ? bytes[static_cast<std::size_t>(like)]
+                                  : forecast.of(worker).total());
   }
   return bytes;
 }

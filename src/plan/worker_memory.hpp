@@ -51,6 +51,8 @@ class MemoryForecast {
   SizesBySamples sizes_;
   std::int64_t home_samples_ = 1;
   bool has_layers_ = true;
+  bool all_compute_all_ = false;  ///< every worker has the forward tasks of all blocks
+  bool overlaps_ = false;         ///< minibatches do, so that what is sent is copied
   std::vector<int> staleness_;
 };
 

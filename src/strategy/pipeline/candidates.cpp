@@ -5,7 +5,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "plan/check.hpp"
 #include "plan/versions.hpp"
 #include "plan/worker_memory.hpp"
 #include "simulate/simulate.hpp"
@@ -71,10 +70,6 @@ void Choice::offer(ScoredPlan made) {
   least_ = least_ == 0 ? made.memory : std::min(least_, made.memory);
   if (rule_.memory > 0 && made.memory > rule_.memory) return;
   if (!near_.empty() && made.seconds > rule_.nearly * fastest_) return;
-  if (made.plan.depth() > 0 && !plan::faults(made.plan).empty()) {
-    if (!unsound_) unsound_ = std::move(made);
-    return;
-  }
   near_.push_back(std::move(made));
   keep_near();
 }
@@ -87,7 +82,6 @@ void Choice::keep_near() {
 
 ScoredPlan Choice::take(const cost::CostModel& cost) {
   constexpr std::size_t kTightened = 12;
-  if (near_.empty()) return std::move(*unsound_);
   const auto age = [](const ScoredPlan& made) { return std::pair(made.delay, made.delays); };
   // Of equal age the fastest first: what is not tightened cannot be chosen.
   std::ranges::stable_sort(near_, {}, [](const ScoredPlan& made) {

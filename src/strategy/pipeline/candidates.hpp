@@ -1,7 +1,6 @@
 // Candidates: the plans a pipeline could have, made one by one, and the choice among them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +57,7 @@ class Choice {
   explicit Choice(const Rule& rule) : rule_(rule) {}
 
   void offer(ScoredPlan made);
-  bool empty() const { return near_.empty() && !unsound_; }
+  bool empty() const { return near_.empty(); }
   std::int64_t least_memory() const { return least_; }
 
   /// After tightening, of those that are nearly as fast the one whose weights are least old (the
@@ -72,8 +71,6 @@ class Choice {
   std::int64_t least_ = 0;
   double fastest_ = 0;
   std::vector<ScoredPlan> near_;
-  /// The first one whose programs are wrong: taken, and then refused by the check, if all are.
-  std::optional<ScoredPlan> unsound_{};
 };
 
 }  // namespace plait::strategy::pipeline
