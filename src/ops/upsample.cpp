@@ -21,8 +21,8 @@ tensor::Shape Upsample::result(std::span<const tensor::Shape> srcs,
 std::vector<OperationInfo> Upsample::describe() {
   const std::vector<Field> fields{
       field(&Upsample::scale, {.key = "scale", .least = 1, .most = kMaxWindow, .always = true})};
-  const auto one = [&](UpsampleKind kind, std::string_view torch) {
-    const Upsample usual{.kind = kind};
+  const auto one = [&](UpsampleKind which, std::string_view torch) {
+    const Upsample usual{.kind = which};
     return OperationInfo{
         .name = usual.name(), .short_name = "up", .torch = torch, .usual = usual, .fields = fields};
   };
