@@ -159,7 +159,7 @@ std::vector<PublishedNode> parse_published_nodes(std::string_view text, const st
   }
   for (PublishedNode& node : nodes) {
     std::ranges::sort(node.next);
-    node.next.erase(std::ranges::unique(node.next).begin(), node.next.end());
+    node.next.erase(std::unique(node.next.begin(), node.next.end()), node.next.end());
     for (const int to : node.next) ++nodes[static_cast<std::size_t>(to)].inputs;
   }
   return nodes;
