@@ -77,6 +77,31 @@ struct InvertedStage {
   int repeats;
 };
 
+/// One of a stage: `channels` come from block `last`.
+struct Inverted {
+  const InvertedStage& stage;
+  int number = 0;  ///< within the stage
+  std::string name{};
+  std::int64_t channels = 0;
+  int last = 0;
+
+  std::int64_t inner() const { return stage.expand * channels; }
+  std::int64_t stride() const { return number == 0 ? stage.stride : 1; }
+  int skip() const { return stride() == 1 && channels == stage.out ? last : kNoSkip; }
+};
+
+/// The 1x1 convolution to more channels, where it has one, and the depthwise one behind it. Returns
+/// how many blocks that were: the number of the next.
+int expand_and_filter(ModelSpec& model, const Inverted& what, const ops::Operation& activation) {
+  int layer = 0;
+  const auto name = [&] { return fmt::format("{}.{}", what.name, layer++); };
+  if (what.stage.expand != 1) {
+    conv_norm(model, {name(), convolution(what.inner(), 1, 1, false), activation, {what.last}});
+  }
+  conv_norm(model, {name(), depthwise(what.inner(), what.stage.kernel, what.stride()), activation});
+  return layer;
+}
+
 void append_mobile_head(ModelSpec& model, std::int64_t classes) {
   BlockSpec head{.name = "classifier", .nodes = {}};
   head.then("pool", ops::GlobalAveragePool{});
@@ -105,19 +130,9 @@ ModelSpec mobilenet_v2(const Task& task) {
   int number = 1;
   for (const InvertedStage& stage : stages) {
     for (int i = 0; i < stage.repeats; ++i, ++number) {
-      const std::string name = fmt::format("features.{}.conv", number);
-      const std::int64_t inner = stage.expand * channels;
-      int layer = 0;
-      if (stage.expand != 1) {
-        conv_norm(
-            model,
-            {fmt::format("{}.{}", name, layer++), convolution(inner, 1, 1, false), relu6, {last}});
-      }
-      const std::int64_t stride = i == 0 ? stage.stride : 1;
-      conv_norm(model, {fmt::format("{}.{}", name, layer++), depthwise(inner, stage.kernel, stride),
-                        relu6});
-      const bool skips = stride == 1 && channels == stage.out;
-      last = project(model, {name, stage.out, layer, skips ? last : kNoSkip});
+      const Inverted one{stage, i, fmt::format("features.{}.conv", number), channels, last};
+      const int layer = expand_and_filter(model, one, relu6);
+      last = project(model, {one.name, stage.out, layer, one.skip()});
       channels = stage.out;
     }
   }
@@ -143,22 +158,12 @@ ModelSpec efficientnet_b0(const Task& task) {
   for (std::size_t number = 0; number < stages.size(); ++number) {
     const InvertedStage& stage = stages[number];
     for (int i = 0; i < stage.repeats; ++i) {
-      const std::string name = fmt::format("features.{}.{}.block", number + 1, i);
-      const std::int64_t inner = stage.expand * channels;
-      int layer = 0;
-      if (stage.expand != 1) {
-        conv_norm(
-            model,
-            {fmt::format("{}.{}", name, layer++), convolution(inner, 1, 1, false), silu, {last}});
-      }
-      const std::int64_t stride = i == 0 ? stage.stride : 1;
-      conv_norm(model, {fmt::format("{}.{}", name, layer++), depthwise(inner, stage.kernel, stride),
-                        silu});
-      squeeze_excite(model, fmt::format("{}.{}", name, layer++),
-                     std::max<std::int64_t>(1, channels / 4), inner);
-      const bool skips = stride == 1 && channels == stage.out;
-      last =
-          project(model, {fmt::format("{}.{}", name, layer), stage.out, 0, skips ? last : kNoSkip});
+      const Inverted one{stage, i, fmt::format("features.{}.{}.block", number + 1, i), channels,
+                         last};
+      const int layer = expand_and_filter(model, one, silu);
+      squeeze_excite(model, fmt::format("{}.{}", one.name, layer),
+                     std::max<std::int64_t>(1, channels / 4), one.inner());
+      last = project(model, {fmt::format("{}.{}", one.name, layer + 1), stage.out, 0, one.skip()});
       channels = stage.out;
     }
   }
