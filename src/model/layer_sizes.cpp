@@ -166,11 +166,11 @@ std::vector<tensor::Layout> source_layouts(const ops::Operation& layer,
   if (ops::plain_only(layer)) return all(tensor::Layout::plain);
   std::ranges::replace(layouts, tensor::Layout::panels, tensor::Layout::plain);
   if (const auto* conv = std::get_if<ops::Convolution>(&layer)) {
+    // The direct kernels take channels in blocks; images of 1 and 3 channels they take as they are.
     const std::int64_t channels = srcs[0].shape[1];
     const bool depthwise = conv->groups == channels && conv->out_channels == channels;
-    // The direct kernels of depthwise convolutions take channels in blocks only.
-    if (depthwise && channels > 1 && layouts[0] == tensor::Layout::plain)
-      layouts[0] = image_layout();
+    const bool direct = conv->groups == 1 ? channels > 3 : depthwise;
+    if (direct && layouts[0] == tensor::Layout::plain) layouts[0] = image_layout();
   }
   if (std::holds_alternative<ops::Concat>(layer)) {  // whole blocks of channels, or plain
     const bool alike = std::ranges::all_of(srcs, [&](const tensor::TensorDesc& src) {

@@ -75,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         SizesCase{"preresnet11", {3, 32, 32}, 16, 1}, SizesCase{"densenet121", {3, 32, 32}, 4, 1},
         SizesCase{"googlenet", {3, 32, 32}, 4, 2}, SizesCase{"squeezenet", {3, 64, 64}, 4, 1},
         SizesCase{"mobilenet_v2", {3, 32, 32}, 8, 2}, SizesCase{"unet:16", {3, 48, 48}, 4, 2},
+        SizesCase{"unet:8", {3, 48, 48}, 4, 2}, SizesCase{"efficientnet_b0", {3, 32, 32}, 4, 1},
         SizesCase{"radixnet:1024x6", {1024}, 24, 1}));
 
 }  // namespace
