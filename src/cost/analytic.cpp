@@ -47,7 +47,8 @@ BlockRooflines rooflines(const plan::Network& network, const plan::NetworkBlock&
   const double dst = tensor(network, block.dst);
   const auto inner = static_cast<double>(block.inner_elements);
   const auto parameters = static_cast<double>(block.parameters);
-  const bool first = block.reads_only_input();
+  const bool first =
+      std::ranges::none_of(block.srcs, [&](int tensor) { return network.has_gradient(tensor); });
   BlockRooflines lines;
   if (block.joins()) {  // two tensors read, one written; one gradient added to another
     lines.forward = lines.backward_data = {0, memory(src + dst), 0};
@@ -59,7 +60,9 @@ BlockRooflines rooflines(const plan::Network& network, const plan::NetworkBlock&
   lines.backward_data = first ? Roofline{0, memory(dst + inner), 0}
                               : Roofline{arithmetic, memory(dst + inner + src), memory(parameters)};
   // diff_dst, what lies inside and src read, the gradient written.
-  if (block.parameters > 0) {
+  if (block.parameters > 0 && !block.traits.weights_read_src) {  // backward_data has made it
+    lines.backward_weights = {0, 0, memory(2 * parameters)};
+  } else if (block.parameters > 0) {
     lines.backward_weights = {arithmetic, memory(dst + inner + src), memory(parameters)};
   }
   lines.update = parameters * rates.update_bytes_per_parameter / rates.memory_bytes_per_second;

@@ -99,7 +99,7 @@ class GraphBuilder {
       const int written = node(index).is_input() ? 0 : network.size();
       for (const int next : node(index).next) note_read(next, written);
     }
-    network.last_readers = plan::last_readers(network);
+    plan::complete(network);
   }
 
  private:
@@ -125,7 +125,8 @@ class GraphBuilder {
         .dst = network.size() + 1,
         .parameters = std::llround(node(index).parameter_bytes / tensor::kFloatBytes)};
     BlockSeconds seconds{.forward = 1e-3 * node(index).forward_ms};
-    if (block.has_backward()) seconds.backward_data = 1e-3 * node(index).backward_ms;
+    if (block.parameters > 0 || block.srcs != std::vector{0})
+      seconds.backward_data = 1e-3 * node(index).backward_ms;
     if (block.parameters > 0) {
       seconds.backward_weights = seconds.backward_data / 2;
       seconds.backward_data -= seconds.backward_weights;

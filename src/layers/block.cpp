@@ -118,6 +118,14 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
   scratch_bytes_ += memory_.transient_bytes;
 }
 
+Block::Block(std::string name, const tensor::TensorDesc& desc)
+    : name_(std::move(name)), src_descs_{desc}, dst_desc_(desc) {
+  memory_.traits = {.data_reads_src = false,
+                    .data_reads_dst = false,
+                    .weights_read_src = false,
+                    .weights_read_pending = false};
+}
+
 void Block::match_layouts(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
   std::vector<tensor::TensorDesc> srcs;
   for (const int src : steps_[i].srcs) srcs.push_back(descs[static_cast<std::size_t>(src)]);
@@ -170,27 +178,32 @@ void Block::forward(const BlockArgs& args) {
   }
 }
 
+void Block::layer_backward_data(std::size_t i, const BlockArgs& args) const {
+  const BackwardStep& step = memory_.steps[i];
+  const Resolve at{args};
+  LayerArgs layer = layer_args(i, args);
+  layer.diff_dst = at(step.diff_dst);
+  for (const Place& place : step.diff_srcs) layer.diff_srcs.push_back(at(place));
+  layer.diff_addend = memory_.traits.adds_gradient ? args.diff_addend : at(step.addend);
+  layer.diff_weights = nullptr;
+  if (early_[i].bytes > 0) {
+    std::memset(args.pending + early_[i].offset, 0, early_[i].bytes);  // the padding stays 0
+    layer.diff_weights = reinterpret_cast<float*>(args.pending + early_[i].offset);
+  }
+  layers_[i]->backward_data(layer);
+}
+
 void Block::backward_data(const BlockArgs& args) {
   const Resolve at{args};
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const BackwardStep& step = memory_.steps[i];
-    if (step.run_data) {
-      LayerArgs layer = layer_args(i, args);
-      layer.diff_dst = at(step.diff_dst);
-      for (const Place& place : step.diff_srcs) layer.diff_srcs.push_back(at(place));
-      layer.diff_addend = at(step.addend);
-      layer.diff_weights = nullptr;
-      if (early_[i].bytes > 0) {
-        std::memset(args.pending + early_[i].offset, 0, early_[i].bytes);  // the padding stays 0
-        layer.diff_weights = reinterpret_cast<float*>(args.pending + early_[i].offset);
-      }
-      layers_[i]->backward_data(layer);
-    }
+    if (step.run_data) layer_backward_data(i, args);
     for (const GradientSum& sum : step.sums) {
-      if (sum.b.where == Where::none) {
-        std::memcpy(at(sum.result), at(sum.a), sum.bytes);
-      } else {
-        simd::add({at(sum.result), at(sum.a), at(sum.b), sum.bytes / sizeof(float)}, threads_);
+      float* result = at(sum.result);
+      if (sum.b.where != Where::none) {
+        simd::add({result, at(sum.a), at(sum.b), sum.bytes / sizeof(float)}, threads_);
+      } else if (result != nullptr && result != at(sum.a)) {
+        simd::copy(result, at(sum.a), sum.bytes / sizeof(float), threads_);
       }
     }
   }
@@ -198,6 +211,7 @@ void Block::backward_data(const BlockArgs& args) {
 
 void Block::backward_weights(const BlockArgs& args) {
   const Resolve at{args};
+  if (memory_.converts_gradient) layer_backward_data(layers_.size() - 1, args);
   for (std::size_t i = layers_.size(); i-- > 0;) {
     if (early_[i].bytes > 0) {
       std::memcpy(args.diff_weights + weights_offset_[i], args.pending + early_[i].offset,

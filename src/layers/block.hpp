@@ -24,16 +24,17 @@ struct BlockOptions {
 };
 
 /// The memory of one task. forward: srcs, dst, weights, state, saved, scratch.
-/// backward_data: diff_dst, diff_srcs, weights, saved, pending, scratch (and srcs, dst where
-/// backward_reads_src/dst say so). backward_weights: srcs, diff_dst, diff_weights, saved, pending,
-/// scratch. backward_data comes first and leaves inner gradients, and those of BatchNorm's
-/// parameters, in `pending`; backward_weights overwrites all of diff_weights. Everything between
-/// tasks is plain data: the tasks of one minibatch may run in different processes.
+/// backward_data: diff_dst, diff_srcs, weights, saved, pending, scratch (and srcs, dst where the
+/// traits say so). backward_weights: srcs, diff_dst, diff_weights, saved, scratch, and where the
+/// traits say so pending, in which backward_data has left inner gradients and those of BatchNorm's
+/// parameters. backward_weights overwrites all of diff_weights. Everything between tasks is plain
+/// data: the tasks of one minibatch may run in different processes.
 struct BlockArgs {
   std::vector<const float*> srcs{};
   float* dst = nullptr;
   const float* diff_dst = nullptr;
-  std::vector<float*> diff_srcs{};
+  std::vector<float*> diff_srcs{};     ///< null: not wanted
+  const float* diff_addend = nullptr;  ///< where traits().adds_gradient: added to diff_srcs[0]
   const float* weights = nullptr;
   float* diff_weights = nullptr;
   float* state = nullptr;
@@ -62,8 +63,7 @@ class Block {
   Block(const model::BlockSpec& spec, const tensor::TensorDesc& src, const BlockOptions& options)
       : Block(spec, std::vector{src}, options) {}
   /// Without layers: nothing to compute, nothing to keep.
-  Block(std::string name, const tensor::TensorDesc& desc)
-      : name_(std::move(name)), src_descs_{desc}, dst_desc_(desc) {}
+  Block(std::string name, const tensor::TensorDesc& desc);
 
   const std::string& name() const { return name_; }
   const std::vector<tensor::TensorDesc>& src_descs() const { return src_descs_; }
@@ -78,8 +78,7 @@ class Block {
   std::size_t scratch_bytes() const { return scratch_bytes_; }     ///< inside one task
   bool has_backward_data() const { return has_backward_data_; }
   bool has_backward_weights() const { return has_backward_weights_; }
-  bool backward_reads_src() const { return memory_.reads_src; }
-  bool backward_reads_dst() const { return memory_.reads_dst; }
+  const model::BlockTraits& traits() const { return memory_.traits; }
 
   /// As in Layer, of any of its layers with parameters.
   bool layout_follows_batch() const;
@@ -99,6 +98,7 @@ class Block {
   void convert(std::size_t i, std::size_t source, tensor::Layout layout,
                std::vector<tensor::TensorDesc>& descs);
   LayerArgs layer_args(std::size_t step, const BlockArgs& args) const;
+  void layer_backward_data(std::size_t step, const BlockArgs& args) const;
 
   std::string name_;
   std::vector<tensor::TensorDesc> src_descs_;

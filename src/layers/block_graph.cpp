@@ -7,33 +7,14 @@
 #include <span>
 
 #include "base/rounding.hpp"
+#include "model/fused_steps.hpp"
 
 namespace plait::layers {
 
 namespace {
 
-bool is_relu(const ops::Operation& layer) {
-  const auto* activation = std::get_if<ops::Activation>(&layer);
-  return activation != nullptr && activation->kind == ops::ActivationKind::relu;
-}
-
 bool is_plain_add(const GraphStep& step) {
   return std::holds_alternative<ops::Add>(step.spec) && !step.convert_to;
-}
-
-/// Of a block with so many inputs, what a node reads.
-int tensor_of(int input, int inputs) {
-  return input < 0 ? model::number_of_input(input) : inputs + input;
-}
-
-std::vector<int> reader_counts(const model::BlockSpec& block) {
-  std::vector<int> counts(block.nodes.size(), 0);
-  for (const model::Node& node : block.nodes) {
-    for (int input : node.inputs) {
-      if (input >= 0) ++counts[static_cast<std::size_t>(input)];
-    }
-  }
-  return counts;
 }
 
 /// Builds GraphMemory; one object per call, its members are the state of the walk.
@@ -61,6 +42,7 @@ class Placement {
     decide_tasks();
     place_tensors();
     place_gradients();
+    find_traits();
     return std::move(memory_);
   }
 
@@ -136,8 +118,6 @@ class Placement {
                                descs_[index(src)] == descs_[index(steps_[i].dst)];
       if (layers_[i]->traits().forward_in_place && replaceable) memory_.tensors[index(src)] = dst;
     }
-    for (int k = 0; k < inputs_; ++k) memory_.reads_src = memory_.reads_src || kept(k);
-    memory_.reads_dst = kept(steps_.back().dst);
   }
 
   int contributions_left(int t, std::size_t before) const {
@@ -169,7 +149,30 @@ class Placement {
     if (is_input(walk) && wants_gradient_[index(walk)] && contributions_left(walk, at) == 0) {
       return {.where = Where::block_diff_src, .input = walk};
     }
+    if (steps_.back().convert_to && steps_.back().srcs[0] == t) {
+      memory_.converts_gradient = true;
+      return take(memory_.transient_bytes, Where::scratch, descs_[index(t)].bytes());
+    }
     return take(memory_.pending_bytes, Where::pending, descs_[index(t)].bytes());
+  }
+
+  void find_traits() {
+    std::vector<model::StepTraits> traits;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const tensor::TensorDesc& src = descs_[index(steps_[i].srcs[0])];
+      const tensor::TensorDesc& dst = descs_[index(steps_[i].dst)];
+      traits.push_back({.layer = layers_[i]->traits(),
+                        .srcs = steps_[i].srcs,
+                        .dst = steps_[i].dst,
+                        .residual = steps_[i].residual,
+                        .adds = is_plain_add(steps_[i]),
+                        .trains = trainable(i),
+                        .runs_data = memory_.steps[i].run_data,
+                        .reads_pending = memory_.steps[i].diff_dst.where == Where::pending,
+                        .same_layout = src == dst,
+                        .same_bytes = src.bytes() == dst.bytes()});
+    }
+    memory_.traits = model::block_traits(traits, inputs_);
   }
 
   /// Tensor `t` also gets the gradient at `place`, as it is.
@@ -252,65 +255,23 @@ class Placement {
 
 }  // namespace
 
-namespace {
-
-bool ends_sparse(const ops::Operation& layer) {
-  const auto* activation = std::get_if<ops::Activation>(&layer);
-  return activation != nullptr && (activation->kind == ops::ActivationKind::relu ||
-                                   activation->kind == ops::ActivationKind::tanh ||
-                                   activation->kind == ops::ActivationKind::clip);
-}
-
-void fuse_activations(std::vector<GraphStep>& steps) {
-  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    if (!std::holds_alternative<ops::SparseLinear>(steps[i].spec)) continue;
-    const auto reads = [&](const GraphStep& step) {
-      return std::ranges::count(step.srcs, steps[i].dst);
-    };
-    GraphStep& next = steps[i + 1];
-    std::ptrdiff_t readers = 0;
-    for (const GraphStep& step : steps) readers += reads(step);
-    if (readers != 1 || reads(next) != 1 || !ends_sparse(next.spec)) continue;
-    steps[i].activation = std::get<ops::Activation>(next.spec);
-    next.forward_done = true;
-  }
-}
-
-}  // namespace
-
 std::vector<GraphStep> fuse(const model::BlockSpec& block, int inputs) {
-  const std::vector<int> readers = reader_counts(block);
-  const int count = static_cast<int>(block.nodes.size());
-  std::vector<bool> absorbed(block.nodes.size(), false);
+  const std::vector<model::FusedStep> fused = model::fused_steps(block, inputs);
   std::vector<GraphStep> steps;
-  for (int i = 0; i < count; ++i) {
-    if (absorbed[static_cast<std::size_t>(i)]) continue;
-    const model::Node& node = block.nodes[static_cast<std::size_t>(i)];
-    GraphStep step{.name = node.name, .spec = node.layer, .srcs = {}, .dst = inputs + i};
-    for (int input : node.inputs) step.srcs.push_back(tensor_of(input, inputs));
-    const bool single = readers[static_cast<std::size_t>(i)] == 1;
-    for (int j = i + 1; single && j < count; ++j) {
-      const model::Node& next = block.nodes[static_cast<std::size_t>(j)];
-      if (std::ranges::find(next.inputs, i) == next.inputs.end()) continue;
-      if (std::holds_alternative<ops::BatchNorm>(node.layer) && is_relu(next.layer)) {
-        step.relu = true;
-        step.dst = inputs + j;
-        absorbed[static_cast<std::size_t>(j)] = true;
-      } else if (std::holds_alternative<ops::Convolution>(node.layer) &&
-                 std::holds_alternative<ops::Add>(next.layer)) {
-        const int skip = next.inputs[0] == i ? next.inputs[1] : next.inputs[0];
-        if (skip < i) {
-          step.residual = true;
-          step.srcs.push_back(tensor_of(skip, inputs));
-          step.dst = inputs + j;
-          absorbed[static_cast<std::size_t>(j)] = true;
-        }
-      }
-      break;
-    }
-    steps.push_back(std::move(step));
+  for (const model::FusedStep& step : fused) {
+    const model::Node& node = block.nodes[static_cast<std::size_t>(step.node)];
+    steps.push_back({.name = node.name,
+                     .spec = node.layer,
+                     .srcs = step.srcs,
+                     .dst = step.dst,
+                     .relu = step.relu,
+                     .residual = step.residual});
   }
-  fuse_activations(steps);
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (!model::ends_in_activation(block, fused, i)) continue;
+    steps[i].activation = std::get<ops::Activation>(steps[i + 1].spec);
+    steps[i + 1].forward_done = true;
+  }
   return steps;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layers/layer.hpp"
+#include "model/block_traits.hpp"
 
 namespace plait::layers {
 
@@ -27,8 +28,7 @@ struct GraphStep {
   std::optional<tensor::Layout> convert_to{};  ///< no node at all: brings srcs[0] into this layout
 };
 
-/// Fuses BatchNorm + ReLU, convolution + add and sparse linear + activation where the first has no
-/// other reader.
+/// The layer calls of model/fused_steps, and a sparse linear that ends in its activation.
 std::vector<GraphStep> fuse(const model::BlockSpec& block, int inputs);
 
 enum class Where {
@@ -74,8 +74,10 @@ struct GraphMemory {
   std::size_t saved_bytes = 0;
   std::size_t pending_bytes = 0;
   std::size_t transient_bytes = 0;  ///< inner tensors that nobody needs after the task
-  bool reads_src = false;
-  bool reads_dst = false;
+  model::BlockTraits traits{};
+  /// The last step is a conversion, and the gradient behind it lies in scratch memory: both
+  /// backward tasks convert it.
+  bool converts_gradient = false;
 };
 
 /// `descs` by tensor id (those fused away may be empty); `layers` by step; `wants_diff_srcs` by

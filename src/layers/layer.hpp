@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "layers/pass.hpp"
+#include "model/layer_sizes.hpp"
 #include "model/parameters.hpp"
 #include "model/spec.hpp"
 #include "tensor/tensor.hpp"
@@ -49,15 +50,7 @@ struct LayerArgs {
   float* diff_src() const { return diff_srcs.empty() ? nullptr : diff_srcs.front(); }
 };
 
-/// What the graph around a layer must keep, and may do.
-struct LayerTraits {
-  bool data_reads_src = false;     ///< backward_data reads src
-  bool data_reads_dst = false;     ///< backward_data reads dst
-  bool weights_reads_src = false;  ///< backward_weights reads src; otherwise there is no such task
-  bool adds_addend = false;        ///< backward_data honours diff_addend
-  bool diff_in_place = false;      ///< diff_src may be diff_dst's memory
-  bool forward_in_place = false;   ///< dst may be src's memory
-};
+using model::LayerTraits;
 
 /// One parameter inside the flat arrays a layer is handed. Offsets count floats, from the layer's
 /// `weights` (trainable) or `state` (others).

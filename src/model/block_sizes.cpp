@@ -7,16 +7,41 @@
 #include <span>
 
 #include "base/rounding.hpp"
-#include "model/counted_steps.hpp"
+#include "model/fused_steps.hpp"
 
 namespace plait::model {
 
 namespace {
 
 /// Where a gradient lies: nowhere yet, the block's own two, or `pending` buffer number >= 0.
+constexpr int kConverted = -4;  ///< in scratch memory
 constexpr int kNowhere = -3;
 constexpr int kDiffDst = -2;
 constexpr int kDiffSrc = -1;
+
+/// One layer call. Conversions make tensors beyond those of fused_steps.
+struct CountedStep {
+  ops::Operation spec;
+  std::vector<int> srcs;
+  int dst = 0;
+  bool residual = false;  ///< an add is fused into this convolution; srcs.back() is the skip
+  std::optional<tensor::Layout> convert_to{};
+  LayerSizes sizes{};
+
+  bool adds() const { return std::holds_alternative<ops::Add>(spec) && !convert_to; }
+  bool trains() const { return sizes.weights > 0; }
+};
+
+std::vector<CountedStep> counted_steps(const BlockSpec& block, int inputs) {
+  std::vector<CountedStep> steps;
+  for (const FusedStep& step : fused_steps(block, inputs)) {
+    steps.push_back({.spec = block.nodes[static_cast<std::size_t>(step.node)].layer,
+                     .srcs = step.srcs,
+                     .dst = step.dst,
+                     .residual = step.residual});
+  }
+  return steps;
+}
 
 class BlockCounter {
  public:
@@ -24,7 +49,7 @@ class BlockCounter {
                const BlockSizeOptions& options)
       : options_(options),
         inputs_(static_cast<int>(srcs.size())),
-        steps_(fused_steps(block, inputs_)),
+        steps_(counted_steps(block, inputs_)),
         descs_(std::move(srcs)) {
     descs_.resize(descs_.size() + block.nodes.size());
   }
@@ -44,6 +69,7 @@ class BlockCounter {
       sizes_.scratch_bytes = std::max(sizes_.scratch_bytes, step.sizes.scratch_bytes);
     }
     sizes_.scratch_bytes += transient_bytes_;
+    find_traits();
     return std::move(sizes_);
   }
 
@@ -160,11 +186,35 @@ class BlockCounter {
                           desc(src) == desc(step.dst);
       if (shares) placed[static_cast<std::size_t>(src)] = true;
     }
-    for (int k = 0; k < inputs_; ++k) sizes_.reads_src = sizes_.reads_src || kept(k);
-    sizes_.reads_dst = kept(steps_.back().dst);
   }
 
+  void find_traits() {
+    std::vector<StepTraits> traits;
+    for (const CountedStep& step : steps_) {
+      traits.push_back({.layer = step.sizes,
+                        .srcs = step.srcs,
+                        .dst = step.dst,
+                        .residual = step.residual,
+                        .adds = step.adds(),
+                        .trains = step.trains(),
+                        .runs_data = runs_data(step),
+                        .reads_pending = gradient(step.dst) >= 0,
+                        .same_layout = desc(step.srcs[0]) == desc(step.dst),
+                        .same_bytes = bytes_of(step.srcs[0]) == bytes_of(step.dst)});
+    }
+    sizes_.traits = block_traits(traits, inputs_);
+  }
+
+  /// The result of the last layer before a conversion: both backward tasks convert its gradient.
+  bool is_converted(int tensor) const {
+    const CountedStep& last = steps_.back();
+    return last.convert_to && last.srcs[0] == tensor && !is_input(tensor);
+  }
   int take(int tensor) {
+    if (is_converted(tensor)) {
+      transient_bytes_ += cache_lines(bytes_of(tensor));
+      return kConverted;
+    }
     sizes_.pending_bytes += cache_lines(bytes_of(tensor));
     return buffers_++;
   }

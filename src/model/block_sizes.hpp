@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "model/layer_sizes.hpp"
+#include "model/block_traits.hpp"
 
 namespace plait::model {
 
@@ -15,8 +15,7 @@ struct BlockSizes {
   std::int64_t scratch_bytes = 0;  ///< inside one task
   std::int64_t weights = 0;        ///< floats, padding included
   std::int64_t state = 0;          ///< floats, one set
-  bool reads_src = false;          ///< backward does
-  bool reads_dst = false;
+  BlockTraits traits{};
 };
 
 struct BlockSizeOptions {

@@ -12,19 +12,22 @@
 
 namespace plait::model {
 
-struct LayerSizes {
+/// What the graph around a layer must keep, and may do.
+struct LayerTraits {
+  bool data_reads_src = false;     ///< backward_data reads src
+  bool data_reads_dst = false;     ///< backward_data reads dst
+  bool weights_reads_src = false;  ///< backward_weights reads src; otherwise there is no such task
+  bool adds_addend = false;        ///< backward_data honours diff_addend
+  bool diff_in_place = false;      ///< diff_src may be diff_dst's memory
+  bool forward_in_place = false;   ///< dst may be src's memory
+};
+
+struct LayerSizes : LayerTraits {
   tensor::TensorDesc dst;
   std::int64_t saved_bytes = 0;    ///< the layer's own, from forward to its last backward
   std::int64_t scratch_bytes = 0;  ///< of the task that needs most
   std::int64_t weights = 0;        ///< floats, padding included
   std::int64_t state = 0;
-  // As LayerTraits of layers/.
-  bool data_reads_src = false;
-  bool data_reads_dst = false;
-  bool weights_reads_src = false;
-  bool adds_addend = false;
-  bool diff_in_place = false;
-  bool forward_in_place = false;
 };
 
 /// How oneDNN's kernels want images on this machine: channels in blocks of 16 with AVX-512, of 8

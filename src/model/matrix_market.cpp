@@ -17,7 +17,7 @@ namespace plait::model {
 
 namespace {
 
-constexpr std::size_t kMinLineBytes = 4;  // "1 1\n"
+constexpr std::size_t kLeastMatrixLine = 4;  // "1 1\n"
 constexpr std::int64_t kMaxInteger = std::int64_t{1} << 53;
 
 enum class Field { real, integer, pattern };
@@ -118,7 +118,8 @@ tensor::SparseMatrix parse_matrix_market(std::string_view text, const std::strin
   read_banner(lines, header);
   read_sizes(lines, header);
   std::vector<LineEntry> entries;
-  entries.reserve(std::min(static_cast<std::size_t>(header.entries), text.size() / kMinLineBytes));
+  entries.reserve(
+      std::min(static_cast<std::size_t>(header.entries), text.size() / kLeastMatrixLine));
   std::int64_t seen = 0;
   while (next_line(lines)) {
     if (++seen > header.entries) {

@@ -12,7 +12,7 @@ namespace plait::model {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 16U << 20;
+constexpr std::size_t kMostTomlBytes = 16U << 20;
 constexpr int kMaxDepth = 8;
 constexpr int kMaxDotsPerLine = 100;
 
@@ -118,9 +118,9 @@ std::string shortened(std::string_view text) {
 }  // namespace
 
 TomlValue parse_toml(std::string_view text, const std::string& file) {
-  if (text.size() > kMaxBytes) {
+  if (text.size() > kMostTomlBytes) {
     user_error("{}: {} bytes are too many for a TOML file (at most {})", file, text.size(),
-               kMaxBytes);
+               kMostTomlBytes);
   }
   refuse_long_keys(text, file);
   try {

@@ -8,8 +8,8 @@ namespace {
 /// Collects the accesses of one task: call it with what the task does.
 class Collector {
  public:
-  Collector(const Plan& plan, const std::vector<BackwardReads>& reads, std::vector<Access>& out)
-      : plan_(plan), reads_(reads), out_(out) {}
+  Collector(const Plan& plan, const Traits& traits, std::vector<Access>& out)
+      : plan_(plan), traits_(traits), out_(out) {}
 
   void operator()(const Load& load) {
     samples_ = load.samples;
@@ -43,12 +43,12 @@ class Collector {
     if (block.joins()) return read_and_write(Role::diff, backward.tensor);
     // A block in place only has this task: another one's forward has done its work.
     if (!block.reads(block.dst)) read(Role::saved, backward.block);
-    const BackwardReads reads = reads_of(backward.block);
-    if (reads.src) read_all(block.srcs);
-    if (reads.dst) read(Role::tensor, block.dst);
+    const model::BlockTraits& traits = traits_of(backward.block);
+    if (traits.data_reads_src) read_srcs(block, traits);
+    if (traits.data_reads_dst) read(Role::tensor, block.dst);
     if (block.parameters > 0) read(Role::weights, home(backward.block));
     for (const int tensor : block.srcs) {
-      if (tensor == 0) continue;  // nobody waits for that of the input
+      if (!plan_.network.has_gradient(tensor)) continue;
       if (plan_.network.adds_gradient(backward.block, tensor)) read(Role::diff, tensor);
       write(Role::diff, tensor);
     }
@@ -60,8 +60,9 @@ class Collector {
     const NetworkBlock& block = block_at(backward.block);
     if (block.parameters == 0) return;
     read(Role::diff, block.dst);
-    if (reads_of(backward.block).src) read_all(block.srcs);
-    read(Role::pending, backward.block);
+    const model::BlockTraits& traits = traits_of(backward.block);
+    if (traits.weights_read_src) read_srcs(block, traits);
+    if (traits.weights_read_pending) read(Role::pending, backward.block);
     read(Role::saved, backward.block);
     write(backward.adds ? Role::partial : Role::gradient, home(backward.block));
     if (backward.adds) read_and_write(Role::gradient, home(backward.block));  // + partial
@@ -118,14 +119,16 @@ class Collector {
   const NetworkBlock& block_at(int block) const {
     return plan_.network.blocks.at(static_cast<std::size_t>(block));
   }
-  BackwardReads reads_of(int block) const {
-    return reads_.empty() ? BackwardReads{} : reads_.at(static_cast<std::size_t>(block));
+  const model::BlockTraits& traits_of(int block) const {
+    return traits_.empty() ? block_at(block).traits : traits_.at(static_cast<std::size_t>(block));
   }
   int home(int block) const { return plan_.network.home_of(block); }
 
   void read(Role role, int index) { add(role, index, false); }
-  void read_all(const std::vector<int>& tensors) {
-    for (const int tensor : tensors) read(Role::tensor, tensor);
+  void read_srcs(const NetworkBlock& block, const model::BlockTraits& traits) {
+    for (std::size_t k = 0; k < block.srcs.size(); ++k) {
+      if (traits.reads_src(static_cast<int>(k))) read(Role::tensor, block.srcs[k]);
+    }
   }
   void write(Role role, int index) { add(role, index, true); }
   void read_and_write(Role role, int index) {
@@ -139,24 +142,23 @@ class Collector {
   }
 
   const Plan& plan_;
-  const std::vector<BackwardReads>& reads_;
+  const Traits& traits_;
   std::vector<Access>& out_;
   Samples samples_{};
 };
 
 }  // namespace
 
-void accesses_into(const Plan& plan, const Task& task, const std::vector<BackwardReads>& reads,
+void accesses_into(const Plan& plan, const Task& task, const Traits& traits,
                    std::vector<Access>& out) {
   out.clear();
-  Collector collect(plan, reads, out);
+  Collector collect(plan, traits, out);
   std::visit(collect, task.what);
 }
 
-std::vector<Access> accesses(const Plan& plan, const Task& task,
-                             const std::vector<BackwardReads>& reads) {
+std::vector<Access> accesses(const Plan& plan, const Task& task, const Traits& traits) {
   std::vector<Access> out;
-  accesses_into(plan, task, reads, out);
+  accesses_into(plan, task, traits, out);
   return out;
 }
 

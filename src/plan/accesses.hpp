@@ -12,18 +12,14 @@ struct Access {
   bool writes = false;
 };
 
-/// What backward of a block reads beside the gradient: the planner's guess, or the layers' truth.
-struct BackwardReads {
-  bool src = true;
-  bool dst = false;
-};
+/// Traits of all blocks as they are laid out; empty: those of the network, as operations say.
+using Traits = std::vector<model::BlockTraits>;
 
-/// `reads` has one entry per block; empty: the guess for all. Nothing is computed in place. `clip`
-/// has no accesses of its own: it reads the gradients of all blocks its program updates.
-std::vector<Access> accesses(const Plan& plan, const Task& task,
-                             const std::vector<BackwardReads>& reads = {});
+/// Nothing is computed in place. `clip` has no accesses of its own: it reads the gradients of all
+/// blocks its program updates.
+std::vector<Access> accesses(const Plan& plan, const Task& task, const Traits& traits = {});
 /// The same into memory that is there already.
-void accesses_into(const Plan& plan, const Task& task, const std::vector<BackwardReads>& reads,
+void accesses_into(const Plan& plan, const Task& task, const Traits& traits,
                    std::vector<Access>& out);
 
 }  // namespace plait::plan

@@ -81,6 +81,9 @@ void check_network(const Network& network, FaultList& faults) {
     }
   }
   if (!network.diffs.empty()) check_diffs(network, faults);
+  if (faults.empty() && !network.trained.empty() && network.trained != trained_tensors(network)) {
+    faults.add("which tensors have gradients does not follow from the blocks");
+  }
   if (faults.empty() && network.last_readers != last_readers(network)) {
     faults.add("the order in which the gradients of tensors are summed is not that of the blocks");
   }

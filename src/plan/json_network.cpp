@@ -146,8 +146,8 @@ Network read_network(const JsonField& field, const model::ModelSpec* model) {
   for (const JsonField& block : field.at("blocks").list(kMostBlocks)) {
     network.blocks.push_back(read_block(block, network, sparse));
   }
-  network.last_readers = last_readers(network);
   check_layers(network, field);
+  complete(network);
   if (const JsonField hash = field.at("hash"); hash.text() != network_hash(network)) {
     hash.refuse(fmt::format("is {}, but that of the blocks is {}: the document is damaged",
                             hash.text(), network_hash(network)));

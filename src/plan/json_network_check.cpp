@@ -141,9 +141,10 @@ void check_is_of_model(const Network& network, const model::ModelSpec& model,
     refuse_model(field, model,
                  fmt::format("its input is {}, the model's {}", network.input, model.input));
   }
-  std::vector<bool> found(model.blocks.size(), false);
+  const std::vector<NetworkBlock> blocks = make_network(model).blocks;
+  std::vector<bool> found(blocks.size(), false);
   for (const NetworkBlock& block : network.blocks) {
-    if (block.whole >= std::ssize(model.blocks)) {
+    if (block.whole >= std::ssize(blocks)) {
       refuse_model(field, model, fmt::format("it has no block {}", block.whole));
     }
     if (network.cut) {
@@ -151,18 +152,18 @@ void check_is_of_model(const Network& network, const model::ModelSpec& model,
       continue;
     }
     if (block.added || block.repeats >= 0) continue;
-    const auto same = std::ranges::find(model.blocks, block.name, &model::BlockSpec::name);
-    if (same == model.blocks.end() || same->nodes != block.spec.nodes) {
+    const auto same = std::ranges::find(blocks, block.name, &NetworkBlock::name);
+    if (same == blocks.end() || same->spec != block.spec) {
       refuse_model(field, model, fmt::format("it has no such block '{}'", block.name));
     }
-    found[static_cast<std::size_t>(same - model.blocks.begin())] = true;
+    found[static_cast<std::size_t>(same - blocks.begin())] = true;
   }
-  const auto missing = std::ranges::find(found, false);
-  if (missing == found.end()) return;
-  const auto index = static_cast<std::size_t>(missing - found.begin());
-  refuse_model(
-      field, model,
-      fmt::format("its block '{}' is not among those of the plan", model.blocks[index].name));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    // Pieces of a layer have its activation too.
+    if (found[i] || (network.cut && blocks[i].parameters == 0)) continue;
+    refuse_model(field, model,
+                 fmt::format("its block '{}' is not among those of the plan", blocks[i].name));
+  }
 }
 
 }  // namespace plait::plan

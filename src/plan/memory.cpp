@@ -3,9 +3,11 @@
 #include "plan/memory.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "base/rounding.hpp"
+#include "plan/in_place.hpp"
 #include "plan/value_slots.hpp"
 #include "plan/values.hpp"
 #include "plan/worker_memory.hpp"
@@ -21,13 +23,12 @@ Moment last_of(const Task& task, std::size_t position) {
 
 /// Walks the program twice: a value may be read before the program's text writes it (in a pipeline
 /// the writer can stand further down, with a smaller offset).
-void collect_uses(const Plan& plan, int worker, const std::vector<BackwardReads>& reads,
-                  ValueTable& table) {
+void collect_uses(const Plan& plan, int worker, const Traits& traits, ValueTable& table) {
   const std::vector<Task>& tasks = plan.programs.at(static_cast<std::size_t>(worker)).tasks;
   std::vector<Access> list;
   for (const bool writes : {true, false}) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      accesses_into(plan, tasks[i], reads, list);
+      accesses_into(plan, tasks[i], traits, list);
       for (const Access& access : list) {
         // Where rows are packed, it is the packed ones that travel.
         const bool travels = !packs(tasks[i]) || is_packed(access.value.role);
@@ -60,23 +61,12 @@ Slot slot_of(const ValueUse& use, std::size_t bytes) {
   return slot;
 }
 
-/// Biggest first, each at the lowest offset where nothing that is alive with it lies.
-std::size_t place(std::vector<Slot>& slots) {
-  std::size_t end = 0;
-  std::vector<const Slot*> placed;  // those that share, by offset
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].bytes == 0) continue;
-    if (slots[i].shareable) {
-      order.push_back(i);
-    } else {
-      slots[i].offset = end;
-      end += slots[i].bytes * static_cast<std::size_t>(slots[i].copies);
-    }
-  }
-  const std::size_t bottom = end;
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](std::size_t i) { return slots[i].bytes; });
+/// In this order, each at the lowest offset where nothing that is alive with it lies; gives the
+/// end.
+std::size_t place_in_order(std::vector<Slot>& slots, const std::vector<std::size_t>& order,
+                           std::size_t bottom) {
+  std::size_t end = bottom;
+  std::vector<const Slot*> placed;  // by offset
   for (std::size_t i : order) {
     Slot& slot = slots[i];
     slot.offset = bottom;
@@ -89,6 +79,44 @@ std::size_t place(std::vector<Slot>& slots) {
     const auto at = std::ranges::upper_bound(placed, slot.offset, {}, &Slot::offset);
     placed.insert(at, &slot);
   }
+  return end;
+}
+
+/// The biggest first, or what lives longest, or both counted: whichever needs least.
+std::size_t place(std::vector<Slot>& slots) {
+  std::size_t bottom = 0;
+  std::vector<std::size_t> by_size;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].bytes == 0 || !slots[i].leads) continue;
+    if (slots[i].shareable) {
+      by_size.push_back(i);
+    } else {
+      slots[i].offset = bottom;
+      bottom += slots[i].bytes * static_cast<std::size_t>(slots[i].copies);
+    }
+  }
+  std::ranges::stable_sort(by_size, std::ranges::greater{},
+                           [&](std::size_t i) { return slots[i].bytes; });
+  const auto sorted_by = [&](const auto& key) {
+    std::vector<std::size_t> order = by_size;
+    std::ranges::stable_sort(order, std::ranges::greater{}, key);
+    return order;
+  };
+  const auto life = [&](std::size_t i) {
+    return static_cast<std::size_t>(slots[i].end - slots[i].begin + 1);
+  };
+  const std::vector<std::vector<std::size_t>> orders{
+      by_size, sorted_by(life), sorted_by([&](std::size_t i) { return life(i) * slots[i].bytes; })};
+  std::vector<std::size_t> ends;
+  for (const auto& order : orders) ends.push_back(place_in_order(slots, order, bottom));
+  const auto best = std::ranges::min_element(ends);
+  const std::size_t end =
+      place_in_order(slots, orders[static_cast<std::size_t>(best - ends.begin())], bottom);
+  std::map<int, std::size_t> offsets;
+  for (const Slot& slot : slots) {
+    if (slot.leads) offsets[slot.memory] = slot.offset;
+  }
+  for (Slot& slot : slots) slot.offset = offsets.at(slot.memory);
   return end;
 }
 
@@ -111,12 +139,24 @@ int MemoryMap::find(const Value& value) const {
 }
 
 std::vector<Slot> value_slots(const Plan& plan, int worker, const SizeOf& size_of,
-                              const std::vector<BackwardReads>& reads) {
+                              const Traits& traits) {
   ValueTable table;
-  collect_uses(plan, worker, reads, table);
+  collect_uses(plan, worker, traits, table);
   std::vector<Slot> slots;
+  std::vector<InPlaceValue> values;
   slots.reserve(table.uses().size());
-  for (const ValueUse& use : table.uses()) slots.push_back(slot_of(use, size_of(use.value)));
+  for (const ValueUse& use : table.uses()) {
+    slots.push_back(slot_of(use, size_of(use.value)));
+    values.push_back({slots.back().shareable, slots.back().bytes});
+  }
+  const std::vector<int> homes = share_in_place(plan, worker, traits, table, values);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    slots[i].memory = homes[i];
+    slots[i].leads = homes[i] == static_cast<int>(i);
+    Slot& home = slots[static_cast<std::size_t>(homes[i])];
+    home.begin = std::min(home.begin, slots[i].begin);
+    home.end = std::max(home.end, slots[i].end);
+  }
   return slots;
 }
 
@@ -124,6 +164,7 @@ std::size_t peak_bytes(const std::vector<Slot>& slots, std::size_t positions) {
   std::size_t own = 0;
   std::vector<std::int64_t> change(positions + 1, 0);
   for (const Slot& slot : slots) {
+    if (!slot.leads) continue;
     if (slot.shareable) {
       change[static_cast<std::size_t>(slot.begin)] += static_cast<std::int64_t>(slot.bytes);
       change[static_cast<std::size_t>(slot.end) + 1] -= static_cast<std::int64_t>(slot.bytes);
@@ -137,10 +178,9 @@ std::size_t peak_bytes(const std::vector<Slot>& slots, std::size_t positions) {
   return own + static_cast<std::size_t>(most);
 }
 
-MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of,
-                     const std::vector<BackwardReads>& reads) {
+MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of, const Traits& traits) {
   MemoryMap map;
-  map.slots = value_slots(plan, worker, size_of, reads);
+  map.slots = value_slots(plan, worker, size_of, traits);
   std::ranges::sort(map.slots, {}, &Slot::value);
   map.bytes = place(map.slots);
   return map;

@@ -18,6 +18,8 @@ struct Slot {
   bool shareable = false;  ///< lives inside one step and never travels: may share bytes
   std::size_t bytes = 0;   ///< of one copy
   std::size_t offset = 0;  ///< in the worker's memory; copy k at offset + k * bytes
+  int memory = -1;         ///< slots with the same number have the same memory
+  bool leads = true;       ///< of those with the same number, one; begin..end are theirs together
 };
 
 struct MemoryMap {
@@ -34,7 +36,7 @@ using SizeOf = std::function<std::size_t(const Value&)>;
 /// and placed. Received values are alive from the beginning of their step: receives are posted
 /// early.
 MemoryMap map_memory(const Plan& plan, int worker, const SizeOf& size_of,
-                     const std::vector<BackwardReads>& reads = {});
+                     const Traits& traits = {});
 
 /// The planner's estimate: map_memory's peak without placing, plus weights, gradients and
 /// optimizer.

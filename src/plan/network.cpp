@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
+#include "model/fuse.hpp"
+#include "model/fused_steps.hpp"
 #include "model/macs.hpp"
 #include "model/model_file.hpp"
 #include "model/parameters.hpp"
@@ -24,27 +26,84 @@ std::int64_t Network::macs() const {
   return sum;
 }
 
+namespace {
+
+/// What backward keeps or leaves inside a fine block. A fused ReLU or sum leaves nothing.
+std::int64_t inner_elements(const model::BlockSpec& spec, const model::BlockCost& cost) {
+  const bool one_call = model::fused_steps(spec, 1).size() == 1;
+  return one_call ? 0 : cost.activation_elements - cost.dst_elements;
+}
+
+}  // namespace
+
 Network make_network(const model::ModelSpec& model) {
-  const std::vector<tensor::Shape> borders = model::border_shapes(model);
-  const std::vector<model::BlockCost> costs = model::block_costs(model);
   Network network{.name = model.name, .blocks = {}, .tensors = {}, .input = model.input};
-  for (const tensor::Shape& border : borders) network.tensors.push_back(border.elements());
-  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    NetworkBlock block{.name = model.blocks[i].name,
-                       .dst = static_cast<int>(i) + 1,
-                       .macs = costs[i].macs,
-                       .inner_elements = costs[i].activation_elements - costs[i].dst_elements,
-                       .spec = model.blocks[i]};
-    for (const int read : model::inputs_of(model, i)) block.srcs.push_back(read + 1);
-    block.spec.inputs.clear();  // srcs says it
-    for (const ops::ParameterSpec& parameter :
-         model::block_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
+  network.tensors.push_back(model.input.elements());
+  std::vector<tensor::Shape> shapes{model.input};
+  for (model::FineBlock& fine : model::fuse(model)) {
+    NetworkBlock block{.name = std::move(fine.name),
+                       .dst = static_cast<int>(network.tensors.size()),
+                       .spec = std::move(fine.spec)};
+    for (const int read : fine.reads) block.srcs.push_back(read + 1);
+    const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
+    const model::BlockCost cost = model::block_cost(block.spec, srcs);
+    block.macs = cost.macs;
+    block.inner_elements = inner_elements(block.spec, cost);
+    for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, srcs)) {
       (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
     }
+    shapes.push_back(model::node_shapes(block.spec, srcs).back());
+    network.tensors.push_back(shapes.back().elements());
     network.blocks.push_back(std::move(block));
   }
-  network.last_readers = last_readers(network);
+  complete(network);
   return network;
+}
+
+namespace {
+
+model::BlockTraits traits_in(const Network& network, const NetworkBlock& block,
+                             const std::vector<tensor::Shape>& shapes) {
+  if (block.joins()) return {};
+  // Only its costs are known: as of a convolution, unless something lies inside.
+  if (block.spec.nodes.empty()) return {.weights_read_pending = block.inner_elements > 0};
+  if (network.cut) return {.weights_read_pending = true};
+  return model::traits_of(block.spec, src_shapes(block, shapes));
+}
+
+}  // namespace
+
+void complete(Network& network) {
+  const bool known =
+      !network.cut && std::ranges::any_of(network.blocks, [](const NetworkBlock& one) {
+        return !one.spec.nodes.empty();
+      });
+  const std::vector<tensor::Shape> shapes =
+      known ? tensor_shapes(network) : std::vector<tensor::Shape>{};
+  for (NetworkBlock& block : network.blocks) block.traits = traits_in(network, block, shapes);
+  network.last_readers = last_readers(network);
+  network.trained = trained_tensors(network);
+}
+
+std::vector<bool> trained_tensors(const Network& network) {
+  if (network.cut) return {};  // rows come from other workers
+  std::vector<bool> trained(network.tensors.size(), true);
+  trained.front() = false;
+  bool usual = true;
+  for (const NetworkBlock& block : network.blocks) {
+    const bool depends = block.parameters > 0 || std::ranges::any_of(block.srcs, [&](int tensor) {
+                           return trained[static_cast<std::size_t>(tensor)];
+                         });
+    trained[static_cast<std::size_t>(block.dst)] = depends;
+    usual = usual && depends;
+  }
+  return usual ? std::vector<bool>{} : trained;
+}
+
+bool begins_module(const Network& network, int block) {
+  const NetworkBlock& here = network.blocks[static_cast<std::size_t>(block)];
+  if (block == 0 || here.spec.nodes.empty()) return true;
+  return network.blocks[static_cast<std::size_t>(block) - 1].spec.name != here.spec.name;
 }
 
 bool is_chain(const Network& network) {

@@ -1,7 +1,7 @@
 // Network: what a plan computes, as the planner sees it: blocks that read tensors and write another
-// one, in an order in which they can be computed. Block i of a model writes tensor i + 1; a
-// strategy may add blocks and tensors of its own: joins of two tensors, and blocks that compute
-// once more with the weights of an earlier one.
+// one, in an order in which they can be computed. The blocks are the finest ones (model/fuse), of
+// which block i writes tensor i + 1; a strategy may add blocks and tensors of its own: joins of two
+// tensors, and blocks that compute once more with the weights of an earlier one.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/spec.hpp"
+#include "model/block_traits.hpp"
 
 namespace plait::plan {
 
@@ -29,8 +29,11 @@ struct NetworkBlock {
   std::int64_t macs = 0;        ///< forward, one sample
   /// Elements per sample that forward leaves for backward beside src and dst.
   std::int64_t inner_elements = 0;
-  model::BlockSpec spec{};  ///< without nodes when only its costs are known (published profiles)
-  bool adds = false;        ///< forward adds to dst what others have written there
+  /// With the name of the model's block, of which it is a part or all. Without nodes when only its
+  /// costs are known (published profiles).
+  model::BlockSpec spec{};
+  model::BlockTraits traits{};  ///< as the operations say
+  bool adds = false;            ///< forward adds to dst what others have written there
   /// Of a block that a strategy has made of one of the model's (a piece of it, or a repetition):
   /// the model's block, its name, and the piece's share of its work.
   int whole = -1;
@@ -49,11 +52,7 @@ struct NetworkBlock {
   bool joins() const { return join != Join::none; }
   bool subtracts() const { return join == Join::subtract; }
   bool reads(int tensor) const { return std::ranges::find(srcs, tensor) != srcs.end(); }
-  /// Nobody waits for the gradient of the network's input.
   bool reads_input() const { return reads(0); }
-  bool reads_only_input() const { return srcs == std::vector{0}; }
-  /// Whether it has anything to do in backward.
-  bool has_backward() const { return parameters > 0 || !reads_only_input(); }
   bool operator==(const NetworkBlock&) const = default;
 };
 
@@ -71,8 +70,23 @@ struct Network {
   /// writes the gradient, those of earlier readers add to it, from the last to the first. Empty:
   /// each has one reader.
   std::vector<int> last_readers{};
+  /// Per tensor whether it depends on weights: nobody waits for the gradients of others. Empty: all
+  /// but the input.
+  std::vector<bool> trained{};
 
   int size() const { return static_cast<int>(blocks.size()); }
+  bool has_gradient(int tensor) const {
+    return trained.empty() ? tensor != 0 : trained[static_cast<std::size_t>(tensor)];
+  }
+  /// Whether any tensor that the block reads has one.
+  bool returns_gradient(int block) const {
+    return std::ranges::any_of(blocks[static_cast<std::size_t>(block)].srcs,
+                               [&](int tensor) { return has_gradient(tensor); });
+  }
+  /// Whether the block has anything to do in backward.
+  bool has_backward(int block) const {
+    return blocks[static_cast<std::size_t>(block)].parameters > 0 || returns_gradient(block);
+  }
   /// Whether backward_data of a block that reads `tensor` adds to a gradient that is there.
   bool adds_gradient(int block, int tensor) const {
     return !last_readers.empty() && last_readers[static_cast<std::size_t>(tensor)] != block &&
@@ -98,6 +112,12 @@ Network make_network(const model::ModelSpec& model);
 bool is_chain(const Network& network);
 /// As Network::last_readers says.
 std::vector<int> last_readers(const Network& network);
+/// As Network::trained says.
+std::vector<bool> trained_tensors(const Network& network);
+/// Sets what follows from the blocks: traits, last_readers and trained. The shapes fit.
+void complete(Network& network);
+/// Whether a block of the model begins with block `block`.
+bool begins_module(const Network& network, int block);
 /// Of those that every block reads.
 std::vector<tensor::Shape> src_shapes(const NetworkBlock& block,
                                       const std::vector<tensor::Shape>& tensors);

@@ -68,11 +68,13 @@ class SizedNetwork {
     if (block.joins()) {
       model::BlockSizes join;
       join.dst = srcs.front();
+      join.traits = block.traits;
       return join;
     }
     if (block.repeats >= 0) return sizes_.blocks[static_cast<std::size_t>(block.repeats)];
     model::BlockSizeOptions options{.kernels = options_};
-    for (const int index : block.srcs) options.wants_diff_srcs.push_back(index != 0);
+    for (const int index : block.srcs)
+      options.wants_diff_srcs.push_back(network_.has_gradient(index));
     if (block.dst == network_.logits()) options.dst_layout = tensor::Layout::plain;
     if (like(block.dst).shape.rank() != 0) options.dst_layout = like(block.dst).layout;
     return model::block_sizes(block.spec, srcs, options);
@@ -97,7 +99,7 @@ NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
     one.pending_bytes = block.parameters > 0 ? one.saved_bytes : 0;
     one.weights = block.parameters;
     one.state = block.state / std::max(1, block.state_sets);
-    one.reads_src = true;
+    one.traits = block.traits;
     sizes.blocks.push_back(std::move(one));
   }
   return sizes;

@@ -8,7 +8,7 @@ namespace plait::plan {
 
 /// In the order of their first use.
 std::vector<Slot> value_slots(const Plan& plan, int worker, const SizeOf& size_of,
-                              const std::vector<BackwardReads>& reads);
+                              const Traits& traits);
 
 /// What has its own place, plus the most bytes of the others that are alive at one time; of a
 /// program of so many tasks.

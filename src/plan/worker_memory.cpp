@@ -152,14 +152,14 @@ WorkerMemory MemoryForecast::of(int worker) {
   WorkerMemory memory;
   const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
   const bool loads_directly = std::ranges::count_if(tasks, is<Load>) <= 1;
-  std::vector<BackwardReads> reads;
+  Traits traits;
   for (const model::BlockSizes& block : sizes_.at(home_samples_).blocks) {
-    reads.push_back({.src = block.reads_src, .dst = block.reads_dst});
+    traits.push_back(block.traits);
   }
   const std::vector<Slot> slots = value_slots(
       plan_, worker,
       [&](const Value& value) { return static_cast<std::size_t>(bytes_of(value, loads_directly)); },
-      reads);
+      traits);
   memory.values = static_cast<std::int64_t>(peak_bytes(slots, tasks.size()));
   for (const Task& task : tasks) {
     const std::int64_t samples = samples_of(task).count(plan_.batch);
@@ -167,8 +167,14 @@ WorkerMemory MemoryForecast::of(int worker) {
     const model::BlockSizes& block =
         sizes_.at(samples).blocks[static_cast<std::size_t>(block_of(task))];
     std::int64_t scratch = block.scratch_bytes;
-    for (const int tensor : plan_.network.blocks[static_cast<std::size_t>(block_of(task))].srcs) {
-      if (tensor == 0 || !plan_.network.adds_gradient(block_of(task), tensor)) continue;
+    const std::vector<int>& srcs =
+        plan_.network.blocks[static_cast<std::size_t>(block_of(task))].srcs;
+    for (std::size_t k = 0; k < srcs.size(); ++k) {
+      const int tensor = srcs[k];
+      if (!plan_.network.has_gradient(tensor) || block.traits.adds_in_pass(static_cast<int>(k)) ||
+          !plan_.network.adds_gradient(block_of(task), tensor)) {
+        continue;
+      }
       const tensor::TensorDesc& desc = sizes_.at(samples).tensors[static_cast<std::size_t>(tensor)];
       scratch = cache_lines(scratch) + cache_lines(static_cast<std::int64_t>(desc.bytes()));
     }

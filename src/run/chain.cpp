@@ -105,7 +105,8 @@ std::shared_ptr<layers::Block> Chain::build(const plan::NetworkBlock& block) {
                               .threads = options_.threads,
                               .dst_layout = {},
                               .kernels = options_.kernels};
-  for (const int tensor : block.srcs) wanted.wants_diff_srcs.push_back(tensor != 0);
+  for (const int tensor : block.srcs)
+    wanted.wants_diff_srcs.push_back(network_.has_gradient(tensor));
   if (block.dst == network_.logits()) wanted.dst_layout = tensor::Layout::plain;
   if (like(block.dst).shape.rank() != 0) wanted.dst_layout = like(block.dst).layout;
   return std::make_shared<layers::Block>(block.spec, std::move(srcs), wanted);
@@ -113,8 +114,13 @@ std::shared_ptr<layers::Block> Chain::build(const plan::NetworkBlock& block) {
 
 std::size_t Chain::scratch_bytes(std::size_t i) const {
   std::size_t bytes = blocks_[i]->scratch_bytes();
-  for (const int tensor : network_.blocks[i].srcs) {
-    if (tensor == 0 || !network_.adds_gradient(static_cast<int>(i), tensor)) continue;
+  const std::vector<int>& srcs = network_.blocks[i].srcs;
+  for (std::size_t k = 0; k < srcs.size(); ++k) {
+    const int tensor = srcs[k];
+    if (!network_.has_gradient(tensor) || !network_.adds_gradient(static_cast<int>(i), tensor) ||
+        blocks_[i]->traits().adds_in_pass(static_cast<int>(k))) {
+      continue;
+    }
     bytes = cache_lines(bytes) + cache_lines(tensor_desc(tensor).bytes());
   }
   return bytes;

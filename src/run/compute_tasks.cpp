@@ -34,9 +34,12 @@ void ComputeTasks::bind_block(const plan::Task& task, Binding& bound) const {
   const auto slot = [&](plan::Role role, int of) {
     return parts_.slot({role, of, plan::samples_of(task)});
   };
+  const auto has_gradient = [&](int tensor) {
+    return parts_.context.plan.network.has_gradient(tensor);
+  };
   for (const int tensor : block.srcs) {
     bound.srcs.push_back(slot(plan::Role::tensor, tensor));
-    bound.diff_srcs.push_back(tensor == 0 ? -1 : slot(plan::Role::diff, tensor));
+    bound.diff_srcs.push_back(has_gradient(tensor) ? slot(plan::Role::diff, tensor) : -1);
   }
   bound.dst = slot(plan::Role::tensor, block.dst);
   bound.diff_dst = slot(plan::Role::diff, block.dst);
@@ -72,7 +75,7 @@ layers::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& param
     const bool in_place = tensors[k] == 0 && batches_.read_in_place();
     srcs.push_back(in_place ? batches_.at(at.minibatch).images.floats().data()
                             : floats(bound.srcs[k], at));
-    diff_srcs.push_back(tensors[k] == 0 ? nullptr : floats(bound.diff_srcs[k], at));
+    diff_srcs.push_back(floats(bound.diff_srcs[k], at));
   }
   return {.srcs = std::move(srcs),
           .dst = floats(bound.dst, at),
@@ -176,16 +179,27 @@ std::vector<ComputeTasks::Added> ComputeTasks::redirect_added(const TaskRun& at,
   if (network.last_readers.empty()) return added;
   const int index = plan::block_of(parts_.context.task(at));
   const Chain& chain = parts_.model.chains.at(at.samples);
-  std::size_t used = chain.block(static_cast<std::size_t>(index)).scratch_bytes();
+  const layers::Block& block = chain.block(static_cast<std::size_t>(index));
+  std::size_t used = block.scratch_bytes();
   const std::vector<int>& tensors = network.blocks[static_cast<std::size_t>(index)].srcs;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
-    if (tensors[k] == 0 || !network.adds_gradient(index, tensors[k])) continue;
+    if (!network.has_gradient(tensors[k]) || !network.adds_gradient(index, tensors[k])) continue;
     const tensor::TensorDesc& desc = chain.tensor_desc(tensors[k]);
+    const auto count = static_cast<std::size_t>(desc.physical_elements());
+    float* sum = args.diff_srcs[k];
+    if (block.traits().adds_gradient) {
+      args.diff_addend = sum;
+      continue;
+    }
+    if (block.traits().passes(static_cast<int>(k))) {
+      added.push_back({sum, args.diff_dst, count});
+      args.diff_srcs[k] = nullptr;
+      continue;
+    }
     used = cache_lines(used);
     auto* gradient = reinterpret_cast<float*>(args.scratch + used);
     used += desc.bytes();
-    added.push_back(
-        {args.diff_srcs[k], gradient, static_cast<std::size_t>(desc.physical_elements())});
+    added.push_back({sum, gradient, count});
     args.diff_srcs[k] = gradient;
   }
   return added;

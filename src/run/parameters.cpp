@@ -60,15 +60,28 @@ std::size_t ParameterStore::bytes() const {
 
 std::vector<ParameterStore::Entry> ParameterStore::entries() const {
   std::vector<Entry> all;
-  for (std::size_t i = 0; i < chain_.size(); ++i) {
-    if (chain_.network().blocks[i].repeats >= 0) continue;
-    for (int set = 0; set < chain_.network().blocks[i].state_sets; ++set) {
-      const std::string prefix = plan::state_name(chain_.block(i).name(), set) + ".";
-      for (const layers::BlockParameter& parameter : chain_.block(i).parameters()) {
-        if (set > 0 && parameter.spec.trainable) continue;
-        all.push_back({i, &parameter, prefix + parameter.name, set});
+  const auto& blocks = chain_.network().blocks;
+  const auto add = [&](std::size_t i, int set) {
+    const std::string prefix = plan::state_name(chain_.block(i).name(), set) + ".";
+    for (const layers::BlockParameter& parameter : chain_.block(i).parameters()) {
+      if (set > 0 && parameter.spec.trainable) continue;
+      all.push_back({i, &parameter, prefix + parameter.name, set});
+    }
+  };
+  // The parts of a block of the model come together, set by set.
+  for (std::size_t first = 0; first < chain_.size();) {
+    std::size_t last = first;
+    int sets = 0;
+    while (last < chain_.size() && chain_.block(last).name() == chain_.block(first).name()) {
+      if (blocks[last].repeats < 0) sets = std::max(sets, blocks[last].state_sets);
+      ++last;
+    }
+    for (int set = 0; set < sets; ++set) {
+      for (std::size_t i = first; i < last; ++i) {
+        if (blocks[i].repeats < 0 && set < blocks[i].state_sets) add(i, set);
       }
     }
+    first = last;
   }
   return all;
 }

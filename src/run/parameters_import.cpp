@@ -77,7 +77,7 @@ void check_weights(const plan::Network& network,
     if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
     for (const ops::ParameterSpec& parameter :
          model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
-      incoming.take_weight(block.name + "." + parameter.name, parameter);
+      incoming.take_weight(block.spec.name + "." + parameter.name, parameter);
     }
   }
   incoming.finish();

@@ -22,6 +22,11 @@ void poison_results(const WorkerContext& context, const TaskRun& at, ParameterSt
   if (!computes(task) || at.samples == 0) return;
   tensor::poison(memory.scratch());
   const std::vector<plan::Access> list = plan::accesses(context.plan, task);
+  std::vector<const std::byte*> read;  // results may be in the place of these
+  for (const plan::Access& access : list) {
+    const int slot = access.writes ? -1 : memory.map().find(access.value);
+    if (slot >= 0) read.push_back(memory.at(slot, at.minibatch));
+  }
   for (const plan::Access& access : list) {
     const bool also_read = std::ranges::any_of(list, [&](const plan::Access& other) {
       return !other.writes && other.value == access.value;
@@ -38,6 +43,7 @@ void poison_results(const WorkerContext& context, const TaskRun& at, ParameterSt
     const std::size_t bytes = memory.map().slots[static_cast<std::size_t>(slot)].bytes;
     if (bytes == 0) continue;
     memory.free_for_writing(slot, at.minibatch);
+    if (std::ranges::find(read, memory.at(slot, at.minibatch)) != read.end()) continue;
     tensor::poison({memory.at(slot, at.minibatch), bytes});
   }
 }

@@ -63,16 +63,15 @@ LayoutBridge* WorkerChains::bridge(std::int64_t samples) {
   return found == bridges_.end() ? nullptr : found->second.get();
 }
 
-std::vector<plan::BackwardReads> WorkerChains::backward_reads() const {
-  std::vector<plan::BackwardReads> reads(home().size(), {false, false});
-  for (const auto& [samples, chain] : chains_) {
-    for (std::size_t i = 0; i < reads.size(); ++i) {
-      const layers::Block& block = chain->block(i);
-      reads[i].src = reads[i].src || block.backward_reads_src();
-      reads[i].dst = reads[i].dst || block.backward_reads_dst();
+plan::Traits WorkerChains::traits() const {
+  plan::Traits all;
+  for (std::size_t i = 0; i < home().size(); ++i) {
+    all.push_back(home().block(i).traits());
+    for (const auto& [samples, chain] : chains_) {
+      all.back() = model::common_traits(all.back(), chain->block(i).traits());
     }
   }
-  return reads;
+  return all;
 }
 
 std::size_t WorkerChains::bytes_of(const plan::Value& value) const {

@@ -30,8 +30,8 @@ class WorkerChains {
   /// Null where every block lies as at home.
   LayoutBridge* bridge(std::int64_t samples);
 
-  /// What backward of any of the chains reads.
-  std::vector<plan::BackwardReads> backward_reads() const;
+  /// Of the blocks in all chains: what backward of any reads, what all can do in place.
+  plan::Traits traits() const;
   /// Of the largest chain that sees `value`.
   std::size_t bytes_of(const plan::Value& value) const;
   /// Of the largest block among `blocks`.

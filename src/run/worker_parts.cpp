@@ -15,9 +15,8 @@ SlotMemory memory_of(const WorkerContext& context, const WorkerModel& model, boo
   for (const plan::Task& task : context.program().tasks) {
     if (plan::block_of(task) >= 0) blocks.push_back(plan::block_of(task));
   }
-  return {
-      plan::map_memory(context.plan, context.options.rank, bytes, model.chains.backward_reads()),
-      model.chains.scratch_bytes(blocks)};
+  return {plan::map_memory(context.plan, context.options.rank, bytes, model.chains.traits()),
+          model.chains.scratch_bytes(blocks)};
 }
 
 }  // namespace plait::run

@@ -29,7 +29,7 @@ void append_forward(const plan::Network& network, const Microbatch& of,
 void append_backward(const plan::Network& network, int block, const Microbatch& of,
                      std::vector<plan::Task>& tasks) {
   const plan::NetworkBlock& network_block = network.blocks[static_cast<std::size_t>(block)];
-  if (network_block.has_backward()) {
+  if (network.has_backward(block)) {
     tasks.push_back({.what = plan::BackwardData{.block = block, .samples = of.samples}});
   }
   if (network_block.parameters > 0) {

@@ -63,8 +63,7 @@ class BlockRig {
     Memory dst(dst_);
     diff_weights_ = Memory(weights.size() * sizeof(float));
     BlockArgs args = base_args();
-    args.srcs = {block.backward_reads_src() ? src_.floats() : no_src.floats()};
-    args.dst = block.backward_reads_dst() ? dst.floats() : no_dst.floats();
+    args.dst = block.traits().data_reads_dst ? dst.floats() : no_dst.floats();
     args.diff_dst = gradient.floats();
     args.diff_srcs = {wants_diff_src_ ? diff_src.floats() : nullptr};
     args.diff_weights = diff_weights_.floats();
@@ -72,6 +71,8 @@ class BlockRig {
     for (bool data : {true, false}) {
       Memory scratch(block.scratch_bytes());
       args.scratch = scratch.data();
+      const bool reads = data ? block.traits().data_reads_src : block.traits().weights_read_src;
+      args.srcs = {reads ? src_.floats() : no_src.floats()};
       if (data && block.has_backward_data()) block.backward_data(args);
       if (!data && block.has_backward_weights()) block.backward_weights(args);
       scratch.expect_intact("scratch");

@@ -20,8 +20,7 @@ TEST_P(LayerSizes, AreThoseOfTheLayer) {
   const Block block(spec, src, {.threads = 1});
   const model::BlockSizes sizes = model::block_sizes(spec, {src}, {});
   EXPECT_EQ(sizes.dst, block.dst_desc());
-  EXPECT_EQ(sizes.reads_src, block.backward_reads_src());
-  EXPECT_EQ(sizes.reads_dst, block.backward_reads_dst());
+  EXPECT_EQ(sizes.traits, block.traits());
   EXPECT_EQ(sizes.saved_bytes, static_cast<std::int64_t>(block.saved_bytes()));
   EXPECT_EQ(sizes.pending_bytes, static_cast<std::int64_t>(block.pending_bytes()));
   EXPECT_EQ(sizes.state, block.state_size());

@@ -14,10 +14,10 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
 /// "read tensor 1", "write diff 0".
-std::vector<std::string> words(const Task& task, const std::vector<BackwardReads>& reads = {}) {
+std::vector<std::string> words(const Task& task, const Traits& traits = {}) {
   Plan plan = hand_made::data_parallel();
   std::vector<std::string> list;
-  for (const Access& access : accesses(plan, task, reads)) {
+  for (const Access& access : accesses(plan, task, traits)) {
     list.push_back(std::string(access.writes ? "write " : "read ") +
                    std::string(name_of(access.value.role)) + " " +
                    std::to_string(access.value.index));
@@ -70,9 +70,9 @@ TEST(Accesses, OfBackward) {
   EXPECT_THAT(words({.what = BackwardData{.block = 3}}),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 3", "read weights 3",
                                    "write diff 3", "write pending 3"));
-  EXPECT_THAT(words({.what = BackwardWeights{.block = 3}}),
-              UnorderedElementsAre("read diff 4", "read tensor 3", "read pending 3", "read saved 3",
-                                   "write gradient 3"));
+  EXPECT_THAT(
+      words({.what = BackwardWeights{.block = 3}}),
+      UnorderedElementsAre("read diff 4", "read tensor 3", "read saved 3", "write gradient 3"));
   EXPECT_THAT(words({.what = BackwardData{.block = 1}}),
               UnorderedElementsAre("read diff 2", "read saved 1", "read tensor 1", "write diff 1",
                                    "write pending 1"));
@@ -89,18 +89,21 @@ TEST(Accesses, OfLaterMicrobatchesGoThroughAPartialGradient) {
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 3", "read weights 3",
                                    "write diff 3", "write pending 3"));
   EXPECT_THAT(words({.what = BackwardWeights{.block = 3, .adds = true}}),
-              UnorderedElementsAre("read diff 4", "read tensor 3", "read pending 3", "read saved 3",
+              UnorderedElementsAre("read diff 4", "read tensor 3", "read saved 3",
                                    "write partial 3", "read gradient 3", "write gradient 3"));
 }
 
 TEST(Accesses, FollowTheTruthOfTheLayers) {
-  std::vector<BackwardReads> reads(4);
-  reads[3] = {.src = false, .dst = true};
-  EXPECT_THAT(words({.what = BackwardData{.block = 3}}, reads),
+  Traits traits(4);
+  traits[3] = {.data_reads_src = false,
+               .data_reads_dst = true,
+               .weights_read_src = false,
+               .weights_read_pending = true};
+  EXPECT_THAT(words({.what = BackwardData{.block = 3}}, traits),
               UnorderedElementsAre("read diff 4", "read saved 3", "read tensor 4", "read weights 3",
                                    "write diff 3", "write pending 3"));
   EXPECT_THAT(
-      words({.what = BackwardWeights{.block = 3}}, reads),
+      words({.what = BackwardWeights{.block = 3}}, traits),
       UnorderedElementsAre("read diff 4", "read pending 3", "read saved 3", "write gradient 3"));
 }
 

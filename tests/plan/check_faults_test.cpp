@@ -194,8 +194,8 @@ const Damage kValues[] = {
      {"(forward of bn): reads tensor 2, which forward of pool (task 2) writes only later"}},
     {"WeightsBeforeData",
      serial,
-     [](Plan& p) { move_to(p, 0, 7, 6); },
-     {"(backward_weights of fc): reads what another task of fc leaves"}},
+     [](Plan& p) { move_to(p, 0, 9, 8); },
+     {"(backward_weights of bn): reads what another task of bn leaves"}},
     {"OtherSamples",
      serial2,
      [](Plan& p) {

@@ -19,6 +19,7 @@ inline Network network() {
       {.name = "pool", .srcs = {1}, .dst = 2, .inner_elements = 0},
       {.name = "bn", .srcs = {2}, .dst = 3, .parameters = 8, .state = 8, .inner_elements = 16},
       {.name = "fc", .srcs = {3}, .dst = 4, .parameters = 40, .macs = 160}};
+  complete(net);
   return net;
 }
 
@@ -66,6 +67,7 @@ class Writer {
   /// Down the chain. Blocks without parameters have no backward_weights.
   Writer& backward(const Network& net, int first, int last) {
     for (int block = first; block >= last; --block) {
+      if (!net.has_backward(block)) continue;
       task(TaskKind::backward_data, block);
       if (net.blocks[static_cast<std::size_t>(block)].parameters > 0) {
         task(TaskKind::backward_weights, block);

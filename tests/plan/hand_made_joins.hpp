@@ -21,6 +21,7 @@ inline Network joined_network() {
       {.name = "sum", .srcs = {3, 5}, .dst = 6, .added = true, .join = plan::Join::add},
       {.name = "fc", .srcs = {6}, .dst = 7, .parameters = 40}};
   net.diffs = {0, 1, 2, 6, 2, 6, 6, 7};
+  complete(net);
   return net;
 }
 

@@ -190,20 +190,21 @@ TEST(PlanJson, RefusesSizesThatNobodyCanCount) {
 /// A network with layers: they must fit, and be as many parameters as the plan says.
 TEST(PlanJson, ChecksLayers) {
   Plan plan = hand_made::serial();
-  plan.network = {.name = "net", .blocks = {}, .tensors = {64, 12, 5}, .input = {1, 8, 8}};
   model::BlockSpec first{.name = "a", .nodes = {}};
   first.then("flatten", ops::Flatten{});
   first.then("linear", ops::Linear{.out_features = 12});
   model::BlockSpec second{.name = "b", .nodes = {}};
+  second.then("bn", ops::BatchNorm{});
   second.then("relu", ops::Activation{ops::ActivationKind::relu});
   second.then("linear", ops::Linear{.out_features = 5, .bias = false});
-  plan.network.blocks = {
-      {.name = "a", .srcs = {0}, .dst = 1, .parameters = 64 * 12 + 12, .spec = first},
-      {.name = "b", .srcs = {1}, .dst = 2, .parameters = 60, .spec = second}};
+  const model::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second}};
+  plan.network = make_network(model);
+  const int last = plan.network.size() - 1;
   plan.programs[0] = {};
   hand_made::Writer write(plan.programs[0]);
-  write.task(TaskKind::load).forward(0, 1).task(TaskKind::loss).backward(plan.network, 1, 0);
-  write.update(plan.network, 0, 1);
+  write.task(TaskKind::load).forward(0, last).task(TaskKind::loss);
+  write.backward(plan.network, last, 0);
+  write.update(plan.network, 0, last);
   const Json good = Json::parse(to_json(plan));
   EXPECT_TRUE(plan_from_json(good.dump(), "p") == plan);
   const auto says = [&](const std::string& pointer, const Json& value) {
@@ -211,20 +212,19 @@ TEST(PlanJson, ChecksLayers) {
     bad[Json::json_pointer("/network/blocks/" + pointer)] = value;
     return refusal(bad.dump());
   };
-  EXPECT_THAT(says("0/parameters", 700),
-              HasSubstr("network.blocks[0] has 700 parameters and 0 of state, but its layers 780"));
-  EXPECT_THAT(says("0/layers/1/out", 13),
-              HasSubstr("network.blocks[0] gives 13, but tensor 1 has 12 elements"));
+  EXPECT_THAT(says("1/parameters", 700),
+              HasSubstr("network.blocks[1] has 700 parameters and 0 of state, but its layers 780"));
+  EXPECT_THAT(says("1/layers/0/out", 13),
+              HasSubstr("network.blocks[1] gives 13, but tensor 2 has 12 elements"));
   EXPECT_THAT(
-      says("1/layers/1/inputs", {1}),
-      HasSubstr("network.blocks[1].layers[1].inputs[0] must be a whole number from -1 to 0"));
-  EXPECT_THAT(says("1/layers/1/inputs", Json::array()), HasSubstr("inputs is empty"));
-  EXPECT_THAT(says("1/layers/1/inputs", {-1}), HasSubstr("nothing reads the output of layer"));
-  EXPECT_THAT(says("1/layers/0/type", "magic"), HasSubstr("layers[0].type is no layer"));
-  EXPECT_THAT(says("1/layers/1/initial_scale", 2.0), HasSubstr("network.hash is "));
-  EXPECT_THAT(says("1/srcs/0", 2), HasSubstr("reads tensor 2, which no block before it writes"));
+      says("2/layers/1/inputs", {1}),
+      HasSubstr("network.blocks[2].layers[1].inputs[0] must be a whole number from -1 to 0"));
+  EXPECT_THAT(says("2/layers/1/inputs", Json::array()), HasSubstr("inputs is empty"));
+  EXPECT_THAT(says("2/layers/1/inputs", {-1}), HasSubstr("nothing reads the output of layer"));
+  EXPECT_THAT(says("3/layers/0/type", "magic"), HasSubstr("layers[0].type is no layer"));
+  EXPECT_THAT(says("3/layers/0/initial_scale", 2.0), HasSubstr("network.hash is "));
+  EXPECT_THAT(says("3/srcs/0", 4), HasSubstr("reads tensor 4, which no block before it writes"));
 
-  const model::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second}};
   EXPECT_TRUE(plan_from_json(good.dump(), "p", model) == plan);
   const auto refused = [&](const model::ModelSpec& other) {
     try {
@@ -236,13 +236,14 @@ TEST(PlanJson, ChecksLayers) {
   };
   model::ModelSpec other = model;
   other.blocks[1].name = "c";
-  EXPECT_EQ(refused(other), "p: network is not of model 'net': it has no such block 'b'");
+  EXPECT_EQ(refused(other), "p: network is not of model 'net': it has no such block 'b.bn'");
   other = model;
   other.input = {8, 8};
   EXPECT_EQ(refused(other),
             "p: network is not of model 'net': its input is 1x8x8, the model's 8x8");
   other = model;
-  other.blocks.push_back(model::BlockSpec{.name = "more", .nodes = second.nodes});
+  other.blocks.emplace_back(model::BlockSpec{.name = "more", .nodes = {}})
+      .then("relu", ops::Activation{});
   EXPECT_EQ(refused(other),
             "p: network is not of model 'net': its block 'more' is not among those of the plan");
 }

@@ -112,7 +112,7 @@ class PlainPart {
 
 class PlainParareal {
  public:
-  /// Piece j begins with block first[j - 1] of the model, the head with block `head`.
+  /// Piece j begins with block first[j - 1] of the network, the head with block `head`.
   PlainParareal(const model::ModelSpec& model, const strategy::Tearing& tearing, std::int64_t batch)
       : batch_(batch), optimizer_(optim::make_optimizer({.kind = "sgd", .momentum = 0.9})) {
     omp_set_num_threads(1);
@@ -127,16 +127,22 @@ class PlainParareal {
     };
     pieces_.resize(count);
     const plan::Network whole = plan::make_network(model);
+    const auto block_of = [&](int fine) {  // of the model
+      const std::string& name = whole.blocks[static_cast<std::size_t>(fine)].spec.name;
+      return static_cast<int>(std::ranges::find(model.blocks, name, &model::BlockSpec::name) -
+                              model.blocks.begin());
+    };
+    const int head = block_of(tearing.head);
     for (std::size_t j = 0; j < count; ++j) {
       Piece& piece = pieces_[j];
-      const int first = tearing.first[j];
-      const int end = j + 1 < count ? tearing.first[j + 1] : tearing.head;
+      const int first = block_of(tearing.first[j]);
+      const int end = j + 1 < count ? block_of(tearing.first[j + 1]) : head;
       std::optional<tensor::Layout> behind;
       if (j > 0) {  // what is joined lies as the model's own blocks leave it
         const tensor::Layout before = pieces_[j - 1].u.desc().layout;
         piece.enter.emplace(
             strategy::enter_block(strategy::enter_name(spec(first).name), model.input, shape(first),
-                                  strategy::TornChain(whole).is_rectified(first)),
+                                  strategy::TornChain(whole).is_rectified(tearing.first[j])),
             image, false, before);
         if (tearing.coarse == strategy::CoarseKind::identity) behind = before;
       }
@@ -156,7 +162,7 @@ class PlainParareal {
                                         shape(first), shape(end)),
                            piece.enter->desc(), true, y.layout);
     }
-    for (int b = tearing.head; b < static_cast<int>(model.blocks.size()); ++b) {
+    for (int b = head; b < static_cast<int>(model.blocks.size()); ++b) {
       const bool last = b + 1 == static_cast<int>(model.blocks.size());
       const tensor::TensorDesc& src =
           head_.empty() ? pieces_.back().u.desc() : head_.back()->desc();

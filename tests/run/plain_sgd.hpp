@@ -198,11 +198,12 @@ class PlainSgd {
     }
     std::vector<const float*> srcs;
     std::vector<float*> diff_srcs;
-    for (const int read : model::inputs_of(setup_.model, i)) {
-      const bool input = read == model::kModelInput;
-      srcs.push_back(input ? images
-                           : size.blocks[static_cast<std::size_t>(read)].dst.floats().data());
-      diff_srcs.push_back(input ? nullptr : of.diff_srcs[diff_srcs.size()].floats().data());
+    const plan::Network& network = size.chain.network();
+    for (const int read : network.blocks[i].srcs) {  // block b writes tensor b + 1
+      srcs.push_back(
+          read == 0 ? images : size.blocks[static_cast<std::size_t>(read) - 1].dst.floats().data());
+      diff_srcs.push_back(
+          network.has_gradient(read) ? of.diff_srcs[diff_srcs.size()].floats().data() : nullptr);
     }
     return {.srcs = std::move(srcs),
             .dst = of.dst.floats().data(),
@@ -268,10 +269,11 @@ class PlainSgd {
   /// The gradients of what block i has read, to the blocks that wrote it.
   void hand_back(Sized& size, std::size_t i, std::vector<bool>& begun) const {
     std::size_t input = 0;
-    for (const int read : model::inputs_of(setup_.model, i)) {
+    const plan::Network& network = size.chain.network();
+    for (const int read : network.blocks[i].srcs) {
       const std::span<const float> own = size.blocks[i].diff_srcs[input++].floats();
-      if (read == model::kModelInput) continue;
-      const auto writer = static_cast<std::size_t>(read);
+      if (!network.has_gradient(read)) continue;
+      const auto writer = static_cast<std::size_t>(read) - 1;
       const std::span<float> all = size.blocks[writer].diff_dst.floats();
       for (std::size_t j = 0; j < all.size(); ++j)
         all[j] = begun[writer] ? all[j] + own[j] : own[j];

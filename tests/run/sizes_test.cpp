@@ -41,8 +41,7 @@ TEST_P(SizesModel, IsWithinATenthOfTheLayers) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const layers::Block& block = chain.block(i);
     const model::BlockSizes& foreseen = sizes.blocks[i];
-    EXPECT_EQ(foreseen.reads_src, block.backward_reads_src()) << block.name();
-    EXPECT_EQ(foreseen.reads_dst, block.backward_reads_dst()) << block.name();
+    EXPECT_EQ(foreseen.traits, block.traits()) << block.name();
     EXPECT_EQ(foreseen.dst, block.dst_desc()) << block.name();
     EXPECT_EQ(foreseen.saved_bytes, static_cast<std::int64_t>(block.saved_bytes())) << block.name();
     EXPECT_EQ(foreseen.pending_bytes, static_cast<std::int64_t>(block.pending_bytes()))

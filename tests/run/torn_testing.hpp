@@ -63,11 +63,11 @@ inline std::vector<checkpoint::NamedTensor> random_weights(const plan::Network& 
   std::vector<checkpoint::NamedTensor> weights;
   for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0) continue;
-    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.srcs[0])];
     for (int set = 0; set < block.state_sets; ++set) {
-      for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
+      for (const ops::ParameterSpec& parameter :
+           model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
         if (set > 0 && parameter.trainable) continue;
-        const std::string name = plan::state_name(block.name, set) + "." + parameter.name;
+        const std::string name = plan::state_name(block.spec.name, set) + "." + parameter.name;
         weights.push_back({name, random_value(parameter, seed_of(name))});
       }
     }

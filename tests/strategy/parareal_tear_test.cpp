@@ -20,7 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string head_name(const plan::Network& network) {
-  return network.blocks[static_cast<std::size_t>(TornChain(network).head())].name;
+  const TornChain chain(network);
+  return chain.name(chain.head());
 }
 
 TEST(PararealHead, IsTheLastBlockWithParametersAndWhatHasNoneAroundIt) {
@@ -58,10 +59,21 @@ TEST(PararealHead, NoPieceBeginsInIt) {
 }
 
 TEST(PararealChain, NeedsOneAndItsLayers) {
-  plan::Network skip = network_of(kDeep);
-  skip.blocks[2].srcs = {1};
-  EXPECT_THAT([&] { TornChain chain(skip); },
-              testing::ThrowsMessage<UserError>(AllOf(HasSubstr("fc3"), Not(HasSubstr("\n")))));
+  // One tensor crosses nowhere but before the first block.
+  const plan::Network dense = plan::make_network(model::parse_model(
+      "[[block]]\nname = \"a\"\nlayers = [{type = \"linear\", out = 4}]\n"
+      "[[block]]\nname = \"b\"\nlayers = [{type = \"linear\", out = 4}]\ninputs = [\"input\"]\n"
+      "[[block]]\nname = \"c\"\nlayers = [{type = \"add\"}]\ninputs = [\"a\", \"b\"]\n"
+      "[[block]]\nname = \"d\"\nlayers = [{type = \"concat\"}]\ninputs = [\"a\", \"c\"]\n"
+      "[[block]]\nname = \"e\"\nlayers = [{type = \"add\"}, {type = \"linear\", out = 4}]\n"
+      "inputs = [\"c\", \"b\"]\n"
+      "[[block]]\nname = \"f\"\nlayers = [{type = \"concat\"}, {type = \"linear\", out = 3}]\n"
+      "inputs = [\"d\", \"e\"]\n",
+      "dense.toml", {8}, 3));
+  EXPECT_THAT([&] { TornChain chain(dense); },
+              testing::ThrowsMessage<UserError>(
+                  AllOf(HasSubstr("where one tensor crosses"),
+                        HasSubstr("before 'b' the input and 'a' cross"), Not(HasSubstr("\n")))));
   const plan::Network bare = chain_with({16, 16, 16});
   EXPECT_THAT([&] { TornChain chain(bare); },
               testing::ThrowsMessage<UserError>(
@@ -270,7 +282,7 @@ TEST(PararealBorders, KnowWhetherTheyAreRectified) {
                             const char* block) {
     const plan::Network network = plan::make_network(model::load_model(model, input, 10));
     for (int b = 0; b < network.size(); ++b) {
-      if (network.blocks[static_cast<std::size_t>(b)].name == block) {
+      if (network.blocks[static_cast<std::size_t>(b)].spec.name == block) {
         return TornChain(network).is_rectified(b);
       }
     }

@@ -49,7 +49,8 @@ inline double total(const cost::BlockSeconds& one) {
   return one.forward + one.backward_data + one.backward_weights + one.update;
 }
 
-/// Linear layers with ReLU: widths[0] is the input, and every other width a block b1, b2, ...
+/// Linear layers with ReLU: widths[0] is the input, and every other width two blocks of the model's
+/// b1, b2, ...
 inline plan::Network flat_network(const std::vector<std::int64_t>& widths) {
   model::ModelSpec model{.name = "flat", .input = {widths.front()}, .blocks = {}};
   for (std::size_t i = 1; i < widths.size(); ++i) {
@@ -82,11 +83,11 @@ inline std::vector<std::string> weight_names(const plan::Network& network) {
   std::vector<std::string> names;
   for (const plan::NetworkBlock& block : network.blocks) {
     if (block.joins() || block.repeats >= 0) continue;
-    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.srcs[0])];
     for (int set = 0; set < block.state_sets; ++set) {
-      for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, src)) {
+      for (const ops::ParameterSpec& parameter :
+           model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
         if (set > 0 && parameter.trainable) continue;
-        names.push_back(plan::state_name(block.name, set) + "." + parameter.name);
+        names.push_back(plan::state_name(block.spec.name, set) + "." + parameter.name);
       }
     }
   }

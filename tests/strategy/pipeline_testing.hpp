@@ -49,6 +49,7 @@ inline plan::Network chain_with(const std::vector<std::int64_t>& parameters) {
         {.name = fmt::format("b{}", i), .srcs = {b}, .dst = b + 1, .parameters = parameters[i]});
     network.tensors.push_back(4);
   }
+  plan::complete(network);
   return network;
 }
 
@@ -79,12 +80,16 @@ inline MadeUp random_network(Rng& rng, int blocks, bool first_has_parameters) {
     parameters.back() = 5;
     made.seconds.back().backward_weights = 1;
   }
+  for (std::size_t b = 0; b < parameters.size() && parameters[b] == 0; ++b) {
+    made.seconds[b].backward_data = 0;  // nobody waits for it
+  }
   made.network = chain_with(parameters);
   for (std::size_t b = 0; b < made.network.blocks.size(); ++b) {
     made.network.tensors[b + 1] = 1 + rng.below(50);
     made.network.blocks[b].inner_elements = rng.below(2) * rng.below(30);
     made.network.blocks[b].state = parameters[b] > 0 ? 2 * rng.below(2) : 0;
   }
+  plan::complete(made.network);
   made.loss = rng.below(2) * 0.05;
   return made;
 }

@@ -1,4 +1,4 @@
-// The loop of the sum, divided between threads and vectorised by the compiler.
+// The loops, divided between threads and vectorised by the compiler.
 #include "layers/simd/add.hpp"
 
 #include <cstdint>
@@ -12,6 +12,12 @@ void add(const Sum& sum, int threads) {
   const auto size = static_cast<std::int64_t>(sum.size);
 #pragma omp parallel for simd num_threads(threads) schedule(static)
   for (std::int64_t i = 0; i < size; ++i) result[i] = a[i] + b[i];
+}
+
+void copy(float* result, const float* a, std::size_t size, int threads) {
+  const auto end = static_cast<std::int64_t>(size);
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < end; ++i) result[i] = a[i];
 }
 
 }  // namespace plait::layers::simd

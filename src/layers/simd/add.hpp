@@ -1,4 +1,4 @@
-// Elementwise sum of float arrays, in parallel.
+// Elementwise sum and copy of float arrays, in parallel.
 #pragma once
 
 #include <cstddef>
@@ -14,5 +14,8 @@ struct Sum {
 };
 
 void add(const Sum& sum, int threads);
+
+/// result <- a; they do not overlap.
+void copy(float* result, const float* a, std::size_t size, int threads);
 
 }  // namespace plait::layers::simd

@@ -77,7 +77,7 @@ class PieceTasks {
     add(plan::BackwardWeights{.block = of, .samples = samples_, .adds = adds});
   }
   void both(int of, bool adds) {
-    if (!block(of).has_backward()) return;
+    if (!torn_.network.has_backward(of)) return;
     data(of);
     weights(of, adds);
   }

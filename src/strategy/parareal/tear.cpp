@@ -33,7 +33,7 @@ class Balance {
     for (const int place : chain.places()) {
       const tensor::Shape& image = chain.network().input;
       const plan::Network alone =
-          network_of_one(enter_block(enter_name(name(place)), image, chain.shape(place),
+          network_of_one(enter_block(enter_name(chain.name(place)), image, chain.shape(place),
                                      chain.is_rectified(place)),
                          image);
       enter_[static_cast<std::size_t>(place)] = total(cost.added(alone, 0, options.samples));
@@ -74,9 +74,6 @@ class Balance {
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-  const std::string& name(int block) const {
-    return chain_.network().blocks[static_cast<std::size_t>(block)].name;
-  }
   double sum(int first, int last) const {
     return before_[static_cast<std::size_t>(last)] - before_[static_cast<std::size_t>(first)];
   }
@@ -107,8 +104,7 @@ std::string crossings(const TornChain& chain, const std::vector<int>& blocks) {
   std::vector<std::string> names;
   for (const int b : blocks) {
     if (names.size() == kMost) break;
-    names.push_back(fmt::format(
-        "'{}' ({})", chain.network().blocks[static_cast<std::size_t>(b)].name, chain.shape(b)));
+    names.push_back(fmt::format("'{}' ({})", chain.name(b), chain.shape(b)));
   }
   const bool more = blocks.size() > kMost;
   return fmt::format("{}{}", fmt::join(names, ", "),
@@ -119,7 +115,7 @@ std::string crossings(const TornChain& chain, const std::vector<int>& blocks) {
 std::vector<int> without_places(const TornChain& chain) {
   std::vector<int> without;
   const std::vector<int> places = chain.places();
-  for (int b = 1; b < chain.head(); ++b) {
+  for (const int b : chain.borders()) {
     if (!std::ranges::binary_search(places, b)) without.push_back(b);
   }
   return without;
@@ -132,10 +128,10 @@ std::string wanted(const TearOptions& options) {
 std::string too_few_places(const TornChain& chain, const TearOptions& options) {
   const plan::Network& network = chain.network();
   const std::vector<int> places = chain.places();
-  const std::string& head = network.blocks[static_cast<std::size_t>(chain.head())].name;
-  if (chain.head() < 2) {
+  const std::string& head = chain.name(chain.head());
+  if (chain.borders().empty()) {
     const std::string there =
-        chain.head() == 0 ? "is none" : fmt::format("is '{}' only", network.blocks.front().name);
+        chain.head() == 0 ? "is none" : fmt::format("is '{}' only", chain.name(0));
     return fmt::format(
         "{}: {} cannot be torn, since every piece needs a block before the head, which begins with "
         "'{}', and there {}",
@@ -214,8 +210,8 @@ std::optional<Tearing> tearing_of(const TornChain& chain, const std::vector<std:
     return found != known.end() && found->starts_with(prefix + ".");
   };
   Tearing tearing{.first = {0}, .head = chain.head(), .coarse = CoarseKind::identity};
-  for (int b = 1; b < chain.head(); ++b) {
-    const std::string& name = chain.network().blocks[static_cast<std::size_t>(b)].name;
+  for (const int b : chain.borders()) {
+    const std::string& name = chain.name(b);
     if (!has(enter_name(name))) continue;
     tearing.first.push_back(b);
     if (!has(coarse_name(name))) continue;

@@ -38,7 +38,7 @@ class Builder {
     unused_coarse();
     head();
     share_diffs();
-    torn_.network.last_readers = plan::last_readers(torn_.network);
+    plan::complete(torn_.network);
     return std::move(torn_);
   }
 
@@ -78,8 +78,7 @@ class Builder {
                                          : tearing_.head);
   }
   const std::string& name_of(int piece) const {
-    const int first = tearing_.first[static_cast<std::size_t>(piece)];
-    return chain_.network().blocks[static_cast<std::size_t>(first)].name;
+    return chain_.name(tearing_.first[static_cast<std::size_t>(piece)]);
   }
   static std::string in_sweep(const std::string& name, int sweep) {
     return sweep == 0 ? name : fmt::format("{}#{}", name, sweep + 1);
@@ -96,8 +95,9 @@ class Builder {
     torn_.network.blocks.push_back(std::move(block));
     return torn_.network.size() - 1;
   }
-  /// Block `block` of the model, computed from `src`; its result is a new tensor.
-  int add_of_model(int block, int src, int sweep, int piece) {
+  /// Block `block` of the model, computed from the tensors that `now` has for its own; its result
+  /// is a new tensor.
+  int add_of_model(int block, std::map<int, int>& now, int sweep, int piece) {
     const plan::Network& model = chain_.network();
     plan::NetworkBlock added = model.blocks[static_cast<std::size_t>(block)];
     const std::int64_t elements = model.tensors[static_cast<std::size_t>(added.dst)];
@@ -106,7 +106,11 @@ class Builder {
     int& home = homes_.try_emplace(block, -1).first->second;
     added.repeats = home;
     if (home >= 0) added.name = in_sweep(added.name, sweep);
-    const int index = add(std::move(added), {src}, add_tensor(elements), piece);
+    std::vector<int> srcs;
+    for (const int tensor : added.srcs) srcs.push_back(now.at(tensor));
+    const int written = added.dst;
+    const int index = add(std::move(added), std::move(srcs), add_tensor(elements), piece);
+    now[written] = dst_of(index);
     if (home < 0) home = index;
     keep_state(index, state_set(sweep, piece, false));
     return index;
@@ -134,13 +138,11 @@ class Builder {
     } else {
       here.x = cell(sweep - 1, piece - 1).u;
     }
-    int src = here.x;
-    for (int b = tearing_.first[static_cast<std::size_t>(piece)]; b < tearing_.end(piece + 1);
-         ++b) {
-      here.body.push_back(add_of_model(b, src, sweep, piece));
-      src = dst_of(here.body.back());
-    }
-    here.y = src;
+    const int first = tearing_.first[static_cast<std::size_t>(piece)];
+    const int end = tearing_.end(piece + 1);
+    std::map<int, int> now{{chain_.crossing(first), here.x}};
+    for (int b = first; b < end; ++b) here.body.push_back(add_of_model(b, now, sweep, piece));
+    here.y = now.at(chain_.crossing(end));
   }
 
   static plan::NetworkBlock join_block(const std::string& name, plan::Join join) {
@@ -191,10 +193,9 @@ class Builder {
   }
 
   void head() {
-    int src = torn_.cells.back().back().u;
+    std::map<int, int> now{{chain_.crossing(tearing_.head), torn_.cells.back().back().u}};
     for (int b = tearing_.head; b < chain_.network().size(); ++b) {
-      torn_.head.push_back(add_of_model(b, src, torn_.sweeps() - 1, pieces() - 1));
-      src = dst_of(torn_.head.back());
+      torn_.head.push_back(add_of_model(b, now, torn_.sweeps() - 1, pieces() - 1));
     }
   }
 

@@ -29,7 +29,7 @@ class TaskLine::Crossings {
         elements_(network.blocks.size() + 1, 0) {
     for (int b = 0; b < network.size(); ++b) {
       for (const int tensor : block(b).srcs) last_[at(tensor)] = b;
-      returns_[at(block(b).dst)] = block(b).has_backward();
+      returns_[at(block(b).dst)] = network.has_gradient(block(b).dst);
     }
     for (int b = 0; b < network.size(); ++b) {
       if (last_[at(block(b).dst)] <= b) continue;
@@ -46,12 +46,17 @@ class TaskLine::Crossings {
     const int dst = block(index).dst;
     return before(index + 1) - (last_[at(dst)] > index ? both_ways(dst) : 0);
   }
-  /// Of tensors that nobody reads behind this block; of gradients the share `returned` comes back.
+  /// Of tensors that nobody reads behind this block, but its backward tasks there do; of gradients
+  /// the share `returned` comes back.
   double sources(int index, double returned) const {
+    const model::BlockTraits& traits = block(index).traits;
+    const bool reads = traits.weights_read_src || (traits.data_reads_src && returned > 0);
     double sum = 0;
-    for (const int tensor : block(index).srcs) {
+    for (std::size_t k = 0; k < block(index).srcs.size(); ++k) {
+      const int tensor = block(index).srcs[k];
       if (tensor == 0 || last_[at(tensor)] != index) continue;
-      sum += elements(tensor) * (1 + (returns_[at(tensor)] ? returned : 0));
+      const bool sent = reads && traits.reads_src(static_cast<int>(k));
+      sum += elements(tensor) * ((sent ? 1 : 0) + (returns_[at(tensor)] ? returned : 0));
     }
     return sum;
   }
@@ -99,7 +104,8 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
   for (int b = 0; b < network.size(); ++b) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     add({b, 0}, seconds, 4 * batch_ * crossings.before(b), weights);
-    for (int piece = 0; !fused && block.parameters > 0 && piece <= pieces; ++piece) {
+    const bool divisible = !fused && block.parameters > 0 && block.traits.weights_read_src;
+    for (int piece = 0; divisible && piece <= pieces; ++piece) {
       const int left = static_cast<int>(std::int64_t{piece} * microbatches_ / pieces);
       const double share = static_cast<double>(left) / microbatches_;
       add({b, left + 1}, seconds + load(b).forward + share * load(b).backward_data,
@@ -118,7 +124,8 @@ void TaskLine::add(const Cut& cut, double seconds, double bytes, double weights)
   weights_.push_back(weights);
 }
 
-/// To the right: src, dst, what forward saves, and what backward_data of the `left` share leaves.
+/// To the right: dst, what backward reads and forward saves, and what backward_data of the `left`
+/// share leaves.
 /// To the left: gradients, and the weights once per minibatch.
 double TaskLine::inner_bytes(const plan::Network& network, const Crossings& crossings, int index,
                              double left) const {
@@ -128,8 +135,10 @@ double TaskLine::inner_bytes(const plan::Network& network, const Crossings& cros
   // Behind the last block there is no forward, and the loss is with its own: the gradient comes
   // from the left.
   const bool last = index + 1 == network.size();
-  const double samples = crossings.sources(index, 1 - left) + crossings.past(index) +
-                         dst * (last ? 2 - left : 1 + left) + inner * (1 + left);
+  const double samples =
+      crossings.sources(index, 1 - left) + crossings.past(index) +
+      dst * (last ? 1 + (block.traits.data_reads_dst ? 1 - left : 0) : 1 + left) +
+      inner * (1 + (block.traits.weights_read_pending ? left : 0));
   return 4 * (batch_ * samples + static_cast<double>(block.parameters));
 }
 

@@ -69,12 +69,13 @@ class Cutter {
                              .whole = layers_.back().block,
                              .whole_name = name_of(layers_.back()),
                              .share = 0});
+    plan::complete(cut_.network);
     return std::move(cut_);
   }
 
  private:
   const std::string& name_of(const RowLayer& layer) const {
-    return whole_.blocks[static_cast<std::size_t>(layer.block)].name;
+    return whole_.blocks[static_cast<std::size_t>(layer.block)].spec.name;
   }
   int add_tensor(std::int64_t elements) {
     cut_.network.tensors.push_back(elements);

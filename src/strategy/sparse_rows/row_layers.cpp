@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "model/shapes.hpp"
+#include "plan/network_sizes.hpp"
 
 namespace plait::strategy::sparse_rows {
 
@@ -21,7 +21,7 @@ void check_dense_elements(const plan::NetworkBlock& block, const ops::Linear& li
         "`strategy` sparse_rows is for sparse layers; the {} x {} weights of block '{}' are dense, "
         "and dense layers may have {} in all: make them sparse with plait prune, or use layerpipe "
         "or data_parallel",
-        with_commas(linear.out_features), with_commas(columns), block.name,
+        with_commas(linear.out_features), with_commas(columns), block.spec.name,
         with_commas(kMostDenseElements));
   }
   elements += linear.out_features * columns;
@@ -43,7 +43,7 @@ std::shared_ptr<const tensor::SparsePattern> all_elements(std::int64_t rows, std
   user_error(
       "`strategy` sparse_rows cuts linear and sparse_linear layers, each followed by at most one "
       "activation; block '{}' is something else: use layerpipe or data_parallel",
-      block.name);
+      block.spec.name.empty() ? block.name : block.spec.name);
 }
 
 bool is_linear(const model::Node& node) {
@@ -51,19 +51,38 @@ bool is_linear(const model::Node& node) {
          std::holds_alternative<ops::SparseLinear>(node.layer);
 }
 
-/// `dense` counts the elements of dense layers so far.
-RowLayer read(const plan::NetworkBlock& block, int index, const tensor::Shape& src,
-              std::int64_t& dense) {
-  RowLayer layer{
-      .block = index, .linear = {}, .pattern = {}, .weight_spec = {}, .bias_spec = {}, .name = {}};
-  std::size_t at = 0;
-  const std::vector<model::Node>& nodes = block.spec.nodes;
-  const auto chained = [&](std::size_t i) {
-    return nodes[i].inputs == std::vector<int>{static_cast<int>(i) - 1};
-  };
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!chained(i)) refuse(block);
+/// The layers of a block of the model, whose parts are blocks `first` to `last` of the network.
+struct Module {
+  std::vector<model::Node> nodes{};
+  int linear = 0;  ///< the part that is one
+};
+
+Module module_of(const plan::Network& network, int first, int last) {
+  Module module{.nodes = {}, .linear = first};
+  for (int b = first; b < last; ++b) {
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    const std::vector<model::Node>& nodes = block.spec.nodes;
+    if (nodes.empty() || block.srcs != std::vector{b} || block.dst != b + 1) refuse(block);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].inputs != std::vector<int>{static_cast<int>(i) - 1}) refuse(block);
+      module.nodes.push_back(nodes[i]);
+    }
+    if (is_linear(nodes.front())) module.linear = b;
   }
+  return module;
+}
+
+/// `dense` counts the elements of dense layers so far.
+RowLayer read(const plan::NetworkBlock& block, const Module& module, const tensor::Shape& src,
+              std::int64_t& dense) {
+  RowLayer layer{.block = module.linear,
+                 .linear = {},
+                 .pattern = {},
+                 .weight_spec = {},
+                 .bias_spec = {},
+                 .name = {}};
+  std::size_t at = 0;
+  const std::vector<model::Node>& nodes = module.nodes;
   if (at < nodes.size() && std::holds_alternative<ops::Flatten>(nodes[at].layer)) {
     layer.flatten = true;
     ++at;
@@ -87,8 +106,8 @@ RowLayer read(const plan::NetworkBlock& block, int index, const tensor::Shape& s
     check_dense_elements(block, linear, flat.elements(), dense);
     layer.pattern = all_elements(linear.out_features, flat.elements());
   }
-  layer.name =
-      layer.linear.name.empty() ? block.name : fmt::format("{}.{}", block.name, layer.linear.name);
+  layer.name = layer.linear.name.empty() ? block.spec.name
+                                         : fmt::format("{}.{}", block.spec.name, layer.linear.name);
   return layer;
 }
 
@@ -97,14 +116,17 @@ RowLayer read(const plan::NetworkBlock& block, int index, const tensor::Shape& s
 std::vector<RowLayer> row_layers(const plan::Network& network) {
   std::vector<RowLayer> layers;
   std::int64_t dense = 0;
-  tensor::Shape src = network.input;
-  for (int b = 0; b < network.size(); ++b) {
-    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    if (block.spec.nodes.empty() || block.srcs != std::vector{b} || block.dst != b + 1)
-      refuse(block);
-    if (b > 0 && src.rank() != 1) refuse(block);
-    layers.push_back(read(block, b, src, dense));
-    src = node_shapes(block.spec, src).back();
+  const std::vector<tensor::Shape> shapes =
+      plan::has_layers(network) ? plan::tensor_shapes(network) : std::vector<tensor::Shape>{};
+  for (int first = 0; first < network.size();) {
+    int last = first + 1;
+    while (last < network.size() && !plan::begins_module(network, last)) ++last;
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(first)];
+    const Module module = module_of(network, first, last);
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(first)];
+    if (first > 0 && src.rank() != 1) refuse(block);
+    layers.push_back(read(block, module, src, dense));
+    first = last;
   }
   return layers;
 }
