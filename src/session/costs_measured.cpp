@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <set>
 
 #include "base/memory.hpp"
@@ -52,24 +53,57 @@ std::vector<std::int64_t> affordable_batches(const CostSubject& subject) {
   return batches;
 }
 
+/// Appends a block that reads these tensors and writes a new one.
+void append(plan::NetworkBlock block, std::vector<int> srcs, std::int64_t elements,
+            plan::Network& chain) {
+  block.srcs = std::move(srcs);
+  block.dst = static_cast<int>(chain.tensors.size());
+  block.added = false;
+  block.piece = -1;
+  chain.tensors.push_back(elements);
+  chain.blocks.push_back(std::move(block));
+}
+
+/// The model's blocks behind the pieces, on the last tensor of `chain`.
+void append_head(const strategy::TornChain& model, plan::Network& chain) {
+  const plan::Network& network = model.network();
+  std::map<int, int> now{
+      {model.crossing(model.head()), static_cast<int>(chain.tensors.size()) - 1}};
+  for (int b = model.head(); b < network.size(); ++b) {
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    std::vector<int> srcs;
+    for (const int tensor : block.srcs) srcs.push_back(now.at(tensor));
+    append(block, std::move(srcs), network.tensors[static_cast<std::size_t>(block.dst)], chain);
+    now[block.dst] = chain.blocks.back().dst;
+  }
+}
+
 /// The parts that a tearing adds as networks of their own: the way from the image to a piece, the
 /// coarse parts from there on, the model's head. One per piece but the first.
 std::vector<plan::Network> coarse_chains(const plan::Network& model, const plan::Network& torn) {
-  std::vector<model::BlockSpec> enters;
-  std::vector<model::BlockSpec> coarse;
+  std::vector<plan::NetworkBlock> enters;
+  std::vector<plan::NetworkBlock> coarse;
   for (const plan::NetworkBlock& block : torn.blocks) {
     if (!block.added || block.joins() || block.repeats >= 0) continue;
-    (block.reads_input() ? enters : coarse).push_back(block.spec);
+    (block.reads_input() ? enters : coarse).push_back(block);
   }
-  const int head = strategy::TornChain(model).head();
+  const strategy::TornChain of_model(model);
+  const auto elements = [&](const plan::NetworkBlock& block) {
+    return torn.tensors[static_cast<std::size_t>(block.dst)];
+  };
   std::vector<plan::Network> chains;
   for (std::size_t i = 0; i < enters.size(); ++i) {
-    model::ModelSpec chain{.name = enters[i].name, .input = model.input, .blocks = {enters[i]}};
-    for (std::size_t j = i; j < coarse.size(); ++j) chain.blocks.push_back(coarse[j]);
-    for (int b = head; b < model.size(); ++b) {
-      chain.blocks.push_back(model.blocks[static_cast<std::size_t>(b)].spec);
+    plan::Network chain{.name = enters[i].name,
+                        .blocks = {},
+                        .tensors = {model.input.elements()},
+                        .input = model.input};
+    append(enters[i], {0}, elements(enters[i]), chain);
+    for (std::size_t j = i; j < coarse.size(); ++j) {
+      append(coarse[j], {static_cast<int>(chain.tensors.size()) - 1}, elements(coarse[j]), chain);
     }
-    chains.push_back(plan::make_network(chain));
+    append_head(of_model, chain);
+    plan::complete(chain);
+    chains.push_back(std::move(chain));
   }
   return chains;
 }
