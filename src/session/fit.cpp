@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/error.hpp"
@@ -116,14 +117,26 @@ class Frozen {
     scratch_ = tensor::allocate_bytes(scratch);
   }
 
+  /// The result of `blocks`, of which the first reads nothing but `src`.
   tensor::Tensor forward(const std::vector<int>& blocks, const float* src) {
+    const auto of_network = [&](int index) -> const plan::NetworkBlock& {
+      return chain_.network().blocks[static_cast<std::size_t>(index)];
+    };
+    std::map<int, int> last;  // by tensor: the block that reads it last
+    for (const int index : blocks) {
+      for (const int tensor : of_network(index).srcs) last[tensor] = index;
+    }
+    const int from = of_network(blocks.front()).srcs.front();
+    std::map<int, tensor::Tensor> made;
     tensor::Tensor result;
     for (const int index : blocks) {
       layers::Block& block = chain_.block(static_cast<std::size_t>(index));
       run::BlockMemory& memory = store_.block(static_cast<std::size_t>(index));
       tensor::Tensor dst(tensor::Shape{block.dst_desc().physical_elements()});
       layers::BlockArgs args;
-      args.srcs = {src};
+      for (const int tensor : of_network(index).srcs) {
+        args.srcs.push_back(tensor == from ? src : made.at(tensor).floats().data());
+      }
       args.dst = dst.floats().data();
       args.weights = memory.weights.floats().data();
       args.state = memory.state.floats().data();
@@ -131,8 +144,14 @@ class Frozen {
       args.scratch = scratch_.get();
       args.training = false;
       block.forward(args);
-      result = std::move(dst);
-      src = result.floats().data();
+      for (const int tensor : of_network(index).srcs) {
+        if (last.at(tensor) == index) made.erase(tensor);
+      }
+      if (index == blocks.back()) {
+        result = std::move(dst);
+      } else {
+        made.emplace(of_network(index).dst, std::move(dst));
+      }
     }
     return result;
   }

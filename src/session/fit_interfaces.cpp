@@ -2,6 +2,7 @@
 #include "session/fit_interfaces.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -16,7 +17,7 @@ class Reader {
 
   std::vector<FitInterface> interfaces() const {
     std::vector<FitInterface> all;
-    std::vector<int> before = model_blocks(0, -1);
+    std::vector<int> before;
     for (const plan::NetworkBlock& block : network_.blocks) {
       if (!block.subtracts()) continue;
       FitInterface one;
@@ -28,6 +29,7 @@ class Reader {
       const int sum =
           find([&](const plan::NetworkBlock& b) { return b.joins() && b.srcs[1] == correction; });
       if (one.enter < 0 || sum < 0) fail("block '{}' is not at an interface", block.name);
+      if (all.empty()) before = model_blocks(0, block.srcs[0]);
       one.piece =
           model_blocks(block.srcs[1], network_.blocks[static_cast<std::size_t>(sum)].srcs[0]);
       one.before = std::exchange(before, one.piece);
@@ -46,15 +48,16 @@ class Reader {
     return find(
         [&](const plan::NetworkBlock& b) { return b.dst == tensor && b.added && b.reads_input(); });
   }
-  /// From tensor to tensor (-1: as far as they go before a join).
+  /// Those that make tensor `to` of tensor `from`, in order; `from` alone leads there.
   std::vector<int> model_blocks(int from, int to) const {
     std::vector<int> blocks;
-    while (from != to) {
-      const int next = find(
-          [&](const plan::NetworkBlock& b) { return b.reads(from) && !b.added && !b.joins(); });
-      if (next < 0) break;
-      blocks.push_back(next);
-      from = network_.blocks[static_cast<std::size_t>(next)].dst;
+    std::set<int> made{from};
+    for (int b = 0; b < network_.size() && !made.contains(to); ++b) {
+      const plan::NetworkBlock& block = network_.blocks[static_cast<std::size_t>(b)];
+      if (block.added || block.joins()) continue;
+      if (!std::ranges::all_of(block.srcs, [&](int src) { return made.contains(src); })) continue;
+      blocks.push_back(b);
+      made.insert(block.dst);
     }
     return blocks;
   }
