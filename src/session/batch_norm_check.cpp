@@ -28,7 +28,7 @@ std::vector<std::optional<Norm>> single_valued_norms(const plan::Network& networ
       if (found || !std::holds_alternative<ops::BatchNorm>(node.layer)) continue;
       const tensor::Shape of = model::node_inputs(node, srcs, inner, block.name).front();
       if (of.elements() == of[0]) {
-        found = Norm{fmt::format("block '{}', layer '{}'", block.name, node.name), of};
+        found = Norm{fmt::format("block '{}', layer '{}'", block.spec.name, node.name), of};
       }
     }
   }
