@@ -112,6 +112,15 @@ double total_of(const run::BlockProfile& block) {
   return block.forward_ms + block.backward_data_ms + block.backward_weights_ms + block.update_ms;
 }
 
+/// And multiply-adds.
+void add_times(const run::BlockProfile& from, run::BlockProfile& to) {
+  to.forward_ms += from.forward_ms;
+  to.backward_data_ms += from.backward_data_ms;
+  to.backward_weights_ms += from.backward_weights_ms;
+  to.update_ms += from.update_ms;
+  to.macs += from.macs;
+}
+
 Row row_of(const run::BlockProfile& block, double whole) {
   return {block.name,
           milliseconds(block.forward_ms),
@@ -124,17 +133,29 @@ Row row_of(const run::BlockProfile& block, double whole) {
           with_bytes(block.dst_bytes)};
 }
 
+/// One line for the parts of each block of the model.
+std::vector<run::BlockProfile> by_model_block(const std::vector<run::BlockProfile>& parts) {
+  std::vector<run::BlockProfile> blocks;
+  for (const run::BlockProfile& part : parts) {
+    if (blocks.empty() || blocks.back().whole != part.whole) {
+      blocks.push_back(part);
+      blocks.back().name = part.whole;
+      continue;
+    }
+    run::BlockProfile& block = blocks.back();
+    add_times(part, block);
+    block.dst_bytes = part.dst_bytes;
+  }
+  return blocks;
+}
+
 std::string profile_text(const run::Profile& profile, const Request& request) {
   std::vector<Row> rows{
       {"block", "forward", "bwd data", "weights", "update", "ms", "share", "M MACs", "output"}};
-  run::BlockProfile sum{.name = "total"};
-  for (const run::BlockProfile& block : profile.blocks) {
+  run::BlockProfile sum{.name = "total", .whole = ""};
+  for (const run::BlockProfile& block : by_model_block(profile.blocks)) {
     rows.push_back(row_of(block, profile.sum_ms));
-    sum.forward_ms += block.forward_ms;
-    sum.backward_data_ms += block.backward_data_ms;
-    sum.backward_weights_ms += block.backward_weights_ms;
-    sum.update_ms += block.update_ms;
-    sum.macs += block.macs;
+    add_times(block, sum);
   }
   rows.push_back({"loss", "", "", "", "", milliseconds(profile.loss_ms),
                   percent(profile.loss_ms, profile.sum_ms), "", ""});

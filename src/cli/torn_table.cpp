@@ -16,7 +16,7 @@ namespace {
 struct PieceFigures {
   std::string first{};
   std::string last{};
-  int blocks = 0;
+  int blocks = 0;            ///< of the model, whatever parts these have
   double seconds = 0;        ///< of the model's blocks
   double added_seconds = 0;  ///< of the coarse part and the way to it
   std::int64_t added_parameters = 0;
@@ -33,8 +33,9 @@ std::vector<PieceFigures> figures_of(const plan::Plan& plan, const cost::CostMod
       continue;
     }
     if (block.repeats >= 0) continue;
-    if (piece.blocks++ == 0) piece.first = block.name;
-    piece.last = block.name;
+    if (piece.blocks == 0) piece.first = block.spec.name;
+    if (piece.last != block.spec.name) ++piece.blocks;
+    piece.last = block.spec.name;
   }
   for (const plan::Program& program : plan.programs) {
     for (const plan::Task& task : program.tasks) {

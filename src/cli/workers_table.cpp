@@ -23,12 +23,45 @@ struct Blocks {
   int microbatches = 0;
 };
 
-std::string text_of(const plan::Plan& plan, const Blocks& blocks) {
-  const auto name = [&](int block) {
-    return plan.network.blocks[static_cast<std::size_t>(block)].name;
-  };
-  std::string text = name(blocks.first);
-  if (blocks.last > blocks.first) text += " .. " + name(blocks.last);
+/// Those of one block of the model, `end` excluded.
+struct Module {
+  int first = 0;
+  int end = 0;
+};
+
+Module module_with(const plan::Network& network, int block) {
+  Module module{block, block + 1};
+  if (network.cut) return module;
+  while (!plan::begins_module(network, module.first)) --module.first;
+  while (module.end < network.size() && !plan::begins_module(network, module.end)) ++module.end;
+  return module;
+}
+
+/// "layer1.0", and "layer1.0#2" where a sweep repeats it.
+std::string module_name(const plan::NetworkBlock& block) {
+  const std::size_t sweep = block.repeats < 0 ? std::string::npos : block.name.rfind('#');
+  return block.spec.name + (sweep == std::string::npos ? "" : block.name.substr(sweep));
+}
+
+/// Of an end of a run: the model's block where the run has all of it, as far as it has such tasks.
+std::string name_in(const plan::Network& network, const Blocks& run, int block,
+                    const std::vector<bool>& exists) {
+  const plan::NetworkBlock& own = network.blocks[static_cast<std::size_t>(block)];
+  const Module module = module_with(network, block);
+  for (int b = module.first; b < module.end; ++b) {
+    const bool inside = b >= run.first && b <= run.last;
+    if (exists[static_cast<std::size_t>(b)] && !inside) return own.name;
+  }
+  return module.end - module.first > 1 ? module_name(own) : own.name;
+}
+
+std::string text_of(const plan::Plan& plan, const Blocks& blocks, const std::vector<bool>& exists) {
+  std::string text = plan.network.blocks[static_cast<std::size_t>(blocks.first)].name;
+  if (blocks.last > blocks.first) {
+    text = name_in(plan.network, blocks, blocks.first, exists);
+    const std::string last = name_in(plan.network, blocks, blocks.last, exists);
+    if (last != text) text += " .. " + last;
+  }
   const int all = std::max(1, plan.microbatches);
   if (blocks.microbatches < all) text += fmt::format(" ({} of {})", blocks.microbatches, all);
   return text;
@@ -50,7 +83,7 @@ std::string runs_of(const plan::Plan& plan, const std::map<int, int>& count,
     }
   }
   if (runs.size() > kMostRuns) return fmt::format("{} blocks", count.size());
-  for (const Blocks& run : runs) text += (text.empty() ? "" : ", ") + text_of(plan, run);
+  for (const Blocks& run : runs) text += (text.empty() ? "" : ", ") + text_of(plan, run, exists);
   return text;
 }
 

@@ -82,6 +82,7 @@ Profile to_profile(const plan::Plan& plan, const std::vector<MeasuredStep>& step
   for (const plan::NetworkBlock& block : plan.network.blocks) {
     result.blocks.push_back(
         {.name = block.name,
+         .whole = block.spec.name.empty() ? block.name : block.spec.name,
          .added = block.added,
          .macs = block.macs * plan.batch,
          .parameters = block.parameters,

@@ -20,6 +20,7 @@ struct ProfileConfig {
 
 struct BlockProfile {
   std::string name;
+  std::string whole;   ///< the model's block that it is a part of, or all of it; else its name
   bool added = false;  ///< not of the model
   double forward_ms = 0;
   double backward_data_ms = 0;
