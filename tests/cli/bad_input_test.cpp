@@ -182,7 +182,7 @@ TEST_F(BadInput, FlagsOfPipelines) {
   refused("gpipe", {"--memory-per-worker", "1"}, "the machine has 1.0 MiB for each");
   refused("gpipe", {"--microbatches", "17"},
           "--microbatches 17 are more than the 16 samples of --batch: use at most 16");
-  refused("1f1b", {"--workers", "99"}, "lenet has 6 blocks");
+  refused("1f1b", {"--workers", "99"}, "lenet has 8 blocks");
   refused("zb-h1", {"--clip-norm", "1"}, "--clip-norm needs the gradients of the whole network");
   refused("pipedream-2bw", {"--workers", "4"}, "keeps two versions of the weights");
   refused("pipedream", {"--pipeline", "sync"},

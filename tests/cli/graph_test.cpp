@@ -92,7 +92,8 @@ TEST_F(GraphRun, NamesWhatPararealCannotTear) {
                 kSmall + graph({"--strategy", "parareal", "--workers", "2", "--run-dir", "none"}));
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("block 'right' reads 'stem'"));
+  EXPECT_THAT(ended.err, HasSubstr("needs a block before the head, which begins with 'left', and "
+                                   "there is 'stem' only"));
 }
 
 }  // namespace

@@ -147,8 +147,8 @@ TEST_F(PipelineCli, RefusesInOneLineWithTheNearestValueThatWorks) {
   };
   const Words lenet{"train",   "--model", "lenet",     "--data", "glyphs",
                     "--batch", "16",      "--run-dir", "none",   "--quiet"};
-  EXPECT_THAT(refusal(lenet + Words{"--strategy", "gpipe", "--workers", "7"}),
-              HasSubstr("use at most 6 workers"));
+  EXPECT_THAT(refusal(lenet + Words{"--strategy", "gpipe", "--workers", "9"}),
+              HasSubstr("use at most 8 workers"));
   EXPECT_THAT(refusal(lenet + Words{"--strategy", "layerpipe", "--workers", "2",
                                     "--memory-per-worker", "1"}),
               HasSubstr("use --memory-per-worker "));

@@ -60,7 +60,8 @@ class PlanVerb : public ::testing::Test {
 };
 
 TEST_F(PlanVerb, GivesEveryField) {
-  const Json json = json_of({"--model", "mlp:32", "--workers", "1,2,4", "--batch", "64"});
+  const Json json =
+      json_of({"--model", "mlp:32", "--classes", "784", "--workers", "1,2,5", "--batch", "64"});
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["model"], "mlp:32");
   EXPECT_EQ(json["batch"], 64);
@@ -83,13 +84,14 @@ TEST_F(PlanVerb, GivesEveryField) {
     EXPECT_EQ(plan["staleness_max"], late ? 1 : 0) << seen.back();
     EXPECT_EQ(plan["bytes_per_step"] == 0, plan["workers"] == 1);
   }
-  // mlp:32 has three blocks, and only layerpipe can give a part of one to a worker
-  EXPECT_THAT(seen, ElementsAre("serial1", "data_parallel1", "data_parallel2", "data_parallel4",
-                                "layerpipe1", "layerpipe2", "layerpipe4", "gpipe1", "gpipe2",
+  // mlp:32 has four blocks (flatten, linear, relu, linear), and only layerpipe can give a part of
+  // one to a worker
+  EXPECT_THAT(seen, ElementsAre("serial1", "data_parallel1", "data_parallel2", "data_parallel5",
+                                "layerpipe1", "layerpipe2", "layerpipe5", "gpipe1", "gpipe2",
                                 "1f1b1", "1f1b2", "pipedream1", "pipedream2",
                                 "pipedream-replicated1", "pipedream-replicated2", "pipedream-2bw1",
                                 "pipedream-2bw2", "zb-h11", "zb-h12", "zb-h21", "zb-h22",
-                                "sparse_rows1", "sparse_rows2", "sparse_rows4"));
+                                "sparse_rows1", "sparse_rows2", "sparse_rows5"));
   EXPECT_DOUBLE_EQ(json["plans"][0]["speedup"], 1);
 }
 
