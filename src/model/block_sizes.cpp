@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/rounding.hpp"
-#include "model/fused_steps.hpp"
+#include "model/counted_steps.hpp"
 
 namespace plait::model {
 
@@ -18,30 +18,6 @@ constexpr int kConverted = -4;  ///< in scratch memory
 constexpr int kNowhere = -3;
 constexpr int kDiffDst = -2;
 constexpr int kDiffSrc = -1;
-
-/// One layer call. Conversions make tensors beyond those of fused_steps.
-struct CountedStep {
-  ops::Operation spec;
-  std::vector<int> srcs;
-  int dst = 0;
-  bool residual = false;  ///< an add is fused into this convolution; srcs.back() is the skip
-  std::optional<tensor::Layout> convert_to{};
-  LayerSizes sizes{};
-
-  bool adds() const { return std::holds_alternative<ops::Add>(spec) && !convert_to; }
-  bool trains() const { return sizes.weights > 0; }
-};
-
-std::vector<CountedStep> counted_steps(const BlockSpec& block, int inputs) {
-  std::vector<CountedStep> steps;
-  for (const FusedStep& step : fused_steps(block, inputs)) {
-    steps.push_back({.spec = block.nodes[static_cast<std::size_t>(step.node)].layer,
-                     .srcs = step.srcs,
-                     .dst = step.dst,
-                     .residual = step.residual});
-  }
-  return steps;
-}
 
 class BlockCounter {
  public:
