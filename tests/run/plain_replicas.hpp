@@ -40,7 +40,11 @@ class PlainReplicas {
     std::size_t scratch = 0;
     for (std::size_t i = 0; i < chain_.size(); ++i) {
       dst_.emplace_back(chain_.block(i).dst_desc());
-      diff_.emplace_back(chain_.block(i).src_desc());
+      diff_.emplace_back(chain_.block(i).dst_desc());
+      own_diffs_.emplace_back();
+      for (const tensor::TensorDesc& src : chain_.block(i).src_descs()) {
+        own_diffs_.back().emplace_back(src);
+      }
       saved_.push_back(tensor::allocate_bytes(chain_.block(i).saved_bytes() + 64));
       pending_.push_back(tensor::allocate_bytes(chain_.block(i).pending_bytes() + 64));
       scratch = std::max(scratch, chain_.block(i).scratch_bytes());
@@ -197,12 +201,21 @@ class PlainReplicas {
     };
     const std::span<const float> images = part(batch.images);
     tensor::Tensor diff(chain_.dst_desc());
+    const plan::Network& network = chain_.network();
     const auto args = [&](std::size_t i) {
+      std::vector<const float*> srcs;
+      std::vector<float*> diff_srcs;
+      for (const int read : network.blocks[i].srcs) {  // block b writes tensor b + 1
+        srcs.push_back(read == 0 ? images.data()
+                                 : dst_[static_cast<std::size_t>(read) - 1].floats().data());
+        diff_srcs.push_back(
+            network.has_gradient(read) ? own_diffs_[i][diff_srcs.size()].floats().data() : nullptr);
+      }
       return layers::BlockArgs{
-          .srcs = {i == 0 ? images.data() : dst_[i - 1].floats().data()},
+          .srcs = std::move(srcs),
           .dst = dst_[i].floats().data(),
-          .diff_dst = i + 1 == store.size() ? diff.floats().data() : diff_[i + 1].floats().data(),
-          .diff_srcs = {i == 0 ? nullptr : diff_[i].floats().data()},
+          .diff_dst = i + 1 == store.size() ? diff.floats().data() : diff_[i].floats().data(),
+          .diff_srcs = std::move(diff_srcs),
           .weights = store.block(i).weights.floats().data(),
           .diff_weights = store.block(i).gradient.floats().data(),
           .state = state[i].data(),
@@ -221,11 +234,28 @@ class PlainReplicas {
                                                  .classes = chain_.dst_desc().shape[1],
                                                  .scale = 1.0 / weight_},
                                                 diff.floats());
+    std::vector<bool> begun(store.size(), false);
     for (std::size_t i = store.size(); i-- > 0;) {
       chain_.block(i).backward_data(args(i));
       chain_.block(i).backward_weights(args(i));
+      hand_back(i, begun);
     }
     return loss.sum;
+  }
+
+  /// The gradients of what block i has read, to the blocks that wrote it.
+  void hand_back(std::size_t i, std::vector<bool>& begun) {
+    const plan::Network& network = chain_.network();
+    for (std::size_t k = 0; k < network.blocks[i].srcs.size(); ++k) {
+      if (!network.has_gradient(network.blocks[i].srcs[k])) continue;
+      const auto writer = static_cast<std::size_t>(network.blocks[i].srcs[k]) - 1;
+      const std::span<const float> own = own_diffs_[i][k].floats();
+      const std::span<float> all = diff_[writer].floats();
+      for (std::size_t j = 0; j < all.size(); ++j) {
+        all[j] = begun[writer] ? all[j] + own[j] : own[j];
+      }
+      begun[writer] = true;
+    }
   }
 
   /// After step t: a new one is sent before one that is due is merged.
@@ -311,7 +341,8 @@ class PlainReplicas {
   Chain chain_;
   std::vector<std::unique_ptr<ParameterStore>> stores_;  ///< by node
   std::vector<tensor::Tensor> dst_;
-  std::vector<tensor::Tensor> diff_;  ///< of the blocks' sources
+  std::vector<tensor::Tensor> diff_;  ///< of the blocks' results, summed over their readers
+  std::vector<std::vector<tensor::Tensor>> own_diffs_;  ///< by block and source, of it alone
   std::vector<std::shared_ptr<std::byte>> saved_;
   std::vector<std::shared_ptr<std::byte>> pending_;
   std::shared_ptr<std::byte> scratch_;

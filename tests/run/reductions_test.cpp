@@ -84,10 +84,11 @@ TEST(Reductions, AverageWeightsAsTheyWereAtTheStart) {
 }
 
 TEST(Reductions, WeighStatisticsBySamples) {
-  plan::Plan plan = plan_with({.payload = plan::Payload::state, .blocks = {0}});
+  plan::Plan plan = plan_with({.payload = plan::Payload::state, .blocks = {1}});
   plan.network = plan::make_network(model::make_model("resnet20", {3, 8, 8}, 3));
+  ASSERT_EQ(plan.network.blocks[1].name, "stem.bn1");
   on_both(plan, [](Member& member) {
-    const auto state = member.bench.model.parameters.block(0).state.floats();
+    const auto state = member.bench.model.parameters.block(1).state.floats();
     ASSERT_FALSE(state.empty());
     std::ranges::fill(state, member.bench.context.options.rank == 0 ? 2.0F : 6.0F);
     member.play(plan::TaskKind::reduce_start);

@@ -45,6 +45,16 @@ class Ring {
   std::deque<std::vector<std::uint32_t>> changes_;
 };
 
+/// As many blocks as the hand-made plan has, all with weights.
+model::ModelSpec four_layers() {
+  model::ModelSpec model{.name = "four", .input = {64}, .blocks = {}};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}})
+        .then("linear", ops::Linear{.out_features = 8});
+  }
+  return model;
+}
+
 struct Versions {
   explicit Versions(plan::OldWeights how) : plan(plan::hand_made::asynchronous_pipeline()) {
     plan.old_weights = how;
@@ -62,7 +72,7 @@ struct Versions {
   }
 
   plan::Plan plan;
-  const plan::Network network = plan::make_network(model::make_model("mlp:8-8-8", {1, 8, 8}, 10));
+  const plan::Network network = plan::make_network(four_layers());
   const Chain chain{network, {.batch = 4}};
   ParameterStore store{chain, 1, 0};
   std::optional<WeightHistory> history{};

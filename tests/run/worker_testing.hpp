@@ -16,7 +16,12 @@ namespace plait::run {
 /// Two linear layers on four numbers: 4 -> 8 -> 3.
 inline plan::Plan small_plan(int workers, std::int64_t batch = 4) {
   plan::Plan plan = plan::hand_made::empty_plan("by hand", workers);
-  plan.network = plan::make_network(model::make_model("mlp:8", {1, 2, 2}, 3));
+  model::ModelSpec model{.name = "small", .input = {4}, .blocks = {}};
+  for (const std::int64_t out : {8, 3}) {
+    model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("to{}", out), .nodes = {}})
+        .then("linear", ops::Linear{.out_features = out});
+  }
+  plan.network = plan::make_network(model);
   plan.batch = batch;
   return plan;
 }
