@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "model/model_hash.hpp"
 #include "run/cores.hpp"
 #include "run/cpu_limits.hpp"
 #include "run/this_machine.hpp"
@@ -109,9 +110,9 @@ TrainResult train_on_mpi(const TrainJob& given) {
       job.config.threads = std::max(1, run::usable_cores(processors) / machine.workers_per_node);
     }
     prepared.emplace(prepare(job));
-    standing.text = fmt::format("{} {} {} {}", job.config_text, run::program_hash(),
-                                plan::network_hash(plan::make_network(prepared->setup.model)),
-                                threads_per_worker(job.config));
+    standing.text =
+        fmt::format("{} {} {} {}", job.config_text, run::program_hash(),
+                    model::model_hash(prepared->setup.model), threads_per_worker(job.config));
   } catch (...) {
     standing.error = std::current_exception();
   }
