@@ -1,48 +1,36 @@
-// Appends the tasks of a forward pass, of one block's backward pass, and of the updates.
+// Lists the tasks of a microbatch.
 #include "strategy/steps.hpp"
 
 namespace plait::strategy {
 
-plan::Plan empty_plan(const std::string& strategy, const PlanRequest& request) {
-  plan::Plan plan;
-  plan.strategy = strategy;
-  plan.machine = request.machine;
-  plan.network = request.network;
-  plan.batch = request.batch;
-  plan.microbatches = request.microbatches;
-  plan.optimizer_states = request.optimizer_states;
-  plan.wire_bytes = request.wire_bytes;
-  plan.programs.resize(static_cast<std::size_t>(request.machine.workers()));
-  return plan;
+lower::Schedule empty_schedule(const std::string& strategy, const PlanRequest& request) {
+  lower::Schedule schedule{.plan = {.strategy = strategy,
+                                    .machine = request.machine,
+                                    .network = request.network,
+                                    .batch = request.batch,
+                                    .microbatches = request.microbatches,
+                                    .optimizer_states = request.optimizer_states,
+                                    .wire_bytes = request.wire_bytes},
+                           .bucket_bytes = request.bucket_bytes,
+                           .clip = request.clip};
+  schedule.plan.programs.resize(static_cast<std::size_t>(request.machine.workers()));
+  return schedule;
 }
 
-void append_forward(const plan::Network& network, const Microbatch& of,
-                    std::vector<plan::Task>& tasks) {
-  tasks.push_back({.what = plan::Load{of.samples}});
-  for (int block = 0; block < network.size(); ++block) {
-    tasks.push_back(
-        {.what = plan::Forward{.block = block, .samples = of.samples, .moves_state = of.first}});
+void list_microbatch(const Microbatch& of, const PlaceTask& place, lower::Schedule& schedule) {
+  const plan::Network& network = schedule.plan.network;
+  const auto list = [&](const plan::What& what, int block) {
+    const plan::Task task{.what = what};
+    schedule.items.push_back({.task = task, .worker = place(plan::kind_of(task), block)});
+  };
+  for (int b = 0; b < network.size(); ++b) {
+    list(plan::Forward{.block = b, .samples = of.samples, .moves_state = of.first}, b);
   }
-  tasks.push_back({.what = plan::Loss{of.samples}});
-}
-
-void append_backward(const plan::Network& network, int block, const Microbatch& of,
-                     std::vector<plan::Task>& tasks) {
-  const plan::NetworkBlock& network_block = network.blocks[static_cast<std::size_t>(block)];
-  if (network.has_backward(block)) {
-    tasks.push_back({.what = plan::BackwardData{.block = block, .samples = of.samples}});
-  }
-  if (network_block.parameters > 0) {
-    tasks.push_back(
-        {.what = plan::BackwardWeights{.block = block, .samples = of.samples, .adds = !of.first}});
-  }
-}
-
-void append_updates(const plan::Network& network, bool clip, std::vector<plan::Task>& tasks) {
-  if (clip) tasks.push_back({.what = plan::Clip{}});
-  for (int block = 0; block < network.size(); ++block) {
-    if (network.blocks[static_cast<std::size_t>(block)].parameters == 0) continue;
-    tasks.push_back({.what = plan::Update{block}});
+  list(plan::Loss{of.samples}, network.size() - 1);
+  for (int b = network.size(); b-- > 0;) {
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+    if (network.has_backward(b)) list(plan::BackwardData{.block = b, .samples = of.samples}, b);
+    if (block.parameters > 0) list(plan::BackwardWeights{.block = b, .samples = of.samples}, b);
   }
 }
 

@@ -1,29 +1,28 @@
-// Pieces of programs that several strategies share: the plain way through a chain of blocks.
+// Pieces of schedules that several strategies share: the plain way through a network.
 #pragma once
 
+#include <functional>
+
+#include "lower/schedule.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait::strategy {
 
-/// A plan with everything the request says and one empty program per worker.
-plan::Plan empty_plan(const std::string& strategy, const PlanRequest& request);
+/// A schedule with everything the request says and one empty program per worker.
+lower::Schedule empty_schedule(const std::string& strategy, const PlanRequest& request);
 
-/// The first one of a minibatch moves running statistics and begins gradients, the others add.
+/// The first one of a minibatch moves running statistics.
 struct Microbatch {
   plan::Samples samples{};
   bool first = true;
 };
 
-/// load, forward of every block, loss.
-void append_forward(const plan::Network& network, const Microbatch& of,
-                    std::vector<plan::Task>& tasks);
+/// Which worker runs this task.
+using PlaceTask = std::function<int(plan::TaskKind kind, int block)>;
 
-/// backward_data, then backward_weights of one block. Blocks without parameters have no weights
-/// task; the first of the chain then has none at all.
-void append_backward(const plan::Network& network, int block, const Microbatch& of,
-                     std::vector<plan::Task>& tasks);
-
-/// clip if wanted, then the update of every block with parameters.
-void append_updates(const plan::Network& network, bool clip, std::vector<plan::Task>& tasks);
+/// Lists forward of every block, loss, and backward from the last block to the first:
+/// backward_data, then backward_weights. Blocks without parameters have no weights task; the first
+/// of a chain then has none at all.
+void list_microbatch(const Microbatch& of, const PlaceTask& place, lower::Schedule& schedule);
 
 }  // namespace plait::strategy

@@ -59,7 +59,6 @@ TEST(House, KeepsItsFilesShort) {
       "layers/sparse/product_kernels.cpp",  // compiled once per instruction set
       "layers/block_graph.cpp",             // goes with the next form of the graph
       "strategy/pipeline/self_timed.cpp",   // one class: the event loop and its limits
-      "strategy/replicas/replicas.cpp",     // not split yet
   };
   const fs::path src = fs::path(PLAIT_SOURCE_DIR) / "src";
   for (const std::string& line : files_longer_than(src, 280)) {

@@ -104,13 +104,12 @@ Played play_through(const PlanRequest& request, const Way& way) {
                               fused ? Cutting::at_borders : Cutting::inside_blocks, way.replicate);
   const auto placement = pipeline::place(stages, request.network.size(), request.microbatches);
   const auto graph = make_jobs(request, placement, {.fused = fused});
-  const std::vector<int> in_flight(static_cast<std::size_t>(graph.workers), way.in_flight);
-  const auto played =
-      play(graph, {.urgency = way.urgency, .in_flight = in_flight, .minibatches = way.minibatches});
-  Played result{
-      .plan = freeze(request, graph, played,
-                     {.strategy = "by hand", .asynchronous = way.minibatches > 1, .fused = fused}),
-      .period = played.period};
+  const std::vector<int> in_flight(graph.schedule.plan.programs.size(), way.in_flight);
+  const auto played = pipeline::play(
+      graph, {.urgency = way.urgency, .in_flight = in_flight, .minibatches = way.minibatches});
+  Played result{.plan = pipeline::freeze(
+                    graph, played, {.strategy = "by hand", .asynchronous = way.minibatches > 1}),
+                .period = played.period};
   plan::set_least_delays(result.plan);
   return result;
 }

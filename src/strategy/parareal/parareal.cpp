@@ -6,9 +6,10 @@
 
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
+#include "lower/lower.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/parareal/advice.hpp"
-#include "strategy/parareal/programs.hpp"
+#include "strategy/parareal/piece_tasks.hpp"
 #include "strategy/steps.hpp"
 
 namespace plait::strategy {
@@ -115,15 +116,14 @@ class Planner {
     const Tearing tearing =
         !request_.tear.cuts.empty() ? given_tearing() : torn(asked, request_.tear.coarse);
     TornNetwork torn = tear_network(chain_, tearing, request_.tear.sweeps);
-    plan::Plan plan = empty_plan("parareal", request_);
-    plan.network = torn.network;
-    write_programs(torn,
-                   {.replicas = shares.replicas,
-                    .workers = shares.workers,
-                    .of = place(shares),
-                    .half_wire = request_.tear.half_wire},
-                   request_, plan);
-    return plan;
+    lower::Schedule schedule = empty_schedule("parareal", request_);
+    schedule.plan.network = torn.network;
+    schedule.half_messages = request_.tear.half_wire;
+    schedule.order = lower::BlockOrder::as_completed;
+    schedule.state_behind_loss = false;
+    list_pieces(torn, {.replicas = shares.replicas, .workers = shares.workers, .of = place(shares)},
+                schedule);
+    return lower::lower(std::move(schedule));
   }
 
   /// The fastest one for the machine: a piece for every worker, in as many replicas as pay.

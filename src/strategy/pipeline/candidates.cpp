@@ -34,11 +34,10 @@ void note_staleness(ScoredPlan& made) {
 ScoredPlan make_candidate(const PlanRequest& request, const Recipe& recipe,
                           const Candidate& candidate) {
   const Placement placement = place(candidate.stages, request.network.size(), request.microbatches);
-  JobGraph graph = make_jobs(request, placement, {.fused = recipe.fused});
+  lower::Graph graph = make_jobs(request, placement, {.fused = recipe.fused});
   if (recipe.asynchronous) {
     const std::vector<int> everywhere(request.network.blocks.size(), staleness_bound(request));
-    hold_staleness(graph, request.network,
-                   candidate.staleness.empty() ? everywhere : candidate.staleness);
+    hold_staleness(graph, candidate.staleness.empty() ? everywhere : candidate.staleness);
   }
   const SelfTimed played =
       play(graph, {.urgency = recipe.urgency,
@@ -47,11 +46,9 @@ ScoredPlan make_candidate(const PlanRequest& request, const Recipe& recipe,
                    .whole_forwards = candidate.whole_forwards,
                    .minibatches = recipe.asynchronous ? minibatches_to_play(request) : 1,
                    .sample = candidate.sample});
-  ScoredPlan made{
-      .plan = freeze(
-          request, graph, played,
-          {.strategy = recipe.name, .asynchronous = recipe.asynchronous, .fused = recipe.fused}),
-      .seconds = 0};
+  ScoredPlan made{.plan = freeze(std::move(graph), played,
+                                 {.strategy = recipe.name, .asynchronous = recipe.asynchronous}),
+                  .seconds = 0};
   made.plan.old_weights = request.pipeline.weights;
   if (recipe.asynchronous) plan::set_least_delays(made.plan);
   // As if for one kind of machine: processes that plan together must choose alike.

@@ -24,20 +24,25 @@ int rank_of(plan::TaskKind kind, Urgency urgency) {
 
 class Player {
  public:
-  Player(const JobGraph& graph, const SelfTimedOptions& options)
-      : graph_(graph),
+  Player(const lower::Graph& graph, const SelfTimedOptions& options)
+      : jobs_(graph.schedule.items),
+        microbatches_(static_cast<std::size_t>(graph.schedule.plan.microbatches)),
         options_(options),
-        count_(graph.jobs.size()),
-        workers_(static_cast<std::size_t>(graph.workers)),
+        count_(jobs_.size()),
+        workers_(graph.schedule.plan.programs.size()),
         waits_(count_ * minibatches()),
         ready_at_(waits_.size(), 0.0),
         start_(waits_.size(), -1.0),
         users_(count_),
-        left_(workers_.size() * minibatches() * microbatches()) {
+        left_(workers_.size() * minibatches() * microbatches_) {
     for (std::size_t j = 0; j < count_; ++j) {
-      const Job& job = graph.jobs[j];
+      const Job& job = jobs_[j];
+      const bool listed = static_cast<int>(j) < graph.listed;
+      const int microbatch =
+          listed ? plan::samples_of(job.task).begin : graph.schedule.plan.microbatches - 1;
+      microbatch_.push_back(microbatch);
       if (counts(job)) {
-        Left& left = left_of(job.worker, job.microbatch);
+        Left& left = left_of(job.worker, microbatch);
         ++left.all;
         if (!plan::is<plan::BackwardWeights>(job.task)) ++left.open;
         if (plan::is<plan::Forward>(job.task)) ++left.forwards;
@@ -46,11 +51,11 @@ class Player {
         workers_[static_cast<std::size_t>(job.worker)].forwards += options.minibatches;
       }
       std::vector<int>& own = workers_[static_cast<std::size_t>(job.worker)].own;
-      if (plan::is<plan::Forward>(job.task) && (own.empty() || own.back() != job.microbatch)) {
-        own.push_back(job.microbatch);  // jobs come by microbatch
+      if (plan::is<plan::Forward>(job.task) && (own.empty() || own.back() != microbatch)) {
+        own.push_back(microbatch);  // jobs come by microbatch
       }
-      for (const Job::After& after : graph.jobs[j].after) {
-        users_[static_cast<std::size_t>(after.job)].push_back(
+      for (const lower::Wait& after : job.after) {
+        users_[static_cast<std::size_t>(after.item)].push_back(
             {static_cast<int>(j), after.seconds, after.earlier});
       }
     }
@@ -60,8 +65,8 @@ class Player {
   SelfTimed run() {
     for (std::size_t i = 0; i < waits_.size(); ++i) {
       const std::size_t minibatch = i / count_;
-      const Job& job = graph_.jobs[i % count_];
-      waits_[i] = static_cast<int>(std::ranges::count_if(job.after, [&](const Job::After& after) {
+      const Job& job = jobs_[i % count_];
+      waits_[i] = static_cast<int>(std::ranges::count_if(job.after, [&](const lower::Wait& after) {
         return static_cast<std::size_t>(after.earlier) <= minibatch;
       }));
       if (waits_[i] == 0) arrive_.emplace(0.0, i);
@@ -74,7 +79,7 @@ class Player {
         const std::size_t instance = arrive_.top().second;
         arrive_.pop();
         worker_of(instance).ready.insert(entry(instance));
-        dirty_.insert(graph_.jobs[instance % count_].worker);
+        dirty_.insert(jobs_[instance % count_].worker);
       }
       dispatch();
     }
@@ -116,24 +121,23 @@ class Player {
     return plan::takes_samples(job.task) && !plan::is<plan::Receive>(job.task);
   }
   std::size_t minibatches() const { return static_cast<std::size_t>(options_.minibatches); }
-  std::size_t microbatches() const { return static_cast<std::size_t>(graph_.microbatches); }
   Worker& worker_of(std::size_t instance) {
-    return workers_[static_cast<std::size_t>(graph_.jobs[instance % count_].worker)];
+    return workers_[static_cast<std::size_t>(jobs_[instance % count_].worker)];
   }
   /// Counted over all minibatches.
   std::int64_t microbatch_of(std::size_t instance) const {
-    return static_cast<std::int64_t>(instance / count_ * microbatches()) +
-           graph_.jobs[instance % count_].microbatch;
+    return static_cast<std::int64_t>(instance / count_ * microbatches_) +
+           microbatch_[instance % count_];
   }
   Left& left_of(int worker, std::int64_t microbatch) {
-    return left_[static_cast<std::size_t>(worker) * minibatches() * microbatches() +
+    return left_[static_cast<std::size_t>(worker) * minibatches() * microbatches_ +
                  static_cast<std::size_t>(microbatch)];
   }
   void spread_counts() {
-    for (int worker = 0; worker < graph_.workers; ++worker) {
-      for (std::size_t i = microbatches(); i < minibatches() * microbatches(); ++i) {
+    for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
+      for (std::size_t i = microbatches_; i < minibatches() * microbatches_; ++i) {
         left_of(worker, static_cast<std::int64_t>(i)) =
-            left_of(worker, static_cast<std::int64_t>(i % microbatches()));
+            left_of(worker, static_cast<std::int64_t>(i % microbatches_));
       }
     }
   }
@@ -141,11 +145,11 @@ class Player {
   /// place that an earlier one needs.
   std::int64_t next_of(const Worker& worker) const {
     const std::size_t each = worker.own.size();
-    return static_cast<std::int64_t>(worker.admitted / each * microbatches()) +
+    return static_cast<std::int64_t>(worker.admitted / each * microbatches_) +
            worker.own[worker.admitted % each];
   }
   Entry entry(std::size_t instance) const {
-    return {rank_of(plan::kind_of(graph_.jobs[instance % count_].task), options_.urgency),
+    return {rank_of(plan::kind_of(jobs_[instance % count_].task), options_.urgency),
             microbatch_of(instance), instance};
   }
 
@@ -155,7 +159,7 @@ class Player {
     ++done_;
     const std::size_t minibatch = instance / count_;  // one division for all users
     const std::size_t index = instance - minibatch * count_;
-    const Job& job = graph_.jobs[index];
+    const Job& job = jobs_[index];
     Worker& worker = workers_[static_cast<std::size_t>(job.worker)];
     worker.busy = false;
     dirty_.insert(job.worker);
@@ -190,7 +194,7 @@ class Player {
       if (worker.busy) continue;
       for (auto one = worker.ready.begin(); one != worker.ready.end(); ++one) {
         const std::size_t instance = std::get<2>(*one);
-        const Job& job = graph_.jobs[instance % count_];
+        const Job& job = jobs_[instance % count_];
         const std::int64_t microbatch = microbatch_of(instance);
         if (!may_begin(index, job, microbatch)) continue;
         note_begin(worker, job, microbatch);
@@ -210,7 +214,7 @@ class Player {
     const bool has_turns = options_.urgency == Urgency::in_turn || options_.whole_forwards;
     if (!has_turns || done_ == waits_.size()) return false;
     any_turn_ = true;
-    for (int worker = 0; worker < graph_.workers && end_.empty(); ++worker) {
+    for (int worker = 0; worker < static_cast<int>(workers_.size()) && end_.empty(); ++worker) {
       dirty_.insert(worker);
       dispatch();
     }
@@ -260,7 +264,7 @@ class Player {
   double end_of(std::size_t minibatch) const {
     double end = 0;
     for (std::size_t j = 0; j < count_; ++j) {
-      end = std::max(end, start_[minibatch * count_ + j] + graph_.jobs[j].seconds);
+      end = std::max(end, start_[minibatch * count_ + j] + jobs_[j].seconds);
     }
     return end;
   }
@@ -279,11 +283,13 @@ class Player {
     return result;
   }
 
-  const JobGraph& graph_;
+  const std::vector<Job>& jobs_;
+  std::size_t microbatches_;
   const SelfTimedOptions& options_;
   std::size_t count_;  ///< jobs of a minibatch; instance = minibatch * count + job
   std::vector<Worker> workers_;
-  std::vector<int> waits_;  ///< jobs an instance still waits for
+  std::vector<int> microbatch_;  ///< by job
+  std::vector<int> waits_;       ///< jobs an instance still waits for
   std::vector<double> ready_at_;
   std::vector<double> start_;
   std::vector<std::vector<User>> users_;
@@ -298,7 +304,7 @@ class Player {
 
 }  // namespace
 
-SelfTimed play(const JobGraph& graph, const SelfTimedOptions& options) {
+SelfTimed play(const lower::Graph& graph, const SelfTimedOptions& options) {
   return Player(graph, options).run();
 }
 

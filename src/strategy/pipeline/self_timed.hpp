@@ -34,6 +34,6 @@ struct SelfTimed {
   double period = 0;
 };
 
-SelfTimed play(const JobGraph& graph, const SelfTimedOptions& options);
+SelfTimed play(const lower::Graph& graph, const SelfTimedOptions& options);
 
 }  // namespace plait::strategy::pipeline

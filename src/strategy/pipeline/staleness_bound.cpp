@@ -38,20 +38,20 @@ std::vector<int> staleness_by_stage(const PlanRequest& request, const std::vecto
   return bound;
 }
 
-void hold_staleness(JobGraph& graph, const plan::Network& network, const std::vector<int>& bound) {
+void hold_staleness(lower::Graph& graph, const std::vector<int>& bound) {
+  const plan::Network& network = graph.schedule.plan.network;
   std::map<std::pair<int, int>, int> maker;  // block, worker -> job
-  for (std::size_t j = 0; j < graph.jobs.size(); ++j) {
-    const Job& job = graph.jobs[j];
-    if (makes_weights(job.task))
-      maker[{plan::block_of(job.task), job.worker}] = static_cast<int>(j);
+  for (int j = 0; j < graph.size(); ++j) {
+    const Job& job = graph.item(j);
+    if (makes_weights(job.task)) maker[{plan::block_of(job.task), job.worker}] = j;
   }
-  for (Job& job : graph.jobs) {
+  for (Job& job : graph.schedule.items) {
     if (!plan::delay_of(job.task)) continue;  // reads no weights
     const auto block = static_cast<std::size_t>(plan::block_of(job.task));
     if (network.blocks[block].parameters == 0) continue;
     const auto made = maker.find({plan::block_of(job.task), job.worker});
     if (made == maker.end()) continue;
-    job.after.push_back({.job = made->second, .earlier = 1 + bound[block]});
+    job.after.push_back({.item = made->second, .earlier = 1 + bound[block]});
   }
 }
 

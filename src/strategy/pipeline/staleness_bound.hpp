@@ -16,6 +16,6 @@ std::vector<int> staleness_by_stage(const PlanRequest& request, const std::vecto
 
 /// Tasks that read the weights of block b wait for the update of 1 + bound[b] minibatches before,
 /// so neither a play nor the loop frozen from it has older ones.
-void hold_staleness(JobGraph& graph, const plan::Network& network, const std::vector<int>& bound);
+void hold_staleness(lower::Graph& graph, const std::vector<int>& bound);
 
 }  // namespace plait::strategy::pipeline

@@ -1,7 +1,8 @@
-// Load, forward, loss, backward, update.
+// All microbatches on the one worker, one after the other.
 #include "strategy/serial/serial.hpp"
 
 #include "base/error.hpp"
+#include "lower/lower.hpp"
 #include "strategy/steps.hpp"
 #include "strategy/strategy.hpp"
 
@@ -16,17 +17,13 @@ plan::Plan make_serial_plan(const PlanRequest& request) {
         request.machine.workers(), request.machine.nodes, request.machine.workers_per_node);
   }
   check_microbatches(parts, request.batch);
-  plan::Plan plan = empty_plan("serial", request);
-  std::vector<plan::Task>& tasks = plan.programs.front().tasks;
+  lower::Schedule schedule = empty_schedule("serial", request);
   for (int part = 0; part < parts; ++part) {
-    const Microbatch microbatch{.samples = plan::part_of(part, parts), .first = part == 0};
-    append_forward(plan.network, microbatch, tasks);
-    for (int block = plan.network.size(); block-- > 0;) {
-      append_backward(plan.network, block, microbatch, tasks);
-    }
+    list_microbatch(
+        {.samples = plan::part_of(part, parts), .first = part == 0},
+        [](plan::TaskKind, int) { return 0; }, schedule);
   }
-  append_updates(plan.network, request.clip, tasks);
-  return plan;
+  return lower::lower(std::move(schedule));
 }
 
 }  // namespace plait::strategy

@@ -1,9 +1,10 @@
-// Owners of all rows from a partition, and the program of each worker over the cut network.
+// Owners of all rows from a partition, and the tasks of each worker over the cut network.
 #include "strategy/sparse_rows/sparse_rows.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "lower/lower.hpp"
 #include "strategy/sparse_rows/cut_network.hpp"
 #include "strategy/steps.hpp"
 
@@ -75,83 +76,67 @@ RowOwners owners_of(const PlanRequest& request, const std::vector<RowLayer>& lay
   return owners;
 }
 
-/// The program of one worker.
-class Programmer {
+/// Lists the tasks of all workers, layer by layer.
+class RowTasks {
  public:
-  Programmer(const CutNetwork& cut, int worker, std::vector<plan::Task>& tasks)
-      : cut_(cut), worker_(worker), tasks_(tasks) {}
+  RowTasks(const CutNetwork& cut, lower::Schedule& schedule) : cut_(cut), schedule_(schedule) {}
 
   void run() {
-    add(plan::Load{});
-    for (std::size_t k = 0; k < cut_.parts.size(); ++k) forward(k);
-    if (worker_ == 0) {
-      add(plan::Forward{cut_.logits});
-      add(plan::Loss{});
-      add(plan::BackwardData{cut_.logits});
+    const int workers = schedule_.plan.workers();
+    for (worker_ = 0; worker_ < workers; ++worker_) add(plan::Load{});  // also without rows
+    for (std::size_t k = 0; k < cut_.parts.size(); ++k) {
+      each_part(k, [&](const Part& part) { forward(part); });
     }
-    for (std::size_t k = cut_.parts.size(); k-- > 0;) backward(k);
-    for (const std::vector<Part>& layer : cut_.parts) {
-      const Part& part = layer[static_cast<std::size_t>(worker_)];
-      if (part.local >= 0) add(plan::Update{part.local});
-      for (const Halo& halo : part.halos) add(plan::Update{halo.block});
+    worker_ = 0;
+    add(plan::Forward{cut_.logits});
+    add(plan::Loss{});
+    add(plan::BackwardData{cut_.logits});
+    for (std::size_t k = cut_.parts.size(); k-- > 0;) {
+      each_part(k, [&](const Part& part) { backward(part); });
+      copies(k);
     }
   }
 
  private:
-  const Part& part(std::size_t layer) const {
-    return cut_.parts[layer][static_cast<std::size_t>(worker_)];
-  }
-  void add(const plan::What& what) { tasks_.push_back({.what = what}); }
-  static plan::Message rows(plan::Role role, int tensor, int peer, int list) {
-    return {.value = {.role = role, .index = tensor}, .peer = peer, .list = list};
+  void add(const plan::What& what) {
+    schedule_.items.push_back({.task = {.what = what}, .worker = worker_});
   }
 
-  /// visit(reader, halo) for all who read this worker's rows in the layer.
+  /// Of the workers that own rows of the layer.
   template <class Visit>
-  void each_reader(std::size_t layer, const Visit& visit) const {
-    for (std::size_t reader = 0; reader < cut_.parts[layer].size(); ++reader) {
-      for (const Halo& halo : cut_.parts[layer][reader].halos) {
-        if (halo.owner == worker_) visit(static_cast<int>(reader), halo);
-      }
+  void each_part(std::size_t layer, const Visit& visit) {
+    for (std::size_t w = 0; w < cut_.parts[layer].size(); ++w) {
+      worker_ = static_cast<int>(w);
+      if (const Part& part = cut_.parts[layer][w]; part.local >= 0) visit(part);
     }
   }
 
-  void forward(std::size_t k) {
-    each_reader(k, [&](int reader, const Halo& halo) {
-      add(plan::Send{rows(plan::Role::tensor, part(k - 1).out, reader, halo.list)});
-    });
-    if (part(k).local < 0) return;
-    add(plan::Forward{part(k).local});
-    for (const Halo& halo : part(k).halos) {
-      add(plan::Receive{rows(plan::Role::tensor, halo.tensor, halo.owner, halo.list)});
-      add(plan::Forward{halo.block});
-    }
-    if (part(k).activation >= 0 && !part(k).in_place) add(plan::Forward{part(k).activation});
+  void forward(const Part& part) {
+    add(plan::Forward{part.local});
+    for (const Halo& halo : part.halos) add(plan::Forward{halo.block});
+    if (part.activation >= 0 && !part.in_place) add(plan::Forward{part.activation});
   }
 
-  void backward(std::size_t k) {
-    const bool has_rows = part(k).local >= 0;
-    if (has_rows) {
-      if (part(k).activation >= 0) add(plan::BackwardData{part(k).activation});
-      for (const Halo& halo : part(k).halos) {
-        add(plan::BackwardData{halo.block});
-        add(plan::Send{rows(plan::Role::diff, halo.tensor, halo.owner, halo.list)});
+  void backward(const Part& part) {
+    if (part.activation >= 0) add(plan::BackwardData{part.activation});
+    for (const Halo& halo : part.halos) add(plan::BackwardData{halo.block});
+    add(plan::BackwardData{part.local});
+    add(plan::BackwardWeights{part.local});
+    for (const Halo& halo : part.halos) add(plan::BackwardWeights{halo.block});
+  }
+
+  void copies(std::size_t k) {
+    for (const Part& part : cut_.parts[k]) {
+      for (const Halo& halo : part.halos) {
+        const Part& owner = cut_.parts[k - 1][static_cast<std::size_t>(halo.owner)];
+        schedule_.copies.push_back({.tensor = halo.tensor, .of = owner.out, .list = halo.list});
       }
-      add(plan::BackwardData{part(k).local});
-      add(plan::BackwardWeights{part(k).local});
-      for (const Halo& halo : part(k).halos) add(plan::BackwardWeights{halo.block});
     }
-    bool adds = has_rows;
-    each_reader(k, [&](int reader, const Halo& halo) {
-      add(plan::Receive{.message = rows(plan::Role::diff, part(k - 1).out, reader, halo.list),
-                        .adds = adds});
-      adds = true;
-    });
   }
 
   const CutNetwork& cut_;
-  int worker_;
-  std::vector<plan::Task>& tasks_;
+  lower::Schedule& schedule_;
+  int worker_ = 0;
 };
 
 }  // namespace
@@ -169,13 +154,11 @@ plan::Plan make_sparse_rows_plan(const PlanRequest& request) {
   check(request, layers);
   CutNetwork cut = sparse_rows::cut_network(request.network, layers, owners_of(request, layers),
                                             request.machine.workers());
-  plan::Plan plan = empty_plan("sparse_rows", request);
-  for (int worker = 0; worker < plan.workers(); ++worker) {
-    Programmer(cut, worker, plan.programs[static_cast<std::size_t>(worker)].tasks).run();
-  }
-  plan.network = std::move(cut.network);
-  plan.row_lists = std::move(cut.row_lists);
-  return plan;
+  lower::Schedule schedule = empty_schedule("sparse_rows", request);
+  RowTasks(cut, schedule).run();
+  schedule.plan.network = std::move(cut.network);
+  schedule.plan.row_lists = std::move(cut.row_lists);
+  return lower::lower(std::move(schedule));
 }
 
 }  // namespace plait::strategy
