@@ -163,7 +163,8 @@ WorkerMemory MemoryForecast::of(int worker) {
   memory.values = static_cast<std::int64_t>(peak_bytes(slots, tasks.size()));
   for (const Task& task : tasks) {
     const std::int64_t samples = samples_of(task).count(plan_.batch);
-    if (block_of(task) < 0 || samples == 0) continue;
+    // Updates and messages of weights have none.
+    if (block_of(task) < 0 || !takes_samples(task) || samples == 0) continue;
     const model::BlockSizes& block =
         sizes_.at(samples).blocks[static_cast<std::size_t>(block_of(task))];
     std::int64_t scratch = block.scratch_bytes;
