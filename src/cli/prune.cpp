@@ -101,7 +101,7 @@ int run_prune(const Arguments& arguments) {
   const run::PruneOptions options = options_of(arguments);
   out = check_new_folder(out, "--out");
   const SavedWeights saved = saved_weights(arguments, "prune");
-  const model::ModelSpec model = session::make_setup(saved.config).model;
+  const model::ModelSpec model = session::make_outline(saved.config).model;
   const std::vector<checkpoint::NamedTensor> weights =
       read_weights_aloud(saved.file.string(), model);
   std::vector<std::string> names;

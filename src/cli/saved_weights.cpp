@@ -13,8 +13,9 @@ namespace plait::cli {
 namespace fs = std::filesystem;
 
 std::vector<std::string_view> evaluation_keys() {
-  return {"model", "data",      "init",         "seed",        "batch",      "threads",
-          "loss",  "normalise", "ignore_label", "train_limit", "test_limit", "sweeps"};
+  return {"model",       "data",        "init",         "seed",       "batch",        "threads",
+          "loss",        "normalise",   "ignore_label", "image_size", "image_resize", "grey",
+          "skip_broken", "train_limit", "test_limit",   "sweeps"};
 }
 
 std::vector<Option> saved_weights_options(const std::vector<std::string_view>& keys) {

@@ -27,6 +27,19 @@ std::int64_t parse_padding(std::string_view text) {
   return value;
 }
 
+double parse_least(std::string_view text) {
+  if (text.empty()) return 0.08;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 1)) {
+    user_error(
+        "augmentation random-resized-crop '{}': write the least part of the area, above 0 and at "
+        "most 1, for example random-resized-crop 0.25",
+        text);
+  }
+  return value;
+}
+
 void add_word(std::string_view word, Augmentation& out) {
   const std::size_t split = std::min(word.find_first_of(" :"), word.size());
   const std::string_view name = word.substr(0, split);
@@ -35,9 +48,12 @@ void add_word(std::string_view word, Augmentation& out) {
     out.pad_crop = parse_padding(rest);
   } else if (name == "flip" && rest.empty()) {
     out.flip = true;
+  } else if (name == "random-resized-crop") {
+    out.resized_crop = parse_least(rest);
   } else {
-    user_error("augmentation '{}' is unknown{}; there are: pad-crop N, flip", word,
-               did_you_mean(name, {"pad-crop", "flip"}));
+    user_error(
+        "augmentation '{}' is unknown{}; there are: pad-crop N, flip, random-resized-crop [LEAST]",
+        word, did_you_mean(name, {"pad-crop", "flip", "random-resized-crop"}));
   }
 }
 
@@ -58,7 +74,11 @@ Augmentation parse_augmentation(const std::string& text) {
 std::string to_string(const Augmentation& augmentation) {
   std::string text;
   if (augmentation.pad_crop > 0) text = fmt::format("pad-crop {}", augmentation.pad_crop);
-  if (augmentation.flip) text += text.empty() ? "flip" : ", flip";
+  const auto add = [&](const std::string& word) { text += (text.empty() ? "" : ", ") + word; };
+  if (augmentation.flip) add("flip");
+  if (augmentation.resized_crop > 0) {
+    add(fmt::format("random-resized-crop {}", augmentation.resized_crop));
+  }
   return text.empty() ? "none" : text;
 }
 

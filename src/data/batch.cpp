@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
+#include "data/parallel.hpp"
 
 namespace plait::data {
 
@@ -95,14 +96,14 @@ void BatchStream::load_into(std::uint64_t epoch, std::int64_t index, Batch& batc
   const std::span<float> targets = batch.targets.floats();
   const std::size_t image_elements = images.size() / static_cast<std::size_t>(count);
   const std::size_t target_elements = targets.size() / static_cast<std::size_t>(count);
-  for (std::int64_t i = 0; i < count; ++i) {
+  for_each_on(dataset_->is_slow() ? options_.threads : 1, count, [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
     const std::int64_t sample =
         order ? std::int64_t{(*order)[static_cast<std::size_t>(first + i)]} : first + i;
     dataset_->get(sample, epoch,
                   {images.subspan(at * image_elements, image_elements),
                    targets.subspan(at * target_elements, target_elements)});
-  }
+  });
 }
 
 }  // namespace plait::data

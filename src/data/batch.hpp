@@ -28,6 +28,7 @@ struct BatchOptions {
   bool shuffle = true;
   /// Without it the last batch of an epoch may be smaller.
   bool drop_last = true;
+  int threads = 1;  ///< that read the samples of a batch, where that takes long
   /// Of each batch of n samples only those from floor(n begin / parts) to floor(n end / parts):
   /// what one worker of several sees. May be none.
   struct Part {

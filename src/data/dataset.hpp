@@ -32,6 +32,8 @@ class Dataset {
   virtual int classes() const = 0;
   /// 0 <= index < size(). `epoch` matters to augmenting decorators only.
   virtual void get(std::int64_t index, std::uint64_t epoch, Sample out) const = 0;
+  /// Whether get() takes long enough to be worth several threads.
+  virtual bool is_slow() const { return false; }
 };
 
 /// Whether each pixel has a label.
@@ -50,6 +52,7 @@ class Decorator : public Dataset {
   const tensor::Shape& sample_shape() const override { return inner_->sample_shape(); }
   const tensor::Shape& target_shape() const override { return inner_->target_shape(); }
   int classes() const override { return inner_->classes(); }
+  bool is_slow() const override { return inner_->is_slow(); }
   void get(std::int64_t index, std::uint64_t epoch, Sample out) const override {
     inner_->get(index, epoch, out);
   }

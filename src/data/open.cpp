@@ -12,6 +12,7 @@
 #include "data/cifar.hpp"
 #include "data/glyphs.hpp"
 #include "data/idx.hpp"
+#include "data/images/open_images.hpp"
 #include "data/npy.hpp"
 #include "data/select.hpp"
 #include "data/shapes.hpp"
@@ -24,6 +25,7 @@ constexpr std::int64_t kGlyphsTrain = 6000;
 constexpr std::int64_t kGlyphsTest = 1000;
 constexpr std::int64_t kShapesTrain = 2000;
 constexpr std::int64_t kShapesTest = 400;
+constexpr std::int64_t kMeasuredImages = 10000;  ///< decoding more takes too long
 
 /// Splits as read, and how they are normalised.
 struct Raw {
@@ -33,6 +35,9 @@ struct Raw {
   std::int64_t channels = 0;
   /// Instead of measuring.
   std::optional<ChannelStatistics> fixed{};
+  std::int64_t measured = 0;  ///< on about so many samples; 0: on all
+  std::vector<std::string> classes{};
+  std::vector<std::string> notes{};
 };
 
 Raw open_glyphs(const DataOptions& options) {
@@ -82,11 +87,22 @@ Raw open_npy(const std::filesystem::path& dir, std::int64_t ignored) {
           .channels = channels};
 }
 
+/// Limited while they are opened: others need not be decoded.
+Raw open_image_files(const std::filesystem::path& path, const DataOptions& options) {
+  OpenedImages opened = open_images(path, options);
+  return {.train = opened.train,
+          .test = opened.test,
+          .measured = kMeasuredImages,
+          .classes = std::move(opened.classes),
+          .notes = std::move(opened.notes)};
+}
+
 Raw open_kind(const DataKind& kind, const std::filesystem::path& dir, const DataOptions& options) {
   if (kind.name == "glyphs") return open_glyphs(options);
   if (kind.name == "shapes") return open_shapes(options);
   if (kind.name == "cifar10") return open_cifar(find_cifar10(dir), kCifar10);
   if (kind.name == "cifar100") return open_cifar(find_cifar100(dir), kCifar100);
+  if (kind.name == "images") return open_image_files(dir, options);
   if (kind.name == "npy") return open_npy(dir, options.ignore_label);
   return open_idx(dir, kind.how_to_get);
 }
@@ -110,9 +126,17 @@ void check_folder(const DataKind& kind, const std::string& dir) {
   }
   if (dir.empty()) user_error("data '{}' needs a folder: write {}", kind.name, kind.usage);
   std::error_code error;
+  if (kind.name == "images" && std::filesystem::is_regular_file(dir, error)) return;
   if (!std::filesystem::is_directory(dir, error)) {
     user_error("data '{}:{}': there is no folder {}; {}", kind.name, dir, dir, kind.how_to_get);
   }
+}
+
+/// On about so many samples all over the data; 0: on all.
+ChannelStatistics measured(const DatasetPtr& train, std::int64_t channels, std::int64_t wanted) {
+  const std::int64_t every = wanted > 0 ? (train->size() + wanted - 1) / wanted : 1;
+  if (every <= 1) return measure_channels(*train, channels);
+  return measure_channels(Shard(train, 0, static_cast<int>(every)), channels);
 }
 
 DatasetPtr limit(DatasetPtr dataset, std::int64_t count) {
@@ -138,6 +162,10 @@ std::vector<DataKind> data_kinds() {
       {"cifar100", "cifar100:DIR",
        "photographs, 3x32x32, 100 classes (fine labels), binary version",
        "unpack cifar-100-binary.tar.gz from the CIFAR home page"},
+      {"images", "images:DIR|FILE.tar",
+       "your own JPEG and PNG files in train/CLASS/ and test/CLASS/, in a folder or a tar archive "
+       "(.gz, .zst)",
+       "put images into folders with the names of their classes"},
       {"npy", "npy:DIR",
        "your own arrays: train_x.npy, train_y.npy, test_x.npy, test_y.npy; integers N or NxHxW in "
        "y "
@@ -164,13 +192,18 @@ Splits open_data(const std::string& spec, const DataOptions& options) {
                raw.test->target_shape());
   }
   Splits splits{.train = limit(raw.train, options.train_limit),
-                .test = limit(raw.test, options.test_limit)};
+                .test = limit(raw.test, options.test_limit),
+                .classes = raw.classes,
+                .notes = raw.notes};
   if (options.normalise) {
-    splits.statistics = raw.fixed ? *raw.fixed : measure_channels(*splits.train, raw.channels);
+    splits.statistics = raw.fixed ? *raw.fixed : measured(splits.train, raw.channels, raw.measured);
     splits.train = std::make_shared<Normalise>(splits.train, splits.statistics);
     splits.test = std::make_shared<Normalise>(splits.test, splits.statistics);
   }
   const Augmentation& augmentation = options.augmentation;
+  if (augmentation.resized_crop > 0 && kind.name != "images") {
+    user_error("augmentation random-resized-crop is for images of files, not for data '{}'", spec);
+  }
   if (augmentation.pad_crop > 0) {
     splits.train = std::make_shared<PadCrop>(splits.train, augmentation.pad_crop, options.seed);
   }

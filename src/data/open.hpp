@@ -15,6 +15,8 @@ struct Augmentation {
   /// Zeros around the image before a random crop; 0 is off.
   std::int64_t pad_crop = 0;
   bool flip = false;
+  /// A random part of the image, at least so much of its area, at the size of all; 0 is off.
+  double resized_crop = 0;
 
   bool operator==(const Augmentation&) const = default;
 };
@@ -23,6 +25,17 @@ struct Augmentation {
 Augmentation parse_augmentation(const std::string& text);
 /// The text parse_augmentation reads back.
 std::string to_string(const Augmentation& augmentation);
+
+/// How images of files become samples.
+struct ImageFileOptions {
+  std::string size{};        ///< "224" or "320x240"; "": as they are
+  std::int64_t shorter = 0;  ///< pixels of the shorter side, out of which `size` is cut; 0: it fits
+  bool grey = false;
+  bool skip_broken = false;                     ///< leave out images that cannot be decoded
+  std::int64_t memory = std::int64_t{4} << 30;  ///< bytes for images in memory
+  bool decode_ahead = true;                     ///< as many as memory takes; false: none
+  int threads = 1;                              ///< that decode them at the beginning
+};
 
 struct DataOptions {
   std::uint64_t seed = 1;
@@ -34,12 +47,15 @@ struct DataOptions {
   std::int64_t ignore_label = 255;
   /// For the training split only.
   Augmentation augmentation{};
+  ImageFileOptions images{};
 };
 
 struct Splits {
   DatasetPtr train;
   DatasetPtr test;
-  ChannelStatistics statistics{};  ///< that both are normalised with; empty where they are not
+  ChannelStatistics statistics{};      ///< that both are normalised with; empty where they are not
+  std::vector<std::string> classes{};  ///< names, where the data has them
+  std::vector<std::string> notes{};    ///< lines for the user: what was left out
 };
 
 /// UserError on an unknown kind, a missing folder or file, and damaged files.

@@ -34,6 +34,12 @@ struct TrainConfig : planner::PlanSettings,
   std::string augment = "none";
   bool normalise = true;
   std::int64_t ignore_label = 255;  ///< of pixels that do not count, in files of labels
+  std::string image_size{};         ///< of images of files: "224", "320x240"; "": as they are
+  std::int64_t image_resize = 0;    ///< the shorter side, out of which image_size is cut; 0: fits
+  bool grey = false;                ///< images of files without colours
+  bool skip_broken = false;         ///< leave out images that cannot be decoded
+  std::int64_t data_memory = 0;     ///< MiB for images of files; 0: half of what is free
+  std::int64_t data_threads = 0;    ///< that decode them; 0: the cores, at most 4
   bool shuffle = true;              ///< off: every epoch in the order of the data set
   std::int64_t train_limit = 0;
   std::int64_t test_limit = 0;

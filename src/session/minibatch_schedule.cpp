@@ -25,12 +25,13 @@ data::BatchOptions::Part part_of(const plan::Program& program) {
 
 MinibatchSchedule::MinibatchSchedule(const TrainConfig& config, const Setup& setup,
                                      const plan::Program& program)
-    : stream_(std::make_shared<data::BatchStream>(setup.data.train,
-                                                  data::BatchOptions{.batch = config.batch,
-                                                                     .seed = config.seed,
-                                                                     .shuffle = config.shuffle,
-                                                                     .drop_last = config.drop_last,
-                                                                     .part = part_of(program)})),
+    : stream_(std::make_shared<data::BatchStream>(
+          setup.data.train, data::BatchOptions{.batch = config.batch,
+                                               .seed = config.seed,
+                                               .shuffle = config.shuffle,
+                                               .drop_last = config.drop_last,
+                                               .threads = data_threads(config),
+                                               .part = part_of(program)})),
       weights_(*stream_, setup.weights, program.averages),
       total_steps_(config.steps > 0 ? config.steps : config.epochs * per_epoch()),
       schedule_(schedule_spec(config, per_epoch(), total_steps_)) {

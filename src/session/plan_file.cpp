@@ -55,7 +55,7 @@ planner::PlanDocument read_plan_file(const std::string& file, const model::Model
 std::optional<planner::PlanDocument> take_given_plan(TrainConfig& config) {
   if (!names_plan(config)) return std::nullopt;
   const std::string file = file_of(config);
-  const model::ModelSpec model = make_setup(config).model;
+  const model::ModelSpec model = make_outline(config).model;
   planner::PlanDocument document = read_plan_file(file, &model);
   for (const Setting<planner::PlanSettings>& row : planner::plan_settings()) {
     take_setting(config, row, document, file);

@@ -21,6 +21,7 @@ Prepared prepare(const TrainJob& job) {
                       : "",
                   samples);
   }
+  for (const std::string& line : prepared.setup.data.notes) job.observer.note(line);
   prepared.setup.weights = run::class_weights(job.config.class_weights, *prepared.setup.data.train);
   return prepared;
 }

@@ -49,7 +49,7 @@ plan::Machine settle_machine(TrainConfig& config, transport::MpiWorld* mpi) {
 
 /// The strategy auto becomes the one that is chosen; returns why, in one line.
 std::string settle_strategy(TrainConfig& config, const plan::Machine& machine, RunCosts& costs) {
-  const model::ModelSpec model = make_setup(config).model;
+  const model::ModelSpec model = make_outline(config).model;
   Costs& known = costs.of(plan::make_network(model));
   const planner::StrategyChoice choice =
       planner::choose_strategy(config, known.model(), [&](const planner::PlanSettings& settings) {
@@ -67,7 +67,7 @@ std::string settle_outer_optimizer(TrainConfig& config) {
   if (!planner::leaves_outer_open(config)) return "";
   std::int64_t steps = config.steps;
   if (steps == 0) {
-    const std::int64_t samples = make_setup(config).data.train->size();
+    const std::int64_t samples = make_outline(config).data.train->size();
     const std::int64_t whole = samples / config.batch;
     const bool tail = samples % config.batch != 0 && !config.drop_last;
     steps = std::max<std::int64_t>(1, config.epochs * (whole + (tail ? 1 : 0)));
@@ -99,7 +99,7 @@ SettledRun settle(TrainConfig config, const SettleOptions& options) {
     notes.push_back(settle_strategy(config, machine, known));
   if (!given) {
     planner::settle_pieces(config, machine, [&](const planner::PlanSettings&) {
-      return plan_of(config, make_setup(config).model, machine, known);
+      return plan_of(config, make_outline(config).model, machine, known);
     });
     if (std::string line = settle_outer_optimizer(config); !line.empty()) notes.push_back(line);
   }

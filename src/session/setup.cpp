@@ -1,21 +1,53 @@
 // Opens the data and loads the model for its shape.
 #include "session/setup.hpp"
 
+#include <algorithm>
+#include <thread>
+
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "model/model_file.hpp"
 #include "model/shapes.hpp"
 
 namespace plait::session {
 
-Setup make_setup(const TrainConfig& config) {
-  Setup setup;
-  setup.data =
-      data::open_data(config.data, {.seed = config.seed,
-                                    .train_limit = config.train_limit,
-                                    .test_limit = config.test_limit,
-                                    .normalise = config.normalise,
-                                    .ignore_label = config.ignore_label,
-                                    .augmentation = data::parse_augmentation(config.augment)});
+namespace {
+
+constexpr std::int64_t kUnknownMemory = std::int64_t{4} << 30;
+
+data::ImageFileOptions image_options(const TrainConfig& config) {
+  const std::int64_t free = available_memory_bytes();
+  const std::int64_t half = free > 0 ? free / 2 : kUnknownMemory;
+  return {.size = config.image_size,
+          .shorter = config.image_resize,
+          .grey = config.grey,
+          .skip_broken = config.skip_broken,
+          .memory = config.data_memory > 0 ? config.data_memory << 20 : half,
+          .threads = data_threads(config)};
+}
+
+}  // namespace
+
+int data_threads(const TrainConfig& config) {
+  constexpr unsigned most = 4;
+  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, most);
+  return config.data_threads > 0 ? static_cast<int>(config.data_threads) : static_cast<int>(cores);
+}
+
+namespace {
+
+data::DataOptions data_options(const TrainConfig& config) {
+  return {.seed = config.seed,
+          .train_limit = config.train_limit,
+          .test_limit = config.test_limit,
+          .normalise = config.normalise,
+          .ignore_label = config.ignore_label,
+          .augmentation = data::parse_augmentation(config.augment),
+          .images = image_options(config)};
+}
+
+Setup with_data(const TrainConfig& config, const data::DataOptions& options) {
+  Setup setup{.data = data::open_data(config.data, options), .model = {}};
   const data::Dataset& train = *setup.data.train;
   const auto targets = static_cast<int>(train.target_shape().elements());
   if (train.classes() == 0 && config.loss == "cross_entropy") {
@@ -43,6 +75,17 @@ Setup make_setup(const TrainConfig& config) {
                config.data, outputs);
   }
   return setup;
+}
+
+}  // namespace
+
+Setup make_setup(const TrainConfig& config) { return with_data(config, data_options(config)); }
+
+Setup make_outline(const TrainConfig& config) {
+  data::DataOptions options = data_options(config);
+  options.normalise = false;
+  options.images.decode_ahead = false;
+  return with_data(config, options);
 }
 
 }  // namespace plait::session
