@@ -61,6 +61,9 @@ int run_eval(const Arguments& arguments) {
   if (evaluation.accuracy) {
     rows.push_back({"test_accuracy", fmt::format("{:.2f}%", 100 * *evaluation.accuracy)});
   }
+  if (evaluation.top5) {
+    rows.push_back({"test_top5", fmt::format("{:.2f}%", 100 * *evaluation.top5)});
+  }
   if (evaluation.miou) {
     rows.push_back({"test_miou", fmt::format("{:.2f}%", 100 * *evaluation.miou)});
   }

@@ -68,6 +68,7 @@ Json to_json(const session::TrainResult& result,
             {"residuals", residuals_json(result.residuals)},
             {"run_dir", result.run_dir},
             {"interrupted", result.interrupted}};
+  if (result.test_top5) json["test_top5"] = *result.test_top5;
   if (result.test_miou) json["test_miou"] = *result.test_miou;
   return json;
 }
@@ -80,6 +81,7 @@ Json to_json(const EvalResult& result) {
             {"test_loss", result.evaluation.loss},
             {"test_accuracy", optional(result.evaluation.accuracy)},
             {"residuals", residuals_json(result.evaluation.residuals)}};
+  if (result.evaluation.top5) json["test_top5"] = *result.evaluation.top5;
   if (result.evaluation.miou) json["test_miou"] = *result.evaluation.miou;
   return json;
 }

@@ -227,6 +227,21 @@ LossResult mean_squared_error(const LossBatch& batch, std::span<float> diff_logi
   return result;
 }
 
+std::int64_t labels_within(const LossBatch& batch, int count) {
+  const std::int64_t samples = check_batch(batch, {}).samples;
+  std::int64_t within = 0;
+  for (std::int64_t n = 0; n < samples; ++n) {
+    const float* x = batch.logits.data() + n * batch.classes;
+    const std::int64_t label = class_of(batch, n);
+    std::int64_t before = largest(x, batch.classes) < 0 ? count : 0;  // a NaN has no order
+    for (std::int64_t k = 0; k < batch.classes; ++k) {
+      if (x[k] > x[label] || (x[k] == x[label] && k < label)) ++before;
+    }
+    if (before < count) ++within;
+  }
+  return within;
+}
+
 void check_loss(const LossSpec& spec) {
   if (spec.kind != "cross_entropy" && spec.kind != "mse") {
     user_error("unknown loss '{}'{}; known are cross_entropy and mse", spec.kind,

@@ -50,6 +50,10 @@ LossResult cross_entropy(const LossBatch& batch, double label_smoothing,
 /// Class indices stand for one-hot rows (with K = 1, `targets` are values).
 LossResult mean_squared_error(const LossBatch& batch, std::span<float> diff_logits = {});
 
+/// Samples whose label is among the `count` largest logits; of equal ones the first come first.
+/// Never one with a NaN. One label per sample.
+std::int64_t labels_within(const LossBatch& batch, int count);
+
 /// UserError on an unknown kind or a smoothing out of range.
 void check_loss(const LossSpec& spec);
 

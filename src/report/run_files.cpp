@@ -49,8 +49,8 @@ Json parse_epoch(const std::string& line, const std::string& where) {
     }
     epoch[key] = json[key];
   }
-  for (const char* key : {"step", "test_loss", "test_accuracy", "test_miou", "images_per_second",
-                          "seconds", "learning_rate"}) {
+  for (const char* key : {"step", "test_loss", "test_accuracy", "test_top5", "test_miou",
+                          "images_per_second", "seconds", "learning_rate"}) {
     if (!json.contains(key) || json[key].is_null()) continue;
     if (!json[key].is_number()) user_error("{}: '{}' is not a number", where, key);
     epoch[key] = json[key];

@@ -9,6 +9,7 @@ namespace plait::run {
 EvaluationSums& EvaluationSums::operator+=(const EvaluationSums& other) {
   loss += other.loss;
   correct += other.correct;
+  in_five += other.in_five;
   samples += other.samples;
   counted += other.counted;
   const auto add = [](std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from) {
@@ -23,7 +24,7 @@ EvaluationSums& EvaluationSums::operator+=(const EvaluationSums& other) {
 
 std::vector<double> EvaluationSums::numbers() const {
   std::vector<double> all{loss, static_cast<double>(correct), static_cast<double>(samples),
-                          static_cast<double>(counted)};
+                          static_cast<double>(counted), static_cast<double>(in_five)};
   for (const auto* counts : {&areas.labelled, &areas.answered, &areas.both}) {
     for (const std::int64_t count : *counts) all.push_back(static_cast<double>(count));
   }
@@ -32,14 +33,18 @@ std::vector<double> EvaluationSums::numbers() const {
 
 EvaluationSums EvaluationSums::from(std::span<const double> numbers) {
   const auto count = [&](std::size_t i) { return static_cast<std::int64_t>(numbers[i]); };
-  EvaluationSums sums{
-      .loss = numbers[0], .correct = count(1), .samples = count(2), .counted = count(3)};
-  const std::size_t classes = (numbers.size() - 4) / 3;
+  EvaluationSums sums{.loss = numbers[0],
+                      .correct = count(1),
+                      .in_five = count(4),
+                      .samples = count(2),
+                      .counted = count(3)};
+  const std::size_t first = 5;
+  const std::size_t classes = (numbers.size() - first) / 3;
   sums.areas = optim::ClassAreas(static_cast<std::int64_t>(classes));
   for (std::size_t k = 0; k < classes; ++k) {
-    sums.areas.labelled[k] = count(4 + k);
-    sums.areas.answered[k] = count(4 + classes + k);
-    sums.areas.both[k] = count(4 + 2 * classes + k);
+    sums.areas.labelled[k] = count(first + k);
+    sums.areas.answered[k] = count(first + classes + k);
+    sums.areas.both[k] = count(first + 2 * classes + k);
   }
   return sums;
 }
@@ -51,6 +56,9 @@ Evaluation to_evaluation(const EvaluationSums& sums, int classes) {
                     .accuracy = {},
                     .samples = sums.samples};
   if (classes > 0) result.accuracy = static_cast<double>(sums.correct) / counted;
+  if (classes > 5 && sums.areas.empty()) {
+    result.top5 = static_cast<double>(sums.in_five) / counted;
+  }
   if (!sums.areas.empty()) result.miou = sums.areas.mean_iou();
   return result;
 }
@@ -92,6 +100,7 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
     if (part.outputs) part.outputs(answers.logits);
     const optim::LossResult result = compute_loss(loss_, answers);
     if (pixels > 0) sums.areas.add(answers);
+    if (pixels == 0 && data_->classes() > 5) sums.in_five += optim::labels_within(answers, 5);
     sums.loss += result.sum;
     sums.correct += result.correct;
     sums.counted += result.counted;

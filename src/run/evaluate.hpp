@@ -16,6 +16,7 @@ namespace plait::run {
 struct Evaluation {
   double loss = 0;
   std::optional<double> accuracy;  ///< none for regression; of pixels where these have labels
+  std::optional<double> top5{};    ///< the label is one of five answers; of more than 5 classes
   std::optional<double> miou{};    ///< mean intersection over union, where pixels have labels
   std::int64_t samples = 0;
   std::vector<Residual> residuals{};  ///< of the differences of the network, if it has any
@@ -25,6 +26,7 @@ struct Evaluation {
 struct EvaluationSums {
   double loss = 0;
   std::int64_t correct = 0;
+  std::int64_t in_five = 0;  ///< labels among the five largest answers
   std::int64_t samples = 0;
   std::int64_t counted = 0;   ///< samples, or pixels with a label that counts
   optim::ClassAreas areas{};  ///< empty where samples have labels

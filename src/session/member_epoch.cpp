@@ -54,6 +54,7 @@ EpochReport Member::report(double seconds) {
           .train_loss = progress_.last_train_loss,
           .test_loss = evaluation_.current()->loss,
           .test_accuracy = evaluation_.current()->accuracy,
+          .test_top5 = evaluation_.current()->top5,
           .test_miou = evaluation_.current()->miou,
           .learning_rate = minibatches_.rate(progress_.step - 1),
           .seconds = seconds,

@@ -68,6 +68,7 @@ TrainResult Member::result(std::int64_t first_step) {
                                            minibatches_.weight(progress_.epoch, progress_.batch),
                    .test_loss = evaluation ? evaluation->loss : std::nan(""),
                    .test_accuracy = evaluation ? evaluation->accuracy : std::nullopt,
+                   .test_top5 = evaluation ? evaluation->top5 : std::nullopt,
                    .test_miou = evaluation ? evaluation->miou : std::nullopt,
                    .seconds = times_.run(),
                    .images_per_second = times_.steps() > 0 ? images / times_.steps() : 0,

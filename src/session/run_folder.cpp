@@ -25,6 +25,7 @@ std::vector<Scalar> scalars_of(const EpochReport& report) {
                               {"speed/seconds_per_epoch", report.seconds},
                               {"speed/images_per_second", report.images_per_second}};
   if (report.test_accuracy) scalars.push_back({"accuracy/test", *report.test_accuracy});
+  if (report.test_top5) scalars.push_back({"accuracy/test_top5", *report.test_top5});
   if (report.test_miou) scalars.push_back({"accuracy/test_miou", *report.test_miou});
   for (const run::Residual& one : report.residuals) {
     scalars.push_back({"residual/" + one.name, one.value});
@@ -157,6 +158,7 @@ nlohmann::ordered_json metrics_of(const EpochReport& report) {
                               {"seconds", report.seconds},
                               {"images_per_second", report.images_per_second}};
   if (report.test_accuracy) line["test_accuracy"] = *report.test_accuracy;
+  if (report.test_top5) line["test_top5"] = *report.test_top5;
   if (report.test_miou) line["test_miou"] = *report.test_miou;
   if (!report.mode.empty()) line["mode"] = report.mode;
   for (const run::Residual& one : report.residuals) line["residuals"][one.name] = one.value;

@@ -17,8 +17,8 @@ struct Setup {
 /// Opens the data and makes the model for it; UserError where the two do not fit each other or the
 /// loss.
 Setup make_setup(const TrainConfig& config);
-/// The same in a moment, where shapes and numbers of samples are enough: nothing is measured, images
-/// of files are decoded when they are read.
+/// The same in a moment, where shapes and numbers of samples are enough: nothing is measured,
+/// images of files are decoded when they are read.
 Setup make_outline(const TrainConfig& config);
 
 /// That read samples which take long.

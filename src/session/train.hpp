@@ -34,6 +34,7 @@ struct EpochReport {
   double train_loss = 0;
   double test_loss = 0;
   std::optional<double> test_accuracy;  ///< none for regression
+  std::optional<double> test_top5{};    ///< of more than 5 classes
   std::optional<double> test_miou{};    ///< where pixels have labels
   double learning_rate = 0;
   double seconds = 0;
@@ -85,6 +86,7 @@ struct TrainResult {
   double train_loss = 0;
   double test_loss = 0;  ///< NaN where an interrupted run did not evaluate
   std::optional<double> test_accuracy;
+  std::optional<double> test_top5{};
   std::optional<double> test_miou{};
   double seconds = 0;
   double images_per_second = 0;

@@ -233,5 +233,19 @@ TEST(ClassAreas, GiveTheMeanIntersectionOverUnion) {
   EXPECT_EQ(cross_entropy(batch, 0).correct, 3);
 }
 
+TEST(LabelsWithin, CountsTheLargestAndTheFirstOfEquals) {
+  const float nan = std::nanf("");
+  const std::vector<float> logits{6, 5, 4, 3, 2, 1,  //
+                                  1, 1, 1, 1, 1, 1,  //
+                                  1, 2, 3, 4, 5, nan};
+  const auto within = [&](std::vector<float> labels, int count) {
+    return labels_within({.logits = logits, .targets = labels, .classes = 6}, count);
+  };
+  EXPECT_EQ(within({0, 0, 4}, 1), 2);
+  EXPECT_EQ(within({4, 4, 4}, 5), 2);
+  EXPECT_EQ(within({5, 5, 4}, 5), 0);
+  EXPECT_EQ(within({1, 1, 1}, 1), 0);
+}
+
 }  // namespace
 }  // namespace plait::optim
