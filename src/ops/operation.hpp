@@ -26,6 +26,7 @@
 #include "ops/pool.hpp"
 #include "ops/slice.hpp"
 #include "ops/sparse_linear.hpp"
+#include "ops/subtract.hpp"
 #include "ops/transposed_convolution.hpp"
 #include "ops/upsample.hpp"
 
@@ -46,6 +47,7 @@ namespace plait::ops {
   X(Add)                    \
   X(Concat)                 \
   X(Multiply)               \
+  X(Subtract)               \
   X(Upsample)               \
   X(Slice)                  \
   X(ChannelShuffle)         \

@@ -188,6 +188,8 @@ std::vector<Case> cases() {
           of_one_layer(ops::Multiply{}, {{4, 3, 3}, {4, 1, 1}}),
           of_one_layer(ops::Multiply{}, {{4, 3, 3}, {4}}),
           of_one_layer(ops::Multiply{}, {{7}, {7}}),
+          of_one_layer(ops::Subtract{}, {{4, 3, 3}, {4, 3, 3}}),
+          of_one_layer(ops::Subtract{}, {{7}, {7}}),
           gated(16),
           of_one_layer(ops::Concat{}, {{2, 3, 3}, {5, 3, 3}}),
           read_twice()};

@@ -1,0 +1,35 @@
+// Subtract: dst = a - b; diff_a = diff, diff_b = -diff.
+#include "layers/reference/plain_layer.hpp"
+
+namespace plait::layers::reference {
+
+namespace {
+
+class Subtract final : public PlainLayer {
+ public:
+  using PlainLayer::PlainLayer;
+
+  LayerTraits traits() const override { return {}; }
+
+  void forward(const LayerArgs& args) override {
+    const float* a = args.src[0];
+    const float* b = args.src[1];
+    in_parallel(dst_.shape.elements(), [&](std::int64_t i) { args.dst[i] = a[i] - b[i]; });
+  }
+  void backward_data(const LayerArgs& args) override {
+    float* diff_a = args.diff_srcs[0];
+    float* diff_b = args.diff_srcs[1];
+    in_parallel(dst_.shape.elements(), [&](std::int64_t i) {
+      if (diff_b != nullptr) diff_b[i] = -args.diff_dst[i];
+      if (diff_a != nullptr) diff_a[i] = args.diff_dst[i];
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make(const ops::Subtract&, const LayerRequest& request) {
+  return std::make_unique<Subtract>(request);
+}
+
+}  // namespace plait::layers::reference
