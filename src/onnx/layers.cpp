@@ -17,6 +17,7 @@
 #include "onnx/size_table.hpp"
 #include "onnx/unsupported.hpp"
 #include "onnx/view.hpp"
+#include "ops/table.hpp"
 
 namespace plait::onnx {
 
@@ -98,12 +99,17 @@ class Importer {
     return node.has_input(i) && values_.contains(node.input(i));
   }
 
+  /// Whether it is of several tensors, none of which is a constant.
+  static bool joins(const std::string& op) {
+    const auto info = std::ranges::find(ops::operations(), op, &ops::OperationInfo::onnx);
+    return info != ops::operations().end() && ops::inputs_of(info->usual).most > 1;
+  }
+
   /// None where plait has no layer for it.
   std::optional<Value> read(const NodeReader& node) {
     const std::string& op = node.op();
     for (std::size_t i = 0; node.has_input(i) && i < 2; ++i) {
-      const bool takes_constants = op != "Add" && op != "Mul" && op != "Concat";
-      if (i > 0 && takes_constants) break;
+      if (i > 0 && !joins(op)) break;  // it may be a constant
       if (!is_computed(node, i) && !unread_.contains(node.input(i))) return {};
     }
     if (op == "Pad") return pad(node);

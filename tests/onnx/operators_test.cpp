@@ -136,6 +136,16 @@ TEST(OnnxOperators, GatesBecomeOneLayer) {
   EXPECT_THAT(refused(graph_of({node("HardSigmoid", {"x"})})), HasSubstr("slope 0.2"));
 }
 
+TEST(OnnxOperators, DifferencesAreOfTwoTensorsInTheirOrder) {
+  const ImportedNetwork network =
+      layers_of(graph_of({node("Relu", {"x"}, {}, {"r"}), node("Sub", {"r", "x"})}), "t.onnx");
+  ASSERT_EQ(network.layers.size(), 2U);
+  EXPECT_EQ(network.layers[1].layer, ops::Operation{ops::Subtract{}});
+  EXPECT_EQ(network.layers[1].inputs, (std::vector<int>{0, model::kBlockInput}));
+  EXPECT_THAT(refused(graph_of({node("Sub", {"x", "c"})}, {{"c", real({1, 2, 3, 4})}})),
+              HasSubstr("Sub"));
+}
+
 TEST(OnnxOperators, TheSmallerFactorComesLast) {
   const ImportedNetwork network = layers_of(
       graph_of({node("GlobalAveragePool", {"x"}, {}, {"g"}), node("Mul", {"g", "x"})}), "t.onnx");
