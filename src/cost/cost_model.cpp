@@ -1,5 +1,5 @@
-// The seconds of one task of a plan by a CostModel: the share of the samples, joins, repeated
-// blocks and clipping.
+// The seconds of one task of a plan by a CostModel: the share of the samples, gradients that are
+// passed on, repeated blocks and clipping.
 #include "cost/cost_model.hpp"
 
 #include "base/overloaded.hpp"
@@ -36,6 +36,20 @@ BlockSeconds block_seconds(const CostModel& cost, const plan::Plan& plan, int in
   return seconds;
 }
 
+/// Of a strategy's sum: all that it makes are the gradient of the result, which costs nothing.
+bool only_passes(const plan::Network& network, const plan::BackwardData& task) {
+  const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(task.block)];
+  if (!block.is_added_sum()) return false;
+  for (std::size_t k = 0; k < block.srcs.size(); ++k) {
+    const int src = block.srcs[k];
+    if (task.makes(src) && network.has_gradient(src) &&
+        (!block.traits.passes(static_cast<int>(k)) || network.adds_gradient(task.block, src))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 double task_seconds(const CostModel& cost, const plan::Plan& plan, const plan::Task& task,
@@ -47,7 +61,9 @@ double task_seconds(const CostModel& cost, const plan::Plan& plan, const plan::T
           [&](const plan::Load&) { return cost.load(samples); },
           [&](const plan::Forward& forward) { return block(forward.block).forward; },
           [&](const plan::Loss&) { return cost.loss(samples); },
-          [&](const plan::BackwardData& back) { return block(back.block).backward_data; },
+          [&](const plan::BackwardData& back) {
+            return only_passes(plan.network, back) ? 0.0 : block(back.block).backward_data;
+          },
           [&](const plan::BackwardWeights& back) { return block(back.block).backward_weights; },
           [&](const plan::Clip&) { return cost.sum(4 * plan.network.parameters(), 1); },
           [&](const plan::Update& update) { return block(update.block).update; },

@@ -118,14 +118,6 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
   scratch_bytes_ += memory_.transient_bytes;
 }
 
-Block::Block(std::string name, const tensor::TensorDesc& desc)
-    : name_(std::move(name)), src_descs_{desc}, dst_desc_(desc) {
-  memory_.traits = {.data_reads_src = false,
-                    .data_reads_dst = false,
-                    .weights_read_src = false,
-                    .weights_read_pending = false};
-}
-
 void Block::match_layouts(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
   std::vector<tensor::TensorDesc> srcs;
   for (const int src : steps_[i].srcs) srcs.push_back(descs[static_cast<std::size_t>(src)]);

@@ -62,8 +62,6 @@ class Block {
         const BlockOptions& options);
   Block(const model::BlockSpec& spec, const tensor::TensorDesc& src, const BlockOptions& options)
       : Block(spec, std::vector{src}, options) {}
-  /// Without layers: nothing to compute, nothing to keep.
-  Block(std::string name, const tensor::TensorDesc& desc);
 
   const std::string& name() const { return name_; }
   const std::vector<tensor::TensorDesc>& src_descs() const { return src_descs_; }

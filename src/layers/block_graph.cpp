@@ -165,7 +165,7 @@ class Placement {
                         .srcs = steps_[i].srcs,
                         .dst = steps_[i].dst,
                         .residual = steps_[i].residual,
-                        .adds = is_plain_add(steps_[i]),
+                        .sum = steps_[i].convert_to ? std::nullopt : ops::sum_of(steps_[i].spec),
                         .trains = trainable(i),
                         .runs_data = memory_.steps[i].run_data,
                         .reads_pending = memory_.steps[i].diff_dst.where == Where::pending,

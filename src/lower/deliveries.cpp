@@ -1,7 +1,5 @@
 // Goes through the listed items, remembers who made each value last, and compares workers.
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <unordered_map>
 
 #include "lower/graph.hpp"
@@ -20,9 +18,7 @@ struct ValueHash {
 class Finder {
  public:
   explicit Finder(Graph& graph)
-      : graph_(graph),
-        network_(graph.schedule.plan.network),
-        data_(plan::accesses(graph.schedule.plan, {.what = plan::Load{}})) {
+      : graph_(graph), data_(plan::accesses(graph.schedule.plan, {.what = plan::Load{}})) {
     for (const RowCopy& copy : graph.schedule.copies) {
       origin_[copy.tensor] = &copy;
       copies_[copy.of].push_back(&copy);
@@ -36,13 +32,9 @@ class Finder {
       for (const plan::Access& access : list_) {
         if (!access.writes && !plan::is_permanent(access.value.role)) read(access.value, index);
       }
-      const bool unchanged = passes_on(network_, graph_.item(index).task);
       for (const plan::Access& access : list_) {
-        if (!access.writes || plan::is_permanent(access.value.role)) continue;
-        std::vector<int>& holders = holders_[access.value];
         // A gradient with several readers has one maker after the other.
-        if (!unchanged) holders.clear();
-        holders.push_back(index);
+        if (access.writes && !plan::is_permanent(access.value.role)) makers_[access.value] = index;
       }
     }
   }
@@ -59,14 +51,10 @@ class Finder {
     return value;
   }
 
-  /// On the user's own worker, else the last one; -1: nobody.
-  int maker(const plan::Value& value, int user) const {
-    const auto found = holders_.find(value);
-    if (found == holders_.end()) return -1;
-    for (const int holder : found->second) {
-      if (graph_.item(holder).worker == graph_.item(user).worker) return holder;
-    }
-    return found->second.back();
+  /// -1: nobody.
+  int maker(const plan::Value& value) const {
+    const auto found = makers_.find(value);
+    return found == makers_.end() ? -1 : found->second;
   }
 
   void read(const plan::Value& value, int user) {
@@ -76,7 +64,7 @@ class Finder {
       }
       return;
     }
-    const int made_by = maker(value, user);
+    const int made_by = maker(value);
     if (made_by >= 0) deliver({value, value, -1, false, made_by, user});
     if (made_by < 0 && value.role == plan::Role::tensor) read_copy(value, user);
     if (value.role == plan::Role::diff) read_copies_diffs(value, user, made_by >= 0);
@@ -86,7 +74,7 @@ class Finder {
     const auto found = origin_.find(value.index);
     if (found == origin_.end()) return;
     const plan::Value whole = with_index(value, found->second->of);
-    deliver({whole, value, found->second->list, false, maker(whole, user), user});
+    deliver({whole, value, found->second->list, false, maker(whole), user});
   }
 
   void read_copies_diffs(const plan::Value& value, int user, bool begun) {
@@ -94,7 +82,7 @@ class Finder {
     if (found == copies_.end()) return;
     for (const RowCopy* copy : found->second) {
       const plan::Value part = with_index(value, copy->tensor);
-      deliver({part, value, copy->list, begun, maker(part, user), user});
+      deliver({part, value, copy->list, begun, maker(part), user});
       begun = true;
     }
   }
@@ -105,7 +93,6 @@ class Finder {
     const int to = graph_.item(delivery.user).worker;
     if (graph_.cost != nullptr) wait_for(delivery, from != to);
     if (from == to) return;
-    if (!network_.diffs.empty()) name_way_back(delivery, from, to);
     graph_.deliveries.push_back(delivery);
   }
 
@@ -116,26 +103,12 @@ class Finder {
              static_cast<double>(plan::wire_bytes(graph_.schedule.plan, 0, send)));
   }
 
-  /// A gradient that several tensors share is named by the tensor that came the other way.
-  void name_way_back(Delivery& delivery, int from, int to) {
-    if (delivery.sent.role == plan::Role::tensor) {
-      plan::Value diff = with_index(delivery.sent, network_.diff_of(delivery.sent.index));
-      diff.role = plan::Role::diff;
-      came_[{diff, to, from}] = delivery.sent.index;
-    } else if (const auto found = came_.find({delivery.sent, from, to}); found != came_.end()) {
-      delivery.sent.index = delivery.received.index = found->second;
-    }
-  }
-
   Graph& graph_;
-  const plan::Network& network_;
   std::vector<plan::Access> data_;
   std::vector<plan::Access> list_;
-  /// Who has made it last, and who has passed it on unchanged.
-  std::unordered_map<plan::Value, std::vector<int>, ValueHash> holders_;
-  std::unordered_map<int, const RowCopy*> origin_;  ///< by copy
+  std::unordered_map<plan::Value, int, ValueHash> makers_;  ///< the last one
+  std::unordered_map<int, const RowCopy*> origin_;          ///< by copy
   std::unordered_map<int, std::vector<const RowCopy*>> copies_;
-  std::map<std::tuple<plan::Value, int, int>, int> came_;  ///< gradient, from, to -> tensor
 };
 
 }  // namespace

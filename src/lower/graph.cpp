@@ -17,13 +17,6 @@ void add_wait(Graph& graph, int item, Wait wait, double bytes) {
   graph.item(item).after.push_back(wait);
 }
 
-bool passes_on(const plan::Network& network, const plan::Task& task) {
-  const auto* backward = std::get_if<plan::BackwardData>(&task.what);
-  if (backward == nullptr) return false;
-  const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(backward->block)];
-  return block.joins() && network.diff_of(backward->tensor) == network.diff_of(block.dst);
-}
-
 Graph derive(Schedule schedule, const cost::CostModel* cost) {
   Graph graph{.schedule = std::move(schedule)};
   graph.listed = graph.size();

@@ -33,10 +33,6 @@ struct Graph {
   int size() const { return static_cast<int>(schedule.items.size()); }
 };
 
-/// Whether a task has nothing to compute: backward_data of a join to a tensor that shares the
-/// gradient of the join's result.
-bool passes_on(const plan::Network& network, const plan::Task& task);
-
 /// `cost`: also how long items take and what they wait for, for strategies that order them by a
 /// play.
 Graph derive(Schedule schedule, const cost::CostModel* cost = nullptr);

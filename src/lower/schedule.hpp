@@ -43,8 +43,6 @@ struct Schedule {
   plan::Plan plan{};  ///< everything but programs, groups and buckets
   /// Forward, loss, backward_data and backward_weights (whether it adds is not asked), in an order
   /// in which one worker could run them all; each worker keeps it. A listed load stays where it is.
-  /// Of a join whose tensors share a gradient backward_data computes nothing: listed, it says which
-  /// worker passes the gradient on.
   std::vector<Item> items{};
   std::vector<RowCopy> copies{};
   std::int64_t bucket_bytes = 8 << 20;  ///< of a bucket of gradients, on the wire

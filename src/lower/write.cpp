@@ -94,7 +94,7 @@ class Writer {
         insert(before_, ordered.item, tasks);
         plan::Task task = graph_.item(ordered.item).task;
         task.when.offset = ordered.offset;
-        if (!passes_on(graph_.schedule.plan.network, task)) tasks.push_back(task);
+        tasks.push_back(task);
         insert(behind_, ordered.item, tasks);
       }
     }

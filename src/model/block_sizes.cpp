@@ -171,7 +171,7 @@ class BlockCounter {
                         .srcs = step.srcs,
                         .dst = step.dst,
                         .residual = step.residual,
-                        .adds = step.adds(),
+                        .sum = step.convert_to ? std::nullopt : ops::sum_of(step.spec),
                         .trains = step.trains(),
                         .runs_data = runs_data(step),
                         .reads_pending = gradient(step.dst) >= 0,

@@ -32,7 +32,9 @@ void allow_in_place(const StepTraits& step, int inputs, BlockTraits& traits) {
   const bool each_once = static_cast<int>(step.srcs.size()) == inputs;
   if (!each_once) return;
   if (step.residual) traits.passed_srcs = inputs - 1;
-  if (step.adds) traits.passed_srcs = 0;
+  if (!step.sum) return;
+  traits.passed_srcs = 0;
+  traits.subtracted_src = step.sum->subtracted;
 }
 
 }  // namespace
@@ -67,7 +69,8 @@ BlockTraits common_traits(const BlockTraits& a, const BlockTraits& b) {
           .forward_in_place = a.forward_in_place && b.forward_in_place,
           .diff_in_place = a.diff_in_place && b.diff_in_place,
           .adds_gradient = a.adds_gradient && b.adds_gradient,
-          .passed_srcs = a.passed_srcs == b.passed_srcs ? a.passed_srcs : -1};
+          .passed_srcs = a.passed_srcs == b.passed_srcs ? a.passed_srcs : -1,
+          .subtracted_src = a.subtracted_src == b.subtracted_src ? a.subtracted_src : -1};
 }
 
 BlockTraits traits_of(const BlockSpec& block, std::span<const tensor::Shape> srcs) {
@@ -93,7 +96,7 @@ BlockTraits traits_of(const BlockSpec& block, std::span<const tensor::Shape> src
          .srcs = step.srcs,
          .dst = step.dst,
          .residual = step.residual,
-         .adds = std::holds_alternative<ops::Add>(layer),
+         .sum = ops::sum_of(layer),
          .trains = sizes.weights > 0,
          .runs_data = !std::holds_alternative<ops::Add>(layer),
          .reads_pending = i + 1 < fused.size(),

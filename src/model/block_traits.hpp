@@ -2,6 +2,7 @@
 // what operations say of themselves; layers/ and block_sizes say it of blocks with their layouts.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,12 +27,17 @@ struct BlockTraits {
   bool adds_gradient = false;     ///< backward_data adds to a gradient of src that is there
   /// The srcs from this number on have the gradient of dst as it is: those of a sum; -1: none.
   int passed_srcs = -1;
+  int subtracted_src = -1;  ///< but this one has it with the other sign; -1: none
 
   bool operator==(const BlockTraits&) const = default;
 
   /// Whether a gradient is added to that of src `number` without memory of its own.
-  bool adds_in_pass(int number) const { return adds_gradient || passes(number); }
-  bool passes(int number) const { return passed_srcs >= 0 && number >= passed_srcs; }
+  bool adds_in_pass(int number) const {
+    return adds_gradient || passes(number) || number == subtracted_src;
+  }
+  bool passes(int number) const {
+    return passed_srcs >= 0 && number >= passed_srcs && number != subtracted_src;
+  }
   bool reads_src(int number) const { return read_srcs < 0 || number < read_srcs; }
 };
 
@@ -44,8 +50,8 @@ struct StepTraits {
   LayerTraits layer{};
   std::vector<int> srcs{};
   int dst = 0;
-  bool residual = false;  ///< the last src is added to the result
-  bool adds = false;      ///< a plain sum: no backward of its own
+  bool residual = false;          ///< the last src is added to the result
+  std::optional<ops::Sum> sum{};  ///< it is one, and nothing else
   bool trains = false;
   bool runs_data = true;
   bool reads_pending = false;  ///< backward_weights reads a gradient that backward_data has left

@@ -178,7 +178,7 @@ std::vector<tensor::Layout> source_layouts(const ops::Operation& layer,
     });
     return all(alike ? layouts[0] : tensor::Layout::plain);
   }
-  if (std::holds_alternative<ops::Add>(layer) && layouts[0] != layouts[1]) {
+  if (ops::sum_of(layer) && layouts[0] != layouts[1]) {
     return all(layouts[0] == tensor::Layout::plain ? layouts[1] : layouts[0]);
   }
   return layouts;

@@ -15,6 +15,7 @@ struct OperationInfo;
 
 struct Add {
   static constexpr Inputs kInputs{2, 2};
+  static constexpr Sum kSum{};
   bool operator==(const Add&) const = default;
 
   std::string_view name() const { return "add"; }

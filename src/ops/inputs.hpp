@@ -1,4 +1,5 @@
-// How many tensors an operation reads, and which of them its gradient reads again.
+// How many tensors an operation reads, which of them its gradient reads again, and whether it is a
+// sum.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,12 @@ struct PlainOnly {
   bool reads_src = false;
   bool reads_dst = false;
   bool weights_read_src = false;  ///< it has weights, whose gradient is a task that reads src
+};
+
+/// An operation that has one of these adds tensors of one shape, which lie alike: each has the
+/// gradient of the result, or with the other sign.
+struct Sum {
+  int subtracted = -1;  ///< which input has the other sign; -1: none
 };
 
 }  // namespace plait::ops

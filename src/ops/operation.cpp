@@ -24,6 +24,15 @@ std::optional<PlainOnly> plain_only(const Operation& operation) {
       operation);
 }
 
+std::optional<Sum> sum_of(const Operation& operation) {
+  return std::visit(
+      [](const auto& one) -> std::optional<Sum> {
+        if constexpr (requires { one.kSum; }) return one.kSum;
+        return {};
+      },
+      operation);
+}
+
 std::string_view name_of(const Operation& operation) {
   return std::visit([](const auto& one) { return one.name(); }, operation);
 }

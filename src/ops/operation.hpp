@@ -73,6 +73,8 @@ std::string text_of(const Operation& operation);
 Inputs inputs_of(const Operation& operation);
 /// None where fast kernels compute it.
 std::optional<PlainOnly> plain_only(const Operation& operation);
+/// None where it is no sum.
+std::optional<Sum> sum_of(const Operation& operation);
 
 /// Shape of the result for one sample; `where` ("block 'conv1', layer 'relu'") opens the message of
 /// a UserError.

@@ -16,7 +16,7 @@ struct OperationInfo;
 /// The second is subtracted from the first.
 struct Subtract {
   static constexpr Inputs kInputs{2, 2};
-  static constexpr PlainOnly kPlainOnly{};
+  static constexpr Sum kSum{.subtracted = 1};
   bool operator==(const Subtract&) const = default;
 
   std::string_view name() const { return "subtract"; }

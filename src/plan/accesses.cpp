@@ -21,7 +21,6 @@ class Collector {
     samples_ = forward.samples;
     const NetworkBlock& block = block_at(forward.block);
     for (const int tensor : block.srcs) read(Role::tensor, tensor);
-    if (block.joins()) return write(Role::tensor, block.dst);
     if (block.parameters > 0) read(Role::weights, home(forward.block));
     if (block.state > 0 && forward.moves_state) read_and_write(Role::state, home(forward.block));
     if (block.adds) read(Role::tensor, block.dst);
@@ -40,7 +39,6 @@ class Collector {
     samples_ = backward.samples;
     const NetworkBlock& block = block_at(backward.block);
     read(Role::diff, block.dst);
-    if (block.joins()) return read_and_write(Role::diff, backward.tensor);
     // A block in place only has this task: another one's forward has done its work.
     if (!block.reads(block.dst)) read(Role::saved, backward.block);
     const model::BlockTraits& traits = traits_of(backward.block);
@@ -48,11 +46,11 @@ class Collector {
     if (traits.data_reads_dst) read(Role::tensor, block.dst);
     if (block.parameters > 0) read(Role::weights, home(backward.block));
     for (const int tensor : block.srcs) {
-      if (!plan_.network.has_gradient(tensor)) continue;
+      if (!plan_.network.has_gradient(tensor) || !backward.makes(tensor)) continue;
       if (plan_.network.adds_gradient(backward.block, tensor)) read(Role::diff, tensor);
       write(Role::diff, tensor);
     }
-    write(Role::pending, backward.block);
+    if (backward.tensor < 0) write(Role::pending, backward.block);
   }
 
   void operator()(const BackwardWeights& backward) {
@@ -136,7 +134,6 @@ class Collector {
     write(role, index);
   }
   void add(Role role, int index, bool writes) {
-    if (role == Role::diff) index = plan_.network.diff_of(index);
     const Samples samples = is_permanent(role) ? Samples{} : samples_;
     out_.push_back({.value = {.role = role, .index = index, .samples = samples}, .writes = writes});
   }

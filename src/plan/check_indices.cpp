@@ -84,21 +84,19 @@ class NumberCheck {
 
   std::string operator()(const BackwardData& backward) const {
     if (std::string what = wrong_block(backward.block); !what.empty()) return what;
+    if (backward.tensor < 0) return "";
     const NetworkBlock& block = block_at(backward.block);
-    if (!block.joins()) return "";
-    if (!block.reads(backward.tensor)) {
-      return fmt::format("tensor {} is none of the two that are joined", backward.tensor);
+    if (block.traits.passed_srcs != 0) {
+      return "only of a sum the gradients are made one by one";
     }
-    if (plan_.network.diff_of(backward.tensor) == plan_.network.diff_of(block.dst)) {
-      return fmt::format("tensor {} has the gradient of tensor {} already", backward.tensor,
-                         block.dst);
+    if (!block.reads(backward.tensor)) {
+      return fmt::format("tensor {} is none of those that {} adds up", backward.tensor, block.name);
     }
     return "";
   }
 
   std::string operator()(const BackwardWeights& backward) const {
-    if (std::string what = wrong_block(backward.block); !what.empty()) return what;
-    return block_at(backward.block).joins() ? "a join has no weights" : "";
+    return wrong_block(backward.block);
   }
 
   std::string operator()(const Update& update) const {
@@ -108,7 +106,7 @@ class NumberCheck {
       return fmt::format("the weights are those of block {}; only that one is updated",
                          block.repeats);
     }
-    return block.joins() ? "a join has no weights" : "";
+    return "";
   }
 
   std::string operator()(const Send& send) const {

@@ -23,6 +23,7 @@ class Sharing {
         changed_(values.size(), kUnchanged),
         alive_(values.size()) {
     std::iota(home_.begin(), home_.end(), 0);
+    for (const InPlaceValue& value : values) travels_.push_back(value.travels);
     for (std::size_t i = 0; i < alive_.size(); ++i) alive_[i] = {static_cast<int>(i)};
   }
 
@@ -46,7 +47,8 @@ class Sharing {
   void find_changes(const std::vector<Task>& tasks) {
     std::vector<Access> list;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (!is<BackwardData>(tasks[i]) && !is<Forward>(tasks[i])) continue;
+      const auto* receive = std::get_if<Receive>(&tasks[i].what);
+      if (receive != nullptr && !receive->adds) continue;  // written early
       accesses_into(plan_, tasks[i], traits_, list);
       for (const Access& access : list) {
         if (!access.writes || !is_of_tensor(access.value.role)) continue;
@@ -59,7 +61,6 @@ class Sharing {
 
   /// Number of this very value; -1: there is none.
   int number_of(Role role, int index, const Samples& samples) {
-    if (role == Role::diff) index = plan_.network.diff_of(index);
     const Value value{.role = role, .index = index, .samples = samples};
     const int number = table_.find(value);
     return number >= 0 && table_.use(number).value == value ? number : -1;
@@ -67,7 +68,7 @@ class Sharing {
 
   void share_result(const Forward& task) {
     const NetworkBlock& block = plan_.network.blocks[at(task.block)];
-    if (block.joins() || block.adds || !traits_of(task.block).forward_in_place) return;
+    if (block.adds || !traits_of(task.block).forward_in_place) return;
     share(number_of(Role::tensor, block.srcs.front(), task.samples),
           number_of(Role::tensor, block.dst, task.samples), true);
   }
@@ -75,11 +76,11 @@ class Sharing {
   void share_diffs(const BackwardData& task) {
     const Network& network = plan_.network;
     const NetworkBlock& block = network.blocks[at(task.block)];
-    if (block.joins()) return;
     const model::BlockTraits& traits = traits_of(task.block);
     const int diff_dst = number_of(Role::diff, block.dst, task.samples);
     const auto begins = [&](int src) {
-      return network.has_gradient(src) && !network.adds_gradient(task.block, src);
+      return network.has_gradient(src) && task.makes(src) &&
+             !network.adds_gradient(task.block, src);
     };
     for (std::size_t k = 0; k < block.srcs.size(); ++k) {
       const int src = block.srcs[k];
@@ -97,11 +98,13 @@ class Sharing {
   void share(int from, int made, bool overwrites) {
     if (from < 0 || made < 0 || from == made || home_[at(made)] != made) return;
     const InPlaceValue& value = values_[at(made)];
-    if (!value.shareable || !values_[at(from)].shareable || value.bytes == 0 ||
-        value.bytes != values_[at(from)].bytes || table_.use(made).first.position != position_) {
+    const int home = home_[at(from)];
+    if (!value.in_step || !values_[at(from)].in_step || value.bytes == 0 ||
+        value.bytes != values_[at(from)].bytes || table_.use(made).first.position != position_ ||
+        (overwrites && (travels_[at(home)] || value.travels))) {
       return;
     }
-    std::vector<int>& alive = alive_[at(home_[at(from)])];
+    std::vector<int>& alive = alive_[at(home)];
     std::erase_if(alive, [&](int other) { return last(other) < position_; });
     const bool clash = std::ranges::any_of(alive, [&](int other) {
       if (overwrites) return last(other) > position_;
@@ -109,17 +112,21 @@ class Sharing {
              (changed_[at(other)] > position_ && last(made) >= changed_[at(other)]);
     });
     if (clash) return;
-    home_[at(made)] = home_[at(from)];
+    home_[at(made)] = home;
+    travels_[at(home)] = travels_[at(home)] || value.travels;
     alive.push_back(made);
   }
 
-  int last(int number) { return table_.use(number).last.position; }
+  int last(int number) {
+    return values_[at(number)].sent ? kUnchanged - 1 : table_.use(number).last.position;
+  }
 
   const Plan& plan_;
   const Traits& traits_;
   ValueTable& table_;
   const std::vector<InPlaceValue>& values_;
   std::vector<int> home_;
+  std::vector<bool> travels_;            ///< by home: a value in its memory does
   std::vector<int> changed_;             ///< position of the second write
   std::vector<std::vector<int>> alive_;  ///< by home: the values in its memory that are still read
   int position_ = 0;

@@ -8,7 +8,9 @@
 namespace plait::plan {
 
 struct InPlaceValue {
-  bool shareable = false;  ///< lives inside one step and never travels
+  bool in_step = false;  ///< lives inside one step
+  bool travels = false;  ///< sent or received: its memory is not overwritten
+  bool sent = false;     ///< somebody may read it until the end of the step
   std::size_t bytes = 0;
 };
 

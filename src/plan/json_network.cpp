@@ -41,7 +41,6 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
   if (block.share != usual.share) json["share"] = block.share;
   if (block.added) json["added"] = true;
   if (block.piece != usual.piece) json["piece"] = block.piece;
-  if (block.joins()) json["join"] = block.subtracts() ? "subtract" : "add";
   if (block.repeats != usual.repeats) json["repeats"] = block.repeats;
   if (block.state_sets != usual.state_sets) json["state_sets"] = block.state_sets;
   if (block.state_set != usual.state_set) json["state_set"] = block.state_set;
@@ -74,14 +73,6 @@ model::BlockSpec read_spec(const JsonField& field, std::size_t inputs, SparseRea
   return spec;
 }
 
-Join read_join(const JsonField& field) {
-  if (!field.has("join")) return Join::none;
-  const std::string word = field.at("join").text();
-  if (word == "add") return Join::add;
-  if (word == "subtract") return Join::subtract;
-  field.at("join").refuse(fmt::format("is '{}', neither add nor subtract", word));
-}
-
 NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseReader& sparse) {
   const NetworkBlock usual{};
   const Limits tensors{0, std::ssize(so_far.tensors) - 1};
@@ -106,7 +97,6 @@ NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseRea
       .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
       .added = field.flag_or("added", false),
       .piece = index("piece", model::kMaxLayers),
-      .join = read_join(field),
       .repeats = index("repeats", so_far.size() - 1),
       .state_sets = field.small_or("state_sets", usual.state_sets, {1, model::kMaxLayers}),
       .state_set = field.small_or("state_set", usual.state_set, {0, model::kMaxLayers})};
@@ -126,7 +116,6 @@ Json network_json(const Network& network, const std::vector<int>& late) {
           {"input", network.input.dims()},
           {"cut", network.cut},
           {"tensor_elements", network.tensors},
-          {"diffs", network.diffs},
           {"index_lists", sparse.take_lists()},
           {"blocks", std::move(blocks)}};
 }
@@ -140,8 +129,6 @@ Network read_network(const JsonField& field, const model::ModelSpec* model) {
       .input = tensor::Shape(field.at("input").numbers(kMostExtents, {1, model::kMaxElements})),
       .cut = field.at("cut").flag()};
   if (network.tensors.empty()) tensors.refuse("is empty");
-  network.diffs =
-      field.at("diffs").numbers_as<int>(kMostTensors, {0, std::ssize(network.tensors) - 1});
   SparseReader sparse(model, field.at("index_lists"));
   for (const JsonField& block : field.at("blocks").list(kMostBlocks)) {
     network.blocks.push_back(read_block(block, network, sparse));

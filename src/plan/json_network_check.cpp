@@ -29,12 +29,7 @@ class LayerCheck {
     for (std::size_t i = 0; i < network_.blocks.size(); ++i) {
       const NetworkBlock& block = network_.blocks[i];
       count(block, fields[i]);
-      if (!with_layers) continue;  // only its costs are known
-      if (block.joins()) {
-        join(block, fields[i]);
-      } else {
-        layers(block, fields[i]);
-      }
+      if (with_layers) layers(block, fields[i]);  // else only its costs are known
     }
   }
 
@@ -81,16 +76,6 @@ class LayerCheck {
     std::vector<tensor::Shape> shapes;
     for (const int tensor : tensors) shapes.push_back(at(tensor, field));
     return shapes;
-  }
-
-  void join(const NetworkBlock& block, const JsonField& field) {
-    if (block.srcs.size() != 2) {
-      field.refuse(fmt::format("joins {} tensors, not two", block.srcs.size()));
-    }
-    const tensor::Shape first = at(block.srcs[0], field);
-    const tensor::Shape second = at(block.srcs[1], field);
-    if (first != second) field.refuse(fmt::format("joins {} and {}", first, second));
-    put(block.dst, first, field);
   }
 
   void layers(const NetworkBlock& block, const JsonField& field) {

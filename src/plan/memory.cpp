@@ -147,13 +147,17 @@ std::vector<Slot> value_slots(const Plan& plan, int worker, const SizeOf& size_o
   slots.reserve(table.uses().size());
   for (const ValueUse& use : table.uses()) {
     slots.push_back(slot_of(use, size_of(use.value)));
-    values.push_back({slots.back().shareable, slots.back().bytes});
+    values.push_back({.in_step = slots.back().copies == 1 && use.last.offset == use.first.offset,
+                      .travels = use.sent || use.received,
+                      .sent = use.sent,
+                      .bytes = slots.back().bytes});
   }
   const std::vector<int> homes = share_in_place(plan, worker, traits, table, values);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i].memory = homes[i];
     slots[i].leads = homes[i] == static_cast<int>(i);
     Slot& home = slots[static_cast<std::size_t>(homes[i])];
+    home.shareable = home.shareable && slots[i].shareable;
     home.begin = std::min(home.begin, slots[i].begin);
     home.end = std::max(home.end, slots[i].end);
   }

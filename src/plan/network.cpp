@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/hash.hpp"
 #include "model/fuse.hpp"
 #include "model/fused_steps.hpp"
@@ -13,6 +15,14 @@
 #include "model/shapes.hpp"
 
 namespace plait::plan {
+
+bool NetworkBlock::is_added_sum() const {
+  return added && spec.nodes.size() == 1 && ops::sum_of(spec.nodes.front().layer).has_value();
+}
+
+bool NetworkBlock::is_added_difference() const {
+  return is_added_sum() && ops::sum_of(spec.nodes.front().layer)->subtracted >= 0;
+}
 
 std::int64_t Network::parameters() const {
   std::int64_t sum = 0;
@@ -64,7 +74,6 @@ namespace {
 
 model::BlockTraits traits_in(const Network& network, const NetworkBlock& block,
                              const std::vector<tensor::Shape>& shapes) {
-  if (block.joins()) return {};
   // Only its costs are known: as of a convolution, unless something lies inside.
   if (block.spec.nodes.empty()) return {.weights_read_pending = block.inner_elements > 0};
   if (network.cut) return {.weights_read_pending = true};
@@ -119,7 +128,6 @@ std::vector<int> last_readers(const Network& network) {
   bool several = false;
   for (int b = 0; b < network.size(); ++b) {
     const NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    if (block.joins()) continue;
     for (const int tensor : block.srcs) {
       if (tensor == block.dst) continue;
       int& reader = last[static_cast<std::size_t>(tensor)];
@@ -142,10 +150,28 @@ std::vector<tensor::Shape> tensor_shapes(const Network& network) {
   shapes.front() = network.input;
   for (const NetworkBlock& block : network.blocks) {
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
-    shapes[static_cast<std::size_t>(block.dst)] =
-        block.joins() ? srcs.front() : model::node_shapes(block.spec, srcs).back();
+    shapes[static_cast<std::size_t>(block.dst)] = model::node_shapes(block.spec, srcs).back();
   }
   return shapes;
+}
+
+std::vector<int> alike_tensors(const Network& network) {
+  std::vector<int> alike(network.tensors.size());
+  std::iota(alike.begin(), alike.end(), 0);
+  const auto find = [&](int tensor) {
+    while (alike[static_cast<std::size_t>(tensor)] != tensor) {
+      tensor = alike[static_cast<std::size_t>(tensor)];
+    }
+    return tensor;
+  };
+  for (const NetworkBlock& block : network.blocks) {
+    if (!block.is_added_sum()) continue;
+    for (const int tensor : block.srcs) {
+      alike[static_cast<std::size_t>(find(tensor))] = find(block.dst);
+    }
+  }
+  for (std::size_t i = 0; i < alike.size(); ++i) alike[i] = find(static_cast<int>(i));
+  return alike;
 }
 
 std::string network_hash(const Network& network) {
@@ -165,9 +191,7 @@ std::string network_hash(const Network& network) {
                                 block.inner_elements}) {
       add_number(number);
     }
-    if (block.joins() || block.repeats >= 0) {
-      for (const int number : {static_cast<int>(block.join), block.repeats}) add_number(number);
-    }
+    if (block.repeats >= 0) add_number(block.repeats);
     if (block.state_sets > 1 || block.state_set > 0) {
       for (const int number : {block.state_sets, block.state_set}) add_number(number);
     }

@@ -1,7 +1,7 @@
 // Network: what a plan computes, as the planner sees it: blocks that read tensors and write another
 // one, in an order in which they can be computed. The blocks are the finest ones (model/fuse), of
-// which block i writes tensor i + 1; a strategy may add blocks and tensors of its own: joins of two
-// tensors, and blocks that compute once more with the weights of an earlier one.
+// which block i writes tensor i + 1; a strategy may add blocks and tensors of its own, and blocks
+// that compute once more with the weights of an earlier one.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,6 @@
 #include "model/block_traits.hpp"
 
 namespace plait::plan {
-
-/// A block without layers of its own: dst = a + b, or a - b, of the two tensors it reads. Its
-/// backward_data adds the gradient of dst to that of one of the two, which has been written before;
-/// there is none where both share the gradient of dst (Network::diffs).
-enum class Join : std::uint8_t { none, add, subtract };
 
 struct NetworkBlock {
   std::string name;
@@ -41,7 +36,6 @@ struct NetworkBlock {
   double share = 1;
   bool added = false;  ///< not of the model: the strategy's own
   int piece = -1;      ///< that the strategy has put it in, for tables; -1: there are none
-  Join join = Join::none;
   /// The earlier block whose layers and weights this one computes with; -1: its own.
   int repeats = -1;
   /// Sets of running statistics. A block that is computed several times in a step sees other values
@@ -49,8 +43,9 @@ struct NetworkBlock {
   int state_sets = 1;
   int state_set = 0;  ///< of its home's, which it computes with
 
-  bool joins() const { return join != Join::none; }
-  bool subtracts() const { return join == Join::subtract; }
+  /// The strategy's own sum or difference of two tensors; these and dst lie alike.
+  bool is_added_sum() const;
+  bool is_added_difference() const;
   bool reads(int tensor) const { return std::ranges::find(srcs, tensor) != srcs.end(); }
   bool reads_input() const { return reads(0); }
   bool operator==(const NetworkBlock&) const = default;
@@ -62,13 +57,10 @@ struct Network {
   std::vector<std::int64_t> tensors;  ///< elements per sample; tensor 0 is the input
   tensor::Shape input{};
   bool cut = false;  ///< its blocks are pieces of the model's (ParameterPart names them)
-  /// Per tensor the one whose gradient it has: y and f of u = y + f have that of u. Empty: each
-  /// has its own.
-  std::vector<int> diffs{};
 
-  /// Per tensor the last block that reads it (joins and blocks in place aside): its backward_data
-  /// writes the gradient, those of earlier readers add to it, from the last to the first. Empty:
-  /// each has one reader.
+  /// Per tensor the last block that reads it (blocks in place aside): its backward_data writes the
+  /// gradient, those of earlier readers add to it, from the last to the first. Empty: each has one
+  /// reader.
   std::vector<int> last_readers{};
   /// Per tensor whether it depends on weights: nobody waits for the gradients of others. Empty: all
   /// but the input.
@@ -95,9 +87,6 @@ struct Network {
   std::int64_t parameters() const;
   std::int64_t macs() const;
   int logits() const { return blocks.back().dst; }
-  int diff_of(int tensor) const {
-    return diffs.empty() ? tensor : diffs[static_cast<std::size_t>(tensor)];
-  }
   /// The block whose weights, gradient and running statistics (one set of them) this one uses.
   int home_of(int block) const {
     const int earlier = blocks[static_cast<std::size_t>(block)].repeats;
@@ -124,6 +113,9 @@ std::vector<tensor::Shape> src_shapes(const NetworkBlock& block,
 
 /// Of every tensor, without the batch. Not of a network that is cut.
 std::vector<tensor::Shape> tensor_shapes(const Network& network);
+
+/// Per tensor, of those it must lie like because they are added up, the one that stands for all.
+std::vector<int> alike_tensors(const Network& network);
 
 /// Of names, sizes and layers: equal networks, equal text.
 std::string network_hash(const Network& network);

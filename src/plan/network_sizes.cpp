@@ -2,33 +2,15 @@
 #include "plan/network_sizes.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace plait::plan {
 
 namespace {
 
-/// Per tensor, of those it must lie like because they are joined, the one that stands for all.
-std::vector<std::size_t> joined(const Network& network) {
-  std::vector<std::size_t> alike(network.tensors.size());
-  std::iota(alike.begin(), alike.end(), std::size_t{0});
-  const auto find = [&](int tensor) {
-    auto at = static_cast<std::size_t>(tensor);
-    while (alike[at] != at) at = alike[at];
-    return at;
-  };
-  for (const NetworkBlock& block : network.blocks) {
-    if (!block.joins()) continue;
-    for (const int tensor : block.srcs) alike[find(tensor)] = find(block.dst);
-  }
-  for (std::size_t i = 0; i < alike.size(); ++i) alike[i] = find(static_cast<int>(i));
-  return alike;
-}
-
 class SizedNetwork {
  public:
   SizedNetwork(const Network& network, std::int64_t samples, const model::SizeOptions& options)
-      : network_(network), samples_(samples), options_(options), alike_(joined(network)) {
+      : network_(network), samples_(samples), options_(options), alike_(alike_tensors(network)) {
     sizes_.tensors.resize(network.tensors.size());
     sizes_.tensors.front().shape = network.input.with_front(samples);
   }
@@ -45,9 +27,7 @@ class SizedNetwork {
 
  private:
   tensor::TensorDesc& tensor(int index) { return sizes_.tensors[static_cast<std::size_t>(index)]; }
-  tensor::TensorDesc& like(int index) {
-    return sizes_.tensors[alike_[static_cast<std::size_t>(index)]];
-  }
+  tensor::TensorDesc& like(int index) { return tensor(alike_[static_cast<std::size_t>(index)]); }
 
   /// Rows of others, which only messages write, are in panels.
   std::vector<tensor::TensorDesc> srcs_of(const NetworkBlock& block) {
@@ -65,12 +45,6 @@ class SizedNetwork {
 
   model::BlockSizes size(const NetworkBlock& block) {
     const std::vector<tensor::TensorDesc> srcs = srcs_of(block);
-    if (block.joins()) {
-      model::BlockSizes join;
-      join.dst = srcs.front();
-      join.traits = block.traits;
-      return join;
-    }
     if (block.repeats >= 0) return sizes_.blocks[static_cast<std::size_t>(block.repeats)];
     model::BlockSizeOptions options{.kernels = options_};
     for (const int index : block.srcs)
@@ -83,7 +57,7 @@ class SizedNetwork {
   const Network& network_;
   std::int64_t samples_;
   model::SizeOptions options_;
-  std::vector<std::size_t> alike_;
+  std::vector<int> alike_;
   NetworkSizes sizes_;
 };
 
@@ -115,7 +89,7 @@ NetworkSizes network_sizes(const Network& network, std::int64_t samples,
 
 bool has_layers(const Network& network) {
   return std::ranges::all_of(network.blocks, [](const NetworkBlock& block) {
-    return block.joins() || block.repeats >= 0 || !block.spec.nodes.empty();
+    return block.repeats >= 0 || !block.spec.nodes.empty();
   });
 }
 

@@ -11,8 +11,7 @@ namespace plait::plan {
 
 struct NetworkSizes {
   std::vector<tensor::TensorDesc> tensors;
-  std::vector<model::BlockSizes>
-      blocks;  ///< of a join: nothing; a block that repeats another has its
+  std::vector<model::BlockSizes> blocks;  ///< a block that repeats another has its
 };
 
 /// Of a network without layers: as the counts of its blocks say, nothing padded.

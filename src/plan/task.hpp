@@ -35,9 +35,10 @@ struct Loss {
 
 struct BackwardData {
   int block = -1;
-  int tensor = -1;  ///< of a join: the one of its two whose gradient it adds to
+  int tensor = -1;  ///< of a sum: the one whose gradient it makes; -1: all of them
   Samples samples{};
   int delay = 0;
+  bool makes(int of) const { return tensor < 0 || tensor == of; }
   bool operator==(const BackwardData&) const = default;
 };
 

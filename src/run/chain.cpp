@@ -4,35 +4,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.hpp"
 #include "base/rounding.hpp"
 
 namespace plait::run {
-
-namespace {
-
-std::vector<int> joined_tensors(const plan::Network& network) {
-  std::vector<int> alike(network.tensors.size());
-  std::iota(alike.begin(), alike.end(), 0);
-  const auto find = [&](int tensor) {
-    while (alike[static_cast<std::size_t>(tensor)] != tensor) {
-      tensor = alike[static_cast<std::size_t>(tensor)];
-    }
-    return tensor;
-  };
-  for (const plan::NetworkBlock& block : network.blocks) {
-    if (!block.joins()) continue;
-    for (const int tensor : block.srcs) {
-      alike[static_cast<std::size_t>(find(tensor))] = find(block.dst);
-    }
-  }
-  for (std::size_t i = 0; i < alike.size(); ++i) alike[i] = find(static_cast<int>(i));
-  return alike;
-}
-
-}  // namespace
 
 Chain::Chain(plan::Network network, const ChainOptions& options)
     : network_(std::move(network)), options_(options) {
@@ -43,7 +19,7 @@ Chain::Chain(plan::Network network, const ChainOptions& options)
   omp_set_dynamic(0);                    // a smaller team would sum in another order
   omp_set_num_threads(options.threads);  // oneDNN shapes its kernels for the pool it finds
   tensors_.resize(network_.tensors.size());
-  alike_ = joined_tensors(network_);
+  alike_ = plan::alike_tensors(network_);
   tensors_.front() = layers::batch_desc(network_.input, options.batch);
   build_all();
   if (dst_desc().shape.rank() != 2 && dst_desc().shape.rank() != 4) {
@@ -54,7 +30,7 @@ Chain::Chain(plan::Network network, const ChainOptions& options)
   }
 }
 
-/// The model's own blocks come first: tensors that are joined then lie as in the model alone, and
+/// The model's own blocks come first: tensors that are added up then lie as in the model alone, and
 /// its blocks compute the same bits. Blocks that a strategy has added follow them.
 void Chain::build_all() {
   blocks_.resize(network_.blocks.size());
@@ -95,7 +71,6 @@ const tensor::TensorDesc& Chain::src_of(const plan::NetworkBlock& block, int ten
 std::shared_ptr<layers::Block> Chain::build(const plan::NetworkBlock& block) {
   std::vector<tensor::TensorDesc> srcs;
   for (const int tensor : block.srcs) srcs.push_back(src_of(block, tensor));
-  if (block.joins()) return std::make_shared<layers::Block>(block.name, srcs.front());
   if (block.repeats >= 0) {
     const auto& earlier = blocks_[static_cast<std::size_t>(block.repeats)];
     if (earlier->src_descs() != srcs) fail("block '{}' reads another layout", block.name);

@@ -1,7 +1,6 @@
 // Chain: a network made ready to compute: its blocks, built for one batch size, with layouts
-// flowing from block to block. Tensors that are joined lie alike, as the model's own blocks leave
-// them. No memory of its own beyond the
-// primitives.
+// flowing from block to block. Tensors that a strategy adds up lie alike, as the model's own
+// blocks leave them. No memory of its own beyond the primitives.
 #pragma once
 
 #include <memory>
@@ -28,7 +27,7 @@ class Chain {
   const plan::Network& network() const { return network_; }
   const ChainOptions& options() const { return options_; }
   std::size_t size() const { return blocks_.size(); }
-  /// Of a join: one without layers, sizes 0. A block that repeats another is that very one.
+  /// A block that repeats another is that very one.
   layers::Block& block(std::size_t i) { return *blocks_[i]; }
   const layers::Block& block(std::size_t i) const { return *blocks_[i]; }
   /// How a tensor of the network lies.
@@ -49,7 +48,7 @@ class Chain {
 
  private:
   void build_all();
-  /// How what the tensor is joined with lies; rank 0 where that is not known yet.
+  /// How what the tensor is added to lies; rank 0 where that is not known yet.
   const tensor::TensorDesc& like(int tensor) const;
   const tensor::TensorDesc& src_of(const plan::NetworkBlock& block, int tensor);
   std::shared_ptr<layers::Block> build(const plan::NetworkBlock& block);

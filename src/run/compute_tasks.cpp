@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/rounding.hpp"
-#include "layers/simd/add.hpp"
 
 namespace plait::run {
 
@@ -34,12 +33,14 @@ void ComputeTasks::bind_block(const plan::Task& task, Binding& bound) const {
   const auto slot = [&](plan::Role role, int of) {
     return parts_.slot({role, of, plan::samples_of(task)});
   };
-  const auto has_gradient = [&](int tensor) {
-    return parts_.context.plan.network.has_gradient(tensor);
+  const auto* data = std::get_if<plan::BackwardData>(&task.what);
+  const auto makes = [&](int tensor) {
+    return parts_.context.plan.network.has_gradient(tensor) &&
+           (data == nullptr || data->makes(tensor));
   };
   for (const int tensor : block.srcs) {
     bound.srcs.push_back(slot(plan::Role::tensor, tensor));
-    bound.diff_srcs.push_back(has_gradient(tensor) ? slot(plan::Role::diff, tensor) : -1);
+    bound.diff_srcs.push_back(makes(tensor) ? slot(plan::Role::diff, tensor) : -1);
   }
   bound.dst = slot(plan::Role::tensor, block.dst);
   bound.diff_dst = slot(plan::Role::diff, block.dst);
@@ -49,8 +50,6 @@ void ComputeTasks::bind_block(const plan::Task& task, Binding& bound) const {
   if (weights != nullptr && weights->adds) {
     bound.partial = slot(plan::Role::partial, parts_.context.plan.network.home_of(index));
   }
-  const auto* data = std::get_if<plan::BackwardData>(&task.what);
-  if (block.joins() && data != nullptr) bound.joined_diff = slot(plan::Role::diff, data->tensor);
 }
 
 std::size_t ComputeTasks::home_of(const TaskRun& at) const {
@@ -114,8 +113,6 @@ layers::BlockArgs ComputeTasks::args_with_weights(const TaskRun& at) {
 
 void ComputeTasks::forward(const TaskRun& at) {
   const auto& task = parts_.context.what<plan::Forward>(at);
-  const plan::NetworkBlock& block = parts_.context.block(task.block);
-  if (block.joins()) return join_forward(at, block);
   const std::size_t index = home_of(at);
   parts_.memory.free_for_writing(bound_[at.task].dst, at.minibatch);
   parts_.memory.free_for_writing(bound_[at.task].saved, at.minibatch);
@@ -127,6 +124,17 @@ void ComputeTasks::forward(const TaskRun& at) {
   if (bridge != nullptr && !bridge->same(index) && task.moves_state) {
     bridge->return_state(index, model.parameters.state(static_cast<std::size_t>(task.block)));
   }
+  if (parts_.context.block(task.block).is_added_difference()) measure_residual(at, task.block);
+}
+
+void ComputeTasks::measure_residual(const TaskRun& at, int block) {
+  const Chain& chain = parts_.model.chains.at(at.samples);
+  const tensor::TensorDesc& desc = chain.tensor_desc(parts_.context.block(block).dst);
+  add_residual({.difference = floats(bound_[at.task].dst, at),
+                .other = floats(bound_[at.task].srcs[1], at),
+                .count = static_cast<std::size_t>(desc.physical_elements()),
+                .threads = parts_.context.options.threads},
+               residuals_[static_cast<std::size_t>(block)]);
 }
 
 optim::LossResult ComputeTasks::loss(const TaskRun& at) {
@@ -158,8 +166,6 @@ optim::LossResult ComputeTasks::loss(const TaskRun& at) {
 
 void ComputeTasks::backward_data(const TaskRun& at) {
   const int index = parts_.context.what<plan::BackwardData>(at).block;
-  const plan::NetworkBlock& block = parts_.context.block(index);
-  if (block.joins()) return join_backward(at, block);
   for (const int slot : bound_[at.task].diff_srcs) {
     if (slot >= 0) parts_.memory.free_for_writing(slot, at.minibatch);
   }
@@ -167,8 +173,8 @@ void ComputeTasks::backward_data(const TaskRun& at) {
   layers::BlockArgs args = args_with_weights(at);
   const std::vector<Added> added = redirect_added(at, args);
   parts_.model.chains.at(at.samples).block(static_cast<std::size_t>(index)).backward_data(args);
-  for (const Added& one : added) {
-    layers::simd::add({one.sum, one.sum, one.gradient, one.count}, parts_.context.options.threads);
+  for (const auto& [sum, subtracted] : added) {
+    (subtracted ? layers::simd::subtract : layers::simd::add)(sum, parts_.context.options.threads);
   }
 }
 
@@ -183,7 +189,7 @@ std::vector<ComputeTasks::Added> ComputeTasks::redirect_added(const TaskRun& at,
   std::size_t used = block.scratch_bytes();
   const std::vector<int>& tensors = network.blocks[static_cast<std::size_t>(index)].srcs;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
-    if (!network.has_gradient(tensors[k]) || !network.adds_gradient(index, tensors[k])) continue;
+    if (args.diff_srcs[k] == nullptr || !network.adds_gradient(index, tensors[k])) continue;
     const tensor::TensorDesc& desc = chain.tensor_desc(tensors[k]);
     const auto count = static_cast<std::size_t>(desc.physical_elements());
     float* sum = args.diff_srcs[k];
@@ -191,15 +197,17 @@ std::vector<ComputeTasks::Added> ComputeTasks::redirect_added(const TaskRun& at,
       args.diff_addend = sum;
       continue;
     }
-    if (block.traits().passes(static_cast<int>(k))) {
-      added.push_back({sum, args.diff_dst, count});
+    const int number = static_cast<int>(k);
+    const bool subtracted = number == block.traits().subtracted_src;
+    if (subtracted || block.traits().passes(number)) {
+      added.push_back({{sum, sum, args.diff_dst, count}, subtracted});
       args.diff_srcs[k] = nullptr;
       continue;
     }
     used = cache_lines(used);
     auto* gradient = reinterpret_cast<float*>(args.scratch + used);
     used += desc.bytes();
-    added.push_back({sum, gradient, count});
+    added.push_back({{sum, sum, gradient, count}});
     args.diff_srcs[k] = gradient;
   }
   return added;
@@ -228,32 +236,6 @@ void ComputeTasks::backward_weights(const TaskRun& at) {
   }
 }
 
-void ComputeTasks::join_forward(const TaskRun& at, const plan::NetworkBlock& block) {
-  const Binding& bound = bound_[at.task];
-  parts_.memory.free_for_writing(bound.dst, at.minibatch);
-  const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
-  const ResidualSums sums =
-      plait::run::join_forward(block, {.src = floats(bound.srcs[0], at),
-                                       .other = floats(bound.srcs[1], at),
-                                       .dst = floats(bound.dst, at),
-                                       .count = static_cast<std::size_t>(desc.physical_elements()),
-                                       .threads = parts_.context.options.threads});
-  const int index = parts_.context.what<plan::Forward>(at).block;
-  ResidualSums& total = residuals_[static_cast<std::size_t>(index)];
-  total.difference += sums.difference;
-  total.other += sums.other;
-}
-
-void ComputeTasks::join_backward(const TaskRun& at, const plan::NetworkBlock& block) {
-  const Binding& bound = bound_[at.task];
-  const tensor::TensorDesc& desc = parts_.model.chains.at(at.samples).tensor_desc(block.dst);
-  plait::run::join_backward(block, parts_.context.what<plan::BackwardData>(at).tensor,
-                            {.src = floats(bound.diff_dst, at),
-                             .dst = floats(bound.joined_diff, at),
-                             .count = static_cast<std::size_t>(desc.physical_elements()),
-                             .threads = parts_.context.options.threads});
-}
-
 std::string ComputeTasks::first_non_finite_block(const TaskRun& at) {
   const std::vector<plan::Task>& tasks = parts_.context.program().tasks;
   for (std::size_t i = 0; i < at.task; ++i) {
@@ -261,7 +243,6 @@ std::string ComputeTasks::first_non_finite_block(const TaskRun& at) {
     if (task == nullptr || task->samples != plan::samples_of(parts_.context.task(at))) continue;
     const TaskRun again{i, at.minibatch, at.step, at.whole, at.samples};
     const auto index = static_cast<std::size_t>(task->block);
-    if (parts_.context.block(task->block).joins()) continue;
     layers::BlockArgs args = args_with_weights(again);
     args.state = nullptr;
     layers::Block& block = parts_.model.chains.at(at.samples).block(index);

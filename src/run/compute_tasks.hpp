@@ -1,10 +1,11 @@
 // ComputeTasks: the tasks of one worker that compute with the values of a minibatch: forward, loss,
-// backward_data and backward_weights of its blocks and joins. They read and write the memory of
+// backward_data and backward_weights of its blocks. They read and write the memory of
 // slots; what is sent, summed and updated is not theirs.
 #pragma once
 
+#include "layers/simd/add.hpp"
 #include "run/batch_ring.hpp"
-#include "run/join.hpp"
+#include "run/residual.hpp"
 #include "run/worker_parts.hpp"
 
 namespace plait::run {
@@ -36,7 +37,6 @@ class ComputeTasks {
     std::vector<int> diff_srcs{};
     int dst = -1, diff_dst = -1;
     int saved = -1, pending = -1, partial = -1;
-    int joined_diff = -1;  ///< of a join: the gradient that its backward_data adds to
   };
 
   Binding bind(const plan::Task& task) const;
@@ -50,13 +50,11 @@ class ComputeTasks {
   layers::BlockArgs args_with_weights(const TaskRun& at);
   /// Sends the gradients that are added to others into scratch memory.
   struct Added {
-    float* sum;
-    const float* gradient;
-    std::size_t count;
+    layers::simd::Sum sum;
+    bool subtracted = false;
   };
   std::vector<Added> redirect_added(const TaskRun& at, layers::BlockArgs& args) const;
-  void join_forward(const TaskRun& at, const plan::NetworkBlock& block);
-  void join_backward(const TaskRun& at, const plan::NetworkBlock& block);
+  void measure_residual(const TaskRun& at, int block);
 
   WorkerParts parts_;
   const BatchRing& batches_;

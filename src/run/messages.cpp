@@ -19,15 +19,18 @@ Messages::Messages(const WorkerParts& parts, TaskLog& log)
       weight_sends_(parts.context.plan.network.blocks.size()) {
   const plan::Plan& plan = parts.context.plan;
   const std::vector<int> tags = message_tags(plan, parts.context.options.rank);
-  std::set<plan::Value> received;
+  const auto memory_of = [&](const plan::Task& task) {
+    return parts.memory.memory_of(parts.slot(message_of(task)->value));
+  };
+  std::set<int> received;
   for (const plan::Task& task : parts.context.program().tasks) {
-    if (plan::is<plan::Receive>(task)) received.insert(message_of(task)->value);
+    if (plan::is<plan::Receive>(task)) received.insert(memory_of(task));
   }
   for (std::size_t i = 0; i < tags.size(); ++i) {
     const plan::Task& task = parts.context.program().tasks[i];
     bound_.push_back(bind(task));
     bound_.back().copied = plan::is<plan::Send>(task) && !plan::packs(task) &&
-                           received.contains(message_of(task)->value);
+                           memory_of(task) >= 0 && received.contains(memory_of(task));
     bound_.back().tag = kTagsPerBucket * static_cast<int>(plan.buckets.size()) + tags[i];
   }
 }
@@ -97,6 +100,7 @@ void Messages::unpack(const TaskRun& at) {
   const auto& [message, adds] = parts_.context.what<plan::Receive>(at);
   const Binding& bound = bound_[at.task];
   const std::byte* packed = parts_.memory.at(bound.message, at.minibatch);
+  if (!adds) parts_.memory.free_for_writing(bound.tensor, at.minibatch);
   if (message.half) {
     const auto* halves = reinterpret_cast<const std::uint16_t*>(packed);
     const std::span<float> values = tensor_of(at);

@@ -74,7 +74,7 @@ void check_weights(const plan::Network& network,
   const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
   const bool with_added = has_added_weights(network, tensors);
   for (const plan::NetworkBlock& block : network.blocks) {
-    if (block.joins() || block.repeats >= 0 || (block.added && !with_added)) continue;
+    if (block.repeats >= 0 || (block.added && !with_added)) continue;
     for (const ops::ParameterSpec& parameter :
          model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
       incoming.take_weight(block.spec.name + "." + parameter.name, parameter);

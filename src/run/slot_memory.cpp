@@ -7,16 +7,17 @@
 
 namespace plait::run {
 
-int slot_of(const plan::Network& network, const plan::MemoryMap& map, plan::Value value) {
-  if (value.role == plan::Role::diff) value.index = network.diff_of(value.index);
-  return map.find(value);
-}
-
 SlotMemory::SlotMemory(plan::MemoryMap map, std::size_t scratch_bytes)
     : map_(std::move(map)), memory_(tensor::allocate_bytes(map_.bytes + scratch_bytes + 64)) {
   tensor::clear_new({memory_.get(), map_.bytes});
   scratch_ = {memory_.get() + (map_.bytes + 63) / 64 * 64, scratch_bytes};
+  std::map<int, int> first;
+  for (std::size_t i = 0; i < map_.slots.size(); ++i) {
+    if (map_.slots[i].leads) first[map_.slots[i].memory] = static_cast<int>(i);
+  }
   for (const plan::Slot& slot : map_.slots) {
+    const int own = static_cast<int>(first_.size());
+    first_.push_back(slot.memory < 0 ? own : first.at(slot.memory));
     std::vector<std::shared_ptr<std::byte>>& copies = places_.emplace_back();
     for (int copy = 0; copy < slot.copies; ++copy) {
       std::byte* place = memory_.get() + slot.offset + static_cast<std::size_t>(copy) * slot.bytes;
@@ -27,17 +28,18 @@ SlotMemory::SlotMemory(plan::MemoryMap map, std::size_t scratch_bytes)
 
 std::byte* SlotMemory::at(int slot, std::int64_t minibatch) const {
   if (slot < 0) return nullptr;
-  const auto index = static_cast<std::size_t>(slot);
+  const auto index = static_cast<std::size_t>(memory_of(slot));
   return places_[index][static_cast<std::size_t>(minibatch % map_.slots[index].copies)].get();
 }
 
 void SlotMemory::sent(int slot, std::int64_t minibatch, transport::Request request) {
+  slot = memory_of(slot);
   const plan::Slot& of = map_.slots[static_cast<std::size_t>(slot)];
   sends_[{slot, minibatch % of.copies}].push_back(std::move(request));
 }
 
 void SlotMemory::free_for_writing(int slot, std::int64_t minibatch) {
-  if (sends_.empty() || slot < 0) return;
+  if (sends_.empty() || slot < 0 || memory_of(slot) != slot) return;
   const plan::Slot& of = map_.slots[static_cast<std::size_t>(slot)];
   const std::int64_t copy = minibatch % of.copies;
   const auto pending = sends_.find({slot, copy});

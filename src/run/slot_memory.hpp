@@ -12,14 +12,14 @@
 
 namespace plait::run {
 
-/// The slot of a value, -1: the program has none. Tensors that share a gradient share its slot.
-int slot_of(const plan::Network& network, const plan::MemoryMap& map, plan::Value value);
-
 class SlotMemory {
  public:
   SlotMemory(plan::MemoryMap map, std::size_t scratch_bytes);
 
   const plan::MemoryMap& map() const { return map_; }
+  /// Slots with the same memory have the same number: that of the first one written. -1 for slot
+  /// -1.
+  int memory_of(int slot) const { return slot < 0 ? -1 : first_[static_cast<std::size_t>(slot)]; }
   /// Null for slot -1.
   std::byte* at(int slot, std::int64_t minibatch) const;
   float* floats(int slot, std::int64_t minibatch) const {
@@ -36,7 +36,7 @@ class SlotMemory {
   void sent(int slot, std::int64_t minibatch, transport::Request request);
   /// Before a task writes: memory that no message reads. A worker that is ahead never waits for one
   /// that takes its messages later, so the slot gets other memory where a message is still under
-  /// way.
+  /// way. A slot in the memory of another one stays there.
   void free_for_writing(int slot, std::int64_t minibatch);
 
  private:
@@ -49,6 +49,7 @@ class SlotMemory {
 
   plan::MemoryMap map_;
   std::shared_ptr<std::byte> memory_;
+  std::vector<int> first_;  ///< by slot: the one whose memory it has
   std::vector<std::vector<std::shared_ptr<std::byte>>> places_;  ///< by slot and copy
   std::span<std::byte> scratch_;
   bool poisons_ = tensor::poisons_memory();

@@ -13,9 +13,8 @@ struct WorkerParts {
   WorkerModel& model;
   SlotMemory& memory;
 
-  int slot(const plan::Value& value) const {
-    return slot_of(context.plan.network, memory.map(), value);
-  }
+  /// -1: the program has no such value.
+  int slot(const plan::Value& value) const { return memory.map().find(value); }
 };
 
 /// Memory of all values of the worker's program, and of the scratch memory of its blocks.

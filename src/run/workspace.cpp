@@ -17,7 +17,7 @@ std::vector<bool> needed_blocks(const plan::Network& network) {
   tensors[static_cast<std::size_t>(network.logits())] = true;
   for (std::size_t i = blocks.size(); i-- > 0;) {
     const plan::NetworkBlock& block = network.blocks[i];
-    blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.subtracts();
+    blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.is_added_difference();
     if (!blocks[i]) continue;
     for (const int tensor : block.srcs) tensors[static_cast<std::size_t>(tensor)] = true;
   }
@@ -97,18 +97,6 @@ Workspace::Workspace(Chain& chain)
 
 void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
                         ParameterStore& parameters) {
-  if (block.joins()) {
-    const tensor::TensorDesc& desc = chain_.tensor_desc(block.dst);
-    const ResidualSums sums =
-        join_forward(block, {.src = tensor(block.srcs[0]),
-                             .other = tensor(block.srcs[1]),
-                             .dst = tensor(block.dst),
-                             .count = static_cast<std::size_t>(desc.physical_elements()),
-                             .threads = chain_.options().threads});
-    residuals_[index].difference += sums.difference;
-    residuals_[index].other += sums.other;
-    return;
-  }
   BlockMemory& memory =
       parameters.block(static_cast<std::size_t>(chain_.network().home_of(static_cast<int>(index))));
   layers::BlockArgs args;
@@ -127,6 +115,13 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
     }
   }
   chain_.block(index).forward(args);
+  if (!block.is_added_difference()) return;
+  const tensor::TensorDesc& desc = chain_.tensor_desc(block.dst);
+  add_residual({.difference = args.dst,
+                .other = args.srcs[1],
+                .count = static_cast<std::size_t>(desc.physical_elements()),
+                .threads = chain_.options().threads},
+               residuals_[index]);
 }
 
 std::span<const float> Workspace::forward(ParameterStore& parameters, const float* images) {

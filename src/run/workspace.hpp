@@ -6,8 +6,8 @@
 #include <span>
 
 #include "run/chain.hpp"
-#include "run/join.hpp"
 #include "run/parameters.hpp"
+#include "run/residual.hpp"
 #include "tensor/poison.hpp"
 
 namespace plait::run {

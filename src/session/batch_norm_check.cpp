@@ -21,7 +21,6 @@ std::vector<std::optional<Norm>> single_valued_norms(const plan::Network& networ
   std::vector<std::optional<Norm>> norms;
   for (const plan::NetworkBlock& block : network.blocks) {
     std::optional<Norm>& found = norms.emplace_back();
-    if (block.joins()) continue;
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
     const std::vector<tensor::Shape> inner = model::node_shapes(block.spec, srcs);
     for (const model::Node& node : block.spec.nodes) {

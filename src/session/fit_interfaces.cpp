@@ -19,15 +19,15 @@ class Reader {
     std::vector<FitInterface> all;
     std::vector<int> before;
     for (const plan::NetworkBlock& block : network_.blocks) {
-      if (!block.subtracts()) continue;
+      if (!block.is_added_difference()) continue;
       FitInterface one;
       one.enter = writer(block.srcs[1]);
-      one.coarse =
-          find([&](const plan::NetworkBlock& b) { return b.reads(block.dst) && !b.joins(); });
+      one.coarse = find(
+          [&](const plan::NetworkBlock& b) { return b.reads(block.dst) && !b.is_added_sum(); });
       const int correction =
           one.coarse < 0 ? block.dst : network_.blocks[static_cast<std::size_t>(one.coarse)].dst;
-      const int sum =
-          find([&](const plan::NetworkBlock& b) { return b.joins() && b.srcs[1] == correction; });
+      const int sum = find(
+          [&](const plan::NetworkBlock& b) { return b.is_added_sum() && b.srcs[1] == correction; });
       if (one.enter < 0 || sum < 0) fail("block '{}' is not at an interface", block.name);
       if (all.empty()) before = model_blocks(0, block.srcs[0]);
       one.piece =
@@ -54,7 +54,7 @@ class Reader {
     std::set<int> made{from};
     for (int b = 0; b < network_.size() && !made.contains(to); ++b) {
       const plan::NetworkBlock& block = network_.blocks[static_cast<std::size_t>(b)];
-      if (block.added || block.joins()) continue;
+      if (block.added) continue;
       if (!std::ranges::all_of(block.srcs, [&](int src) { return made.contains(src); })) continue;
       blocks.push_back(b);
       made.insert(block.dst);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "checkpoint/state.hpp"
-#include "run/join.hpp"
+#include "run/residual.hpp"
 #include "run/worker.hpp"
 #include "transport/group.hpp"
 

@@ -115,13 +115,15 @@ TEST(MeasuredCost, RefusesAProfileOfAnotherNetwork) {
   EXPECT_THAT(message(), HasSubstr("the profile has 1 blocks, the network 2"));
 }
 
-/// Block 0 of the model, then a block and a join that a strategy has added.
+/// Block 0 of the model, then a block and a sum that a strategy has added.
 plan::Network with_added() {
   plan::Network network = two_blocks();
   network.blocks.push_back(
       {.name = "b.coarse", .srcs = {1}, .dst = 3, .parameters = 6, .macs = 12, .added = true});
+  model::BlockSpec sum{.name = "b.sum", .nodes = {}};
+  sum.join("", ops::Add{}, {model::block_input(0), model::block_input(1)});
   network.blocks.push_back(
-      {.name = "b.sum", .srcs = {2, 3}, .dst = 4, .added = true, .join = plan::Join::add});
+      {.name = "b.sum", .srcs = {2, 3}, .dst = 4, .spec = std::move(sum), .added = true});
   network.tensors = {4, 8, 2, 2, 1000};
   return network;
 }
@@ -143,7 +145,7 @@ TEST(MeasuredCost, AnAddedBlockOfTheSameNameButAnotherSizeIsNotTheMeasuredOne) {
   EXPECT_TRUE(knows_added(profile, network, 2));
 }
 
-TEST(MeasuredCost, AJoinTakesAsLongAsAddingTwoArrays) {
+TEST(MeasuredCost, AnAddedSumTakesAsLongAsAddingTwoArrays) {
   ProfileFile profile = profile_of({point(10, 1)});
   profile.sum_bytes_per_second = 8e6;
   const plan::Network network = with_added();

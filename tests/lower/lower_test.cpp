@@ -175,57 +175,35 @@ TEST(Lower, RowsTravelAndTheirGradientsAreAdded) {
                                             "backward_data 2", "send diff 2 to 0 rows 0"));
 }
 
-/// u = y + x, both with the gradient of u: the join has nothing to compute, but worker 1 passes the
-/// gradient on under the name of the tensor that it received.
-TEST(Lower, ASharedGradientIsPassedOnByTheListedWorker) {
-  plan::Network network{.name = "join", .blocks = {}, .tensors = {4, 4, 4, 4}, .input = {4}};
+/// v = z + u of u = y + x: the gradients of the two that a sum reads can be made one by one. Worker
+/// 2 makes that of u first, which worker 1 hands on to worker 0 before it needs that of y.
+TEST(Lower, GradientsOfASumTravelAsSoonAsTheyAreThere) {
+  plan::Network network{.name = "sums", .blocks = {}, .tensors = {4, 4, 4, 4, 4, 4}, .input = {4}};
   network.blocks = {{.name = "x", .srcs = {0}, .dst = 1, .parameters = 1},
                     {.name = "y", .srcs = {0}, .dst = 2, .parameters = 1},
-                    {.name = "u", .srcs = {2, 1}, .dst = 3, .join = plan::Join::add}};
-  network.diffs = {0, 3, 3, 3};
-  Schedule schedule = schedule_of(std::move(network), 2);
-  list(schedule, 0, plan::Forward{.block = 0});
-  list(schedule, 1, plan::Forward{.block = 1});
-  list(schedule, 1, plan::Forward{.block = 2});
-  list(schedule, 1, plan::Loss{});
-  list(schedule, 1, plan::BackwardData{.block = 2, .tensor = 1});
-  list(schedule, 1, plan::BackwardData{.block = 1});
-  list(schedule, 0, plan::BackwardData{.block = 0});
-  const plan::Plan plan = lower(std::move(schedule));
-  EXPECT_THAT(text_of(plan, 1),
-              ElementsAre("load", "forward 1", "receive tensor 1 from 0", "forward 2", "loss",
-                          "send diff 1 to 0", "backward_data 1"));
-  EXPECT_THAT(text_of(plan, 0), ElementsAre("load", "forward 0", "send tensor 1 to 1",
-                                            "receive diff 1 from 1", "backward_data 0"));
-}
-
-/// Two joins in a row share one gradient: worker 2 makes it, worker 1 passes it on to worker 0, and
-/// what worker 1 itself reads later does not come back to it.
-TEST(Lower, AGradientThatWasPassedOnIsStillThere) {
-  plan::Network network{.name = "joins", .blocks = {}, .tensors = {4, 4, 4, 4, 4, 4}, .input = {4}};
-  network.blocks = {{.name = "x", .srcs = {0}, .dst = 1, .parameters = 1},
-                    {.name = "y", .srcs = {0}, .dst = 2, .parameters = 1},
-                    {.name = "u", .srcs = {2, 1}, .dst = 3, .join = plan::Join::add},
+                    {.name = "u", .srcs = {2, 1}, .dst = 3},
                     {.name = "z", .srcs = {0}, .dst = 4, .parameters = 1},
-                    {.name = "v", .srcs = {4, 3}, .dst = 5, .join = plan::Join::add}};
-  network.diffs = {0, 5, 5, 5, 5, 5};
+                    {.name = "v", .srcs = {4, 3}, .dst = 5}};
   Schedule schedule = schedule_of(std::move(network), 3);
   const int worker_of[] = {0, 1, 1, 2, 2};
   for (int b = 0; b < 5; ++b) list(schedule, worker_of[b], plan::Forward{.block = b});
   list(schedule, 2, plan::Loss{});
   list(schedule, 2, plan::BackwardData{.block = 4, .tensor = 3});
   list(schedule, 1, plan::BackwardData{.block = 2, .tensor = 1});
+  list(schedule, 2, plan::BackwardData{.block = 4, .tensor = 4});
   list(schedule, 2, plan::BackwardData{.block = 3});
+  list(schedule, 1, plan::BackwardData{.block = 2, .tensor = 2});
   list(schedule, 1, plan::BackwardData{.block = 1});
   list(schedule, 0, plan::BackwardData{.block = 0});
   const plan::Plan plan = lower(std::move(schedule));
-  EXPECT_THAT(text_of(plan, 2),
-              ElementsAre("load", "forward 3", "receive tensor 3 from 1", "forward 4", "loss",
-                          "send diff 3 to 1", "backward_data 3"));
   EXPECT_THAT(
-      text_of(plan, 1),
-      ElementsAre("load", "forward 1", "receive tensor 1 from 0", "forward 2", "send tensor 3 to 2",
-                  "receive diff 3 from 2", "send diff 1 to 0", "backward_data 1"));
+      text_of(plan, 2),
+      ElementsAre("load", "forward 3", "receive tensor 3 from 1", "forward 4", "loss",
+                  "backward_data 4", "send diff 3 to 1", "backward_data 4", "backward_data 3"));
+  EXPECT_THAT(text_of(plan, 1),
+              ElementsAre("load", "forward 1", "receive tensor 1 from 0", "forward 2",
+                          "send tensor 3 to 2", "receive diff 3 from 2", "backward_data 2",
+                          "send diff 1 to 0", "backward_data 2", "backward_data 1"));
   EXPECT_THAT(text_of(plan, 0), ElementsAre("load", "forward 0", "send tensor 1 to 1",
                                             "receive diff 1 from 1", "backward_data 0"));
 }

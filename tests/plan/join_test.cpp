@@ -1,5 +1,5 @@
-// Joins of two tensors, blocks that repeat others, shared gradients and messages of half the width:
-// what their tasks touch, and which plans are wrong.
+// Sums whose gradients are made one by one, blocks that repeat others and messages of half the
+// width: what their tasks touch, and which plans are wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 namespace plait::plan {
 namespace {
 
+using hand_made::back_to;
 using hand_made::erase;
-using hand_made::join_back;
 using hand_made::joined;
 using hand_made::joined_on_two;
 using hand_made::message;
@@ -41,98 +41,53 @@ void expect_fault(const Plan& plan, const std::string& part) {
   EXPECT_THAT(faults(plan), Contains(HasSubstr(part)));
 }
 
-TEST(Joins, GoodPlansHaveNoFault) {
+TEST(Sums, GoodPlansHaveNoFault) {
   for (const Plan& plan : {joined(), joined_on_two(false), joined_on_two(true), repeated()}) {
     EXPECT_THAT(faults(plan), IsEmpty()) << plan.strategy << ", " << plan.workers() << " workers";
   }
 }
 
-TEST(Joins, ReadTwoTensorsAndNoWeights) {
+TEST(Sums, BackwardMakesTheGradientOfEachTensorOrOfOne) {
   const Plan plan = joined();
-  EXPECT_THAT(words(plan, {.what = Forward{.block = 3}}),
-              UnorderedElementsAre("read tensor 2", "read tensor 1", "write tensor 4"));
-  EXPECT_THAT(words(plan, {.what = Forward{.block = 5}}),
-              UnorderedElementsAre("read tensor 3", "read tensor 5", "write tensor 6"));
+  EXPECT_THAT(words(plan, {.what = BackwardData{.block = 5}}),
+              UnorderedElementsAre("read diff 6", "read saved 5", "write diff 3", "write diff 5",
+                                   "write pending 5"));
+  EXPECT_THAT(words(plan, back_to(2, 2)),
+              UnorderedElementsAre("read diff 4", "read saved 2", "write diff 2"));
+  EXPECT_THAT(words(plan, back_to(2, 1)),
+              UnorderedElementsAre("read diff 4", "read saved 2", "read diff 1", "write diff 1"));
 }
 
-TEST(Joins, AddToTheGradientOfOneOfTheTwo) {
-  const Plan plan = joined();
-  // that of tensor 4 is that of tensor 2
-  EXPECT_THAT(words(plan, join_back(3, 1)),
-              UnorderedElementsAre("read diff 2", "read diff 1", "write diff 1"));
-}
-
-TEST(Joins, OthersSeeTheSharedGradient) {
-  const Plan plan = joined();
-  EXPECT_THAT(words(plan, {.what = BackwardData{.block = 4}}),
-              UnorderedElementsAre("read diff 6", "read saved 4", "read tensor 4", "read weights 4",
-                                   "write diff 2", "write pending 4"));
-  EXPECT_THAT(words(plan, {.what = BackwardWeights{.block = 2}}),
-              UnorderedElementsAre("read diff 6", "read tensor 1", "read pending 2", "read saved 2",
-                                   "write gradient 2"));
-  EXPECT_THAT(words(plan, {.what = Send{{.value = {.role = Role::diff, .index = 4}, .peer = 0}}}),
-              UnorderedElementsAre("read diff 2"));
-}
-
-TEST(Joins, OfUnequalSizesAreAFault) {
-  Plan plan = joined();
-  plan.network.tensors[1] = 17;
-  expect_fault(plan, "residual joins tensors of 16 and 17 elements to one of 16");
-  plan = joined();
-  plan.network.blocks[5].srcs[1] = 8;
-  expect_fault(plan, "block sum goes from tensor 3 and 8 to 6, but there are 8 tensors");
-}
-
-TEST(Joins, HaveNoWeights) {
-  for (const What& what : {What(Update{.block = 5}), What(BackwardWeights{.block = 5})}) {
+TEST(Sums, OneByOneIsOfTheirTensorsOnly) {
+  for (const int tensor : {0, 4, 6}) {
     Plan plan = joined();
-    tasks_of(plan, 0).push_back({.what = what});
-    expect_fault(plan, "a join has no weights");
-  }
-}
-
-TEST(Joins, BackwardIsForOneOfTheTwo) {
-  for (const int tensor : {-1, 0, 4, 6}) {
-    Plan plan = joined();
-    std::get<BackwardData>(task(plan, 0, TaskKind::backward_data, 3).what).tensor = tensor;
-    expect_fault(plan, "is none of the two that are joined");
+    std::get<BackwardData>(task(plan, 0, TaskKind::backward_data, 2).what).tensor = tensor;
+    expect_fault(plan, fmt::format("tensor {} is none of those that residual adds up", tensor));
   }
   Plan plan = joined();
-  std::get<BackwardData>(task(plan, 0, TaskKind::backward_data, 3).what).tensor = 2;
-  expect_fault(plan, "tensor 2 has the gradient of tensor 4 already");
+  std::get<BackwardData>(task(plan, 0, TaskKind::backward_data, 4).what).tensor = 4;
+  expect_fault(plan, "only of a sum the gradients are made one by one");
 }
 
-TEST(Joins, AddToAGradientThatIsThere) {
+TEST(Sums, AddToAGradientThatIsThere) {
   // before back has written the gradient of its input there is nothing to subtract from
   Plan plan = joined();
-  hand_made::move_to(plan, 0, position(plan, 0, TaskKind::backward_data, 3),
-                     position(plan, 0, TaskKind::backward_data, 2));
+  const auto& tasks = tasks_of(plan, 0);
+  const auto second = std::ranges::find(tasks, back_to(2, 1)) - tasks.begin();
+  hand_made::move_to(plan, 0, static_cast<int>(second),
+                     position(plan, 0, TaskKind::backward_data, 3));
   expect_fault(plan, "the gradient of tensor 1");
 }
 
-TEST(Joins, ComeAfterBothTensors) {
+TEST(Sums, ComeAfterBothTensors) {
   for (const int missing : {0, 1}) {
     Plan plan = joined();
     erase(plan, 0, TaskKind::forward, missing);
     expect_fault(plan, missing == 0 ? "tensor 1" : "tensor 2");
   }
-}
-
-TEST(SharedGradients, AreOfTensorsOfOneSize) {
   Plan plan = joined();
-  plan.network.diffs[3] = 7;
-  expect_fault(plan, "tensor 3 cannot have the gradient of tensor 7");
-  plan = joined();
-  plan.network.diffs[3] = 4;  // which has that of another one itself
-  expect_fault(plan, "tensor 3 cannot have the gradient of tensor 4");
-  for (const int nowhere : {-1, 8}) {
-    plan = joined();
-    plan.network.diffs[3] = nowhere;
-    expect_fault(plan, "tensor 3 cannot have the gradient of tensor");
-  }
-  plan = joined();
-  plan.network.diffs.pop_back();
-  expect_fault(plan, "7 tensors have gradients, but there are 8");
+  plan.network.blocks[5].srcs[1] = 8;
+  expect_fault(plan, "block sum goes from tensor 3 and 8 to 6, but there are 8 tensors");
 }
 
 TEST(Repeats, UseWeightsGradientAndStateOfTheEarlierBlock) {
@@ -254,14 +209,14 @@ TEST(HalfMessages, AreOfTensorsAndGradientsOnly) {
   }
 }
 
-TEST(Joins, AreInTheHashAndInJson) {
+TEST(Sums, AreInTheHashAndInJson) {
   const Network net = hand_made::joined_network();
   const auto differs = [&](auto change) {
     Network other = net;
     change(other.blocks);
     EXPECT_NE(network_hash(other), network_hash(net));
   };
-  differs([](auto& blocks) { blocks[3].join = Join::add; });
+  differs([](auto& blocks) { blocks[2].spec.nodes.front().layer = ops::Add{}; });
   differs([](auto& blocks) { std::ranges::reverse(blocks[5].srcs); });
   Network again = repeated().network;
   const std::string repeats = network_hash(again);

@@ -64,7 +64,7 @@ TEST(PlanJson, ReadsWhatItWrites) {
 }
 
 TEST(PlanJson, BeginsWithItsVersion) {
-  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":5,)"));
+  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":6,)"));
 }
 
 /// What follows from a plan is for readers with eyes.
@@ -100,9 +100,9 @@ TEST(PlanJson, RefusesWhatIsNoPlan) {
   EXPECT_EQ(refusal(R"({"name": "some other tool's"})"),
             "dir/plan.json: no plan of plait (it has no 'plait_plan')");
   EXPECT_EQ(refusal(R"({"plait_plan": 2})"),
-            "dir/plan.json: plait_plan is 2, and this plait reads version 5: plan again");
+            "dir/plan.json: plait_plan is 2, and this plait reads version 6: plan again");
   EXPECT_THAT(refusal(R"({"plait_plan": "1"})"), HasSubstr("plait_plan must be a whole number"));
-  EXPECT_EQ(refusal(R"({"plait_plan": 5})"), "dir/plan.json: strategy is missing");
+  EXPECT_EQ(refusal(R"({"plait_plan": 6})"), "dir/plan.json: strategy is missing");
 }
 
 /// Every field that is taken away, and every one that becomes something else, is a UserError or

@@ -47,14 +47,25 @@ TEST(SlotMemory, HasAPlaceForEveryCopy) {
   EXPECT_EQ(memory.bytes(), 420);
 }
 
-TEST(SlotMemory, FindsTheGradientThatATensorShares) {
-  const plan::MemoryMap map{
-      .slots = {{.value = {plan::Role::tensor, 1}}, {.value = {plan::Role::diff, 2}}}};
-  plan::Network network;
-  EXPECT_EQ(slot_of(network, map, {plan::Role::diff, 1}), -1);
-  network.diffs = {0, 2, 2};
-  EXPECT_EQ(slot_of(network, map, {plan::Role::diff, 1}), 1);
-  EXPECT_EQ(slot_of(network, map, {plan::Role::tensor, 1}), 0);
+/// Slot 1 has the memory of slot 0, which is written first.
+plan::MemoryMap one_memory() {
+  return {.slots = {{.value = {plan::Role::diff, 1}, .bytes = 128, .memory = 7},
+                    {.value = {plan::Role::diff, 2}, .bytes = 128, .memory = 7, .leads = false}},
+          .bytes = 128};
+}
+
+TEST_F(Sending, SlotsWithOneMemoryStayTogether) {
+  memory_ = SlotMemory(one_memory(), 0);
+  std::byte* const first = memory_.at(0, 0);
+  EXPECT_EQ(memory_.at(1, 0), first);
+  EXPECT_EQ(memory_.memory_of(1), 0);
+  memory_.sent(1, 0, sender_->isend({memory_.at(1, 0), 128}, 1, 0));
+  memory_.free_for_writing(1, 0);  // what is there stays: it is the value of slot 0
+  EXPECT_EQ(memory_.at(1, 0), first);
+  memory_.free_for_writing(0, 0);
+  EXPECT_NE(memory_.at(0, 0), first);
+  EXPECT_EQ(memory_.at(1, 0), memory_.at(0, 0));
+  take();
 }
 
 TEST_F(Sending, GivesTheSlotOtherMemoryUntilTheMessageIsTaken) {

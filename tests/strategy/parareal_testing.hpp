@@ -18,7 +18,7 @@ namespace plait::strategy {
 inline const std::string kDeep = "mlp:32-32-32-32-32-32";
 
 /// Seconds per sample and block of the model as in TableCost; every C_j takes `enter`, every F_j
-/// `coarse`, joins take no time.
+/// `coarse`, sums take no time.
 class TornCost final : public cost::CostModel {
  public:
   TornCost(std::vector<cost::BlockSeconds> blocks, cost::BlockSeconds enter,
@@ -31,7 +31,7 @@ class TornCost final : public cost::CostModel {
   cost::BlockSeconds added(const plan::Network& network, int block,
                            std::int64_t samples) const override {
     const plan::NetworkBlock& one = network.blocks[static_cast<std::size_t>(block)];
-    if (one.joins()) return {};
+    if (one.is_added_sum()) return {};
     return parts_.block(one.name.find(".enter") == std::string::npos ? 1 : 0, samples);
   }
   double loss(std::int64_t samples) const override { return model_.loss(samples); }
@@ -82,7 +82,7 @@ inline std::vector<std::string> weight_names(const plan::Network& network) {
   const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
   std::vector<std::string> names;
   for (const plan::NetworkBlock& block : network.blocks) {
-    if (block.joins() || block.repeats >= 0) continue;
+    if (block.repeats >= 0) continue;
     for (int set = 0; set < block.state_sets; ++set) {
       for (const ops::ParameterSpec& parameter :
            model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {

@@ -13,6 +13,7 @@ std::unique_ptr<Layer> make_flatten(const LayerRequest& request);
 /// Only changes the layout, to request.convert_to.
 std::unique_ptr<Layer> make_conversion(const LayerRequest& request);
 std::unique_ptr<Layer> make_add(const LayerRequest& request);
+std::unique_ptr<Layer> make_subtract(const LayerRequest& request);
 std::unique_ptr<Layer> make_concat(const LayerRequest& request);
 std::unique_ptr<Layer> make_dropout(const LayerRequest& request);
 

@@ -43,6 +43,7 @@ struct Make {
   Result operator()(const ops::Dropout&) const { return make_dropout(request); }
   Result operator()(const ops::Flatten&) const { return make_flatten(request); }
   Result operator()(const ops::Add&) const { return make_add(request); }
+  Result operator()(const ops::Subtract&) const { return make_subtract(request); }
   Result operator()(const ops::Concat&) const { return make_concat(request); }
   template <class PlainOnly>
   Result operator()(const PlainOnly&) const {

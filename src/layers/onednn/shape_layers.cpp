@@ -1,4 +1,4 @@
-// Layers that only move or join memory: flatten and add.
+// Layers that only move or join memory: flatten, add and subtract.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -78,6 +78,36 @@ class Add final : public Layer {
   int threads_;
 };
 
+/// The gradient of the first source is that of the result, which lies where it should already
+/// unless somebody else still needs it.
+class Subtract final : public Layer {
+ public:
+  explicit Subtract(const LayerRequest& request)
+      : desc_(request.srcs[0]), size_(desc_.bytes() / sizeof(float)), threads_(request.threads) {
+    if (!(request.srcs[0] == request.srcs[1])) {
+      throw std::logic_error(request.name + ": subtract of two layouts");
+    }
+  }
+  const tensor::TensorDesc& dst_desc() const override { return desc_; }
+  LayerTraits traits() const override { return {}; }
+  void forward(const LayerArgs& args) override {
+    simd::subtract({args.dst, args.src[0], args.src[1], size_}, threads_);
+  }
+  void backward_data(const LayerArgs& args) override {
+    float* first = args.diff_srcs[0];
+    float* second = args.diff_srcs[1];
+    if (second != nullptr) simd::negate(second, args.diff_dst, size_, threads_);
+    if (first != nullptr && first != args.diff_dst) {
+      simd::copy(first, args.diff_dst, size_, threads_);
+    }
+  }
+
+ private:
+  tensor::TensorDesc desc_;
+  std::size_t size_;
+  int threads_;
+};
+
 }  // namespace
 
 std::unique_ptr<Layer> make_flatten(const LayerRequest& request) {
@@ -93,6 +123,10 @@ std::unique_ptr<Layer> make_conversion(const LayerRequest& request) {
 
 std::unique_ptr<Layer> make_add(const LayerRequest& request) {
   return std::make_unique<Add>(request);
+}
+
+std::unique_ptr<Layer> make_subtract(const LayerRequest& request) {
+  return std::make_unique<Subtract>(request);
 }
 
 }  // namespace plait::layers::onednn

@@ -84,6 +84,7 @@ class PieceTasks {
     if (!torn_.has(sweep, piece)) return;
     const TornCell& cell = torn_.cell(sweep, piece);
     if (cell.sum < 0) return;
+    data(cell.sum, piece);
     if (cell.coarse >= 0) data(cell.coarse, piece);
     data(cell.difference, piece, torn_.cell(sweep, piece - 1).u);
   }

@@ -1,10 +1,9 @@
-// Writes the torn network: copies of the model's blocks, entry and coarse blocks, joins, and their
-// shared gradients.
+// Writes the torn network: copies of the model's blocks, entry and coarse blocks, differences and
+// sums.
 #include "strategy/parareal/torn_network.hpp"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "strategy/parareal/added_block.hpp"
 
@@ -29,15 +28,15 @@ class Builder {
     enter();
     for (int sweep = 0; sweep < torn_.sweeps(); ++sweep) {
       for (int piece = 0; piece < pieces(); ++piece) {
-        if (wanted(sweep, piece)) body(sweep, piece);
-      }
-      for (int piece = 0; piece < pieces(); ++piece) {
-        if (torn_.has(sweep, piece)) join(sweep, piece);
+        if (!wanted(sweep, piece)) continue;
+        // Before the body: backwards it adds to what the body has made of the gradient of x.
+        if (!exact(sweep, piece)) difference(sweep, piece);
+        body(sweep, piece);
+        correct(sweep, piece);
       }
     }
     unused_coarse();
     head();
-    share_diffs();
     plan::complete(torn_.network);
     return std::move(torn_);
   }
@@ -129,15 +128,15 @@ class Builder {
     }
   }
 
+  int input_of(int sweep, int piece) {
+    if (piece == 0) return 0;
+    return sweep == 0 ? dst_of(torn_.enter[static_cast<std::size_t>(piece)])
+                      : cell(sweep - 1, piece - 1).u;
+  }
+
   void body(int sweep, int piece) {
     TornCell& here = cell(sweep, piece);
-    if (piece == 0) {
-      here.x = 0;
-    } else if (sweep == 0) {
-      here.x = dst_of(torn_.enter[static_cast<std::size_t>(piece)]);
-    } else {
-      here.x = cell(sweep - 1, piece - 1).u;
-    }
+    here.x = input_of(sweep, piece);
     const int first = tearing_.first[static_cast<std::size_t>(piece)];
     const int end = tearing_.end(piece + 1);
     std::map<int, int> now{{chain_.crossing(first), here.x}};
@@ -145,28 +144,34 @@ class Builder {
     here.y = now.at(chain_.crossing(end));
   }
 
-  static plan::NetworkBlock join_block(const std::string& name, plan::Join join) {
-    return {.name = name, .added = true, .join = join};
+  /// `layer` of two tensors, with a new one for the result.
+  int add_of_two(const std::string& name, const ops::Operation& layer, std::vector<int> srcs,
+                 int piece) {
+    model::BlockSpec spec{.name = name, .nodes = {}};
+    spec.join("", layer, {model::block_input(0), model::block_input(1)});
+    const int dst = add_tensor(torn_.network.tensors[static_cast<std::size_t>(srcs.front())]);
+    return add({.name = name, .spec = std::move(spec), .added = true}, std::move(srcs), dst, piece);
   }
 
-  void join(int sweep, int piece) {
+  void difference(int sweep, int piece) {
     TornCell& here = cell(sweep, piece);
-    if (exact(sweep, piece)) {
-      here.u = here.y;
-      return;
-    }
-    const std::string name = in_sweep(name_of(piece), sweep);
-    const int before = cell(sweep, piece - 1).u;
-    here.d = add_tensor(shape_before(piece).elements());
-    here.difference =
-        add(join_block(name + ".residual", plan::Join::subtract), {before, here.x}, here.d, piece);
+    here.difference = add_of_two(in_sweep(name_of(piece), sweep) + ".residual", ops::Subtract{},
+                                 {cell(sweep, piece - 1).u, input_of(sweep, piece)}, piece);
+    here.d = dst_of(here.difference);
+  }
+
+  void correct(int sweep, int piece) {
+    TornCell& here = cell(sweep, piece);
+    here.u = here.y;
+    if (here.difference < 0) return;
     int correction = here.d;
     if (tearing_.coarse != CoarseKind::identity) {
       here.coarse = add_coarse(sweep, piece, here.d);
       correction = dst_of(here.coarse);
     }
-    here.u = add_tensor(shape_before(piece + 1).elements());
-    here.sum = add(join_block(name + ".sum", plan::Join::add), {here.y, correction}, here.u, piece);
+    here.sum = add_of_two(in_sweep(name_of(piece), sweep) + ".sum", ops::Add{},
+                          {here.y, correction}, piece);
+    here.u = dst_of(here.sum);
   }
 
   int add_coarse(int sweep, int piece, int src) {
@@ -196,34 +201,6 @@ class Builder {
     std::map<int, int> now{{chain_.crossing(tearing_.head), torn_.cells.back().back().u}};
     for (int b = tearing_.head; b < chain_.network().size(); ++b) {
       torn_.head.push_back(add_of_model(b, now, torn_.sweeps() - 1, pieces() - 1));
-    }
-  }
-
-  /// y and F_j(d) have the gradient of u; d has that of u_{j-1} where nobody else reads u_{j-1}.
-  void share_diffs() {
-    std::vector<int>& diffs = torn_.network.diffs;
-    diffs.resize(torn_.network.tensors.size());
-    std::iota(diffs.begin(), diffs.end(), 0);
-    const auto share = [&](int tensor, int with) {
-      diffs[static_cast<std::size_t>(tensor)] = with;
-    };
-    for (int sweep = 0; sweep < torn_.sweeps(); ++sweep) {
-      for (int piece = 1; piece < pieces(); ++piece) {
-        const TornCell& here = torn_.cell(sweep, piece);
-        if (here.sum < 0) continue;
-        share(here.y, here.u);
-        const int before = torn_.cell(sweep, piece - 1).u;
-        const bool only_reader = !torn_.has(sweep + 1, piece);
-        const int correction = here.coarse < 0 ? here.d : dst_of(here.coarse);
-        share(correction, here.u);
-        // Of the identity d has that of u already, and so u_{j-1} takes it from d.
-        if (only_reader) {
-          here.coarse < 0 ? share(before, here.u) : share(here.d, before);
-        }
-      }
-    }
-    for (int& of : diffs) {
-      while (diffs[static_cast<std::size_t>(of)] != of) of = diffs[static_cast<std::size_t>(of)];
     }
   }
 

@@ -1,5 +1,5 @@
 // The torn network: the model's blocks, the ways from the image to the pieces (C_j), the coarse
-// parts (F_j) and the joins between them, swept `sweeps` times:
+// parts (F_j), differences and sums between them, swept `sweeps` times:
 //
 //   x_j = C_j(image) in the first sweep, u_{j-1} of the sweep before in the others
 //   y_j = g_j(x_j)
@@ -28,10 +28,10 @@ struct TornCell {
   std::vector<int> body{};  ///< g_j
   int x = -1;
   int y = -1;
-  int difference = -1;  ///< join: d = u_{j-1} - x
+  int difference = -1;  ///< d = u_{j-1} - x
   int d = -1;
   int coarse = -1;  ///< F_j; -1 where it is the identity too
-  int sum = -1;     ///< join: u = y + F_j(d)
+  int sum = -1;     ///< u = y + F_j(d)
   int u = -1;
 
   bool there() const { return !body.empty(); }
