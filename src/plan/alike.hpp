@@ -1,5 +1,5 @@
-// Workers whose programs are the same but for the samples they see: what is true of one is true of
-// all, and need not be found out a thousand times.
+// Workers whose programs are the same but for the samples they see and the workers they speak to:
+// what is true of one is true of all, and need not be found out a thousand times.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace plait::plan {
 
-/// By worker: an earlier one with an equal program, or itself. Programs with messages are not
-/// compared: they name other workers.
+/// By worker: the first one whose program is equal but for peers and groups, with samples that are
+/// as many and lie alike; often itself.
 std::vector<int> first_alike(const Plan& plan);
 
 }  // namespace plait::plan

@@ -14,14 +14,14 @@ constexpr std::int64_t kMostPeriods = 64;  ///< minibatches beyond the depth
 constexpr std::size_t kMostBlocked = 4;    ///< workers named in a deadlock
 
 /// Enough for the loop to come into its steady state and to go through every phase twice.
-std::int64_t minibatches_to_play(const Plan& plan) {
+std::int64_t minibatches_to_check(const Plan& plan, int depth) {
   std::int64_t period = 1;
   for (const Program& program : plan.programs) {
     for (const Task& task : program.tasks) {
       if (period < kMostPeriods) period = std::lcm(period, std::int64_t{task.when.every});
     }
   }
-  return plan.depth() + std::min(2 * period, kMostPeriods);
+  return depth + std::min(2 * period, kMostPeriods);
 }
 
 struct Sent {
@@ -37,11 +37,11 @@ struct Sum {
 
 class Play {
  public:
-  Play(const Plan& plan, const MessageIndex& index, int mode)
+  Play(const Plan& plan, const MessageIndex& index, const MinibatchRange& range, int depth)
       : plan_(plan),
         index_(index),
-        range_{.first = 0, .last = minibatches_to_play(plan), .mode = mode},
-        steps_(range_.last + plan.depth()),
+        range_(range),
+        steps_(range_.last + depth),
         players_(plan.programs.size()),
         messages_(index.channels.size()),
         sums_(index.summations.size()) {
@@ -190,8 +190,10 @@ class Play {
 }  // namespace
 
 void check_order(const Plan& plan, const MessageIndex& index, FaultList& faults) {
-  for (int mode = 0; mode < plan.ways(); ++mode) {
-    const std::string text = Play(plan, index, mode).run();
+  const int depth = plan.depth();
+  MinibatchRange range{.last = minibatches_to_check(plan, depth)};
+  for (range.mode = 0; range.mode < plan.ways(); ++range.mode) {
+    const std::string text = Play(plan, index, range, depth).run();
     if (text.empty()) continue;
     faults.add("the workers wait for each other for ever: " + text);
     return;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/alike.hpp"
 #include "plan/moment.hpp"
 #include "plan/plan.hpp"
 
@@ -26,8 +27,23 @@ class FaultList {
 
   const Task& task(int worker, int position) const;
 
+  /// Calls `check` for every worker, but not for those alike where nothing is wrong: what is wrong
+  /// is named for all.
+  template <class Check>
+  void each_worker(const Check& check) {
+    for (int worker = 0; worker < plan_.workers(); ++worker) {
+      if (like(worker) == worker || !empty()) check(worker);
+    }
+  }
+  /// The first worker whose program is alike.
+  int like(int worker) {
+    if (alike_.empty()) alike_ = first_alike(plan_);
+    return alike_[static_cast<std::size_t>(worker)];
+  }
+
  private:
   const Plan& plan_;
+  std::vector<int> alike_;
   std::string mode_;  ///< " (in mode 1)", or nothing
   std::vector<std::string> lines_;
   std::size_t left_out_ = 0;

@@ -153,17 +153,20 @@ class UpdateCheck {
 /// A block whose gradient is asked for anywhere is updated somewhere.
 void check_nobody_forgotten(const Plan& plan, FaultList& faults) {
   std::vector<bool> wanted(plan.network.blocks.size(), false);
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      const auto* backward = std::get_if<BackwardData>(&task.what);
-      if (backward == nullptr) continue;
-      wanted[static_cast<std::size_t>(plan.network.home_of(backward->block))] = true;
+  std::vector<bool> updated(wanted.size(), false);
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    if (faults.like(worker) != worker) continue;
+    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      if (const auto* backward = std::get_if<BackwardData>(&task.what)) {
+        wanted[static_cast<std::size_t>(plan.network.home_of(backward->block))] = true;
+      } else if (const auto* update = std::get_if<Update>(&task.what)) {
+        updated[static_cast<std::size_t>(update->block)] = true;
+      }
     }
   }
-  const std::vector<int> owner = owners(plan);
   for (std::size_t block = 0; block < wanted.size(); ++block) {
     const NetworkBlock& of = plan.network.blocks[block];
-    if (wanted[block] && of.parameters > 0 && owner[block] < 0) {
+    if (wanted[block] && of.parameters > 0 && !updated[block]) {
       faults.add(fmt::format("no worker updates block {}", of.name));
     }
   }
@@ -172,11 +175,14 @@ void check_nobody_forgotten(const Plan& plan, FaultList& faults) {
 /// The losses of all workers together are taken of the whole minibatch.
 void check_nobody_unseen(const Plan& plan, int mode, FaultList& faults) {
   std::vector<Samples> parts;
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      const auto* loss = std::get_if<Loss>(&task.what);
-      if (loss != nullptr && runs_in(task.when, mode)) parts.push_back(loss->samples);
+  std::vector<std::vector<std::size_t>> positions(plan.programs.size());  // of unlike workers
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
+    std::vector<std::size_t>& losses = positions[static_cast<std::size_t>(faults.like(worker))];
+    for (std::size_t i = 0; faults.like(worker) == worker && i < tasks.size(); ++i) {
+      if (is<Loss>(tasks[i]) && runs_in(tasks[i].when, mode)) losses.push_back(i);
     }
+    for (const std::size_t i : losses) parts.push_back(samples_of(tasks[i]));
   }
   if (parts.empty()) return;
   std::ranges::sort(parts, {}, [&](const Samples& part) { return part.first(plan.batch); });
@@ -194,7 +200,7 @@ void check_nobody_unseen(const Plan& plan, int mode, FaultList& faults) {
 
 void check_updates(const Plan& plan, int mode, FaultList& faults) {
   UpdateCheck check(plan, mode, faults);
-  for (int worker = 0; worker < plan.workers(); ++worker) check.run(worker);
+  faults.each_worker([&](int worker) { check.run(worker); });
   check_nobody_forgotten(plan, faults);
   check_nobody_unseen(plan, mode, faults);
 }

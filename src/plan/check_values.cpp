@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "plan/alike.hpp"
 #include "plan/check_parts.hpp"
 #include "plan/values.hpp"
 
@@ -147,11 +146,7 @@ class ValueCheck {
 
 void check_values(const Plan& plan, int mode, FaultList& faults) {
   ValueCheck check(plan, mode, faults);
-  const std::vector<int> first = first_alike(plan);
-  for (int worker = 0; worker < plan.workers(); ++worker) {
-    // What is wrong is named for every worker.
-    if (first[static_cast<std::size_t>(worker)] == worker || !faults.empty()) check.run(worker);
-  }
+  faults.each_worker([&](int worker) { check.run(worker); });
 }
 
 }  // namespace plait::plan

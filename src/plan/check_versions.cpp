@@ -47,18 +47,20 @@ std::string missing_version(const Plan& plan, const std::vector<Task>& tasks, in
 }  // namespace
 
 void check_versions(const Plan& plan, int mode, FaultList& faults) {
-  const std::vector<int> owner = owners(plan);
-  for (int worker = 0; worker < plan.workers(); ++worker) {
+  std::vector<int> owner;  // asked for in plans that are wrong, or where nobody trains
+  faults.each_worker([&](int worker) {
     const std::vector<int> maker = find_makers(plan, worker, mode, faults);
     const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
     for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
       const Task& task = tasks[static_cast<std::size_t>(i)];
       if (!reads_version(plan, task) || !runs_in(task.when, mode)) continue;
       const auto block = static_cast<std::size_t>(plan.network.home_of(block_of(task)));
-      const std::string what = missing_version(plan, tasks, i, maker[block], owner[block]);
+      if (maker[block] < 0 && owner.empty()) owner = owners(plan);
+      const std::string what =
+          missing_version(plan, tasks, i, maker[block], owner.empty() ? -1 : owner[block]);
       if (!what.empty()) faults.add(worker, i, what);
     }
-  }
+  });
 }
 
 }  // namespace plait::plan

@@ -33,11 +33,6 @@ std::int64_t bucket_elements(const Plan& plan, const Bucket& bucket) {
   return elements * (bucket.part + 1) / bucket.parts - elements * bucket.part / bucket.parts;
 }
 
-int number_bytes(const Plan& plan, const Bucket& bucket) {
-  if (bucket.payload == Payload::gradient) return plan.wire_bytes;
-  return bucket.half ? 2 : 4;
-}
-
 /// Values of shard `member` of n, as transport/pieces.hpp cuts them: in units of 16.
 std::int64_t shard_size(std::int64_t n, int members, int member) {
   constexpr std::int64_t unit = 16;
@@ -83,19 +78,15 @@ std::int64_t send_bytes(const Plan& plan, const Message& message) {
   return message_elements(plan, message) * samples * (message.half ? 2 : 4);
 }
 
-/// transport/reduction.hpp: start sends every shard but the own one to its member, sum sends the
-/// own shard to all others.
 std::int64_t reduce_bytes(const Plan& plan, int worker, const Reduce& reduce) {
   if (reduce.move == Move::finish) return 0;
   const std::vector<int>& group = plan.groups.at(static_cast<std::size_t>(reduce.group));
-  const auto size = static_cast<int>(group.size());
   const auto found = std::ranges::lower_bound(group, worker);
   if (found == group.end() || *found != worker) return 0;
   const Bucket& bucket = plan.buckets.at(static_cast<std::size_t>(reduce.bucket));
-  const std::int64_t elements = bucket_elements(plan, bucket);
-  const std::int64_t own = shard_size(elements, size, static_cast<int>(found - group.begin()));
-  const std::int64_t sent = reduce.move == Move::start ? elements - own : own * (size - 1);
-  return sent * number_bytes(plan, bucket);
+  return number_bytes(plan, bucket) * sent_numbers(reduce.move, bucket_elements(plan, bucket),
+                                                   static_cast<int>(group.size()),
+                                                   static_cast<int>(found - group.begin()));
 }
 
 }  // namespace
@@ -213,6 +204,19 @@ bool has_outer_optimizer(const Plan& plan) {
 
 std::int64_t bucket_numbers(const Plan& plan, const Bucket& bucket) {
   return bucket_elements(plan, bucket);
+}
+
+// transport/reduction.hpp: start sends every shard but the own one to its member, sum sends the own
+// shard to all others.
+std::int64_t sent_numbers(Move move, std::int64_t numbers, int members, int member) {
+  if (move == Move::finish) return 0;
+  const std::int64_t own = shard_size(numbers, members, member);
+  return move == Move::start ? numbers - own : own * (members - 1);
+}
+
+int number_bytes(const Plan& plan, const Bucket& bucket) {
+  if (bucket.payload == Payload::gradient) return plan.wire_bytes;
+  return bucket.half ? 2 : 4;
 }
 
 std::int64_t bucket_bytes(const Plan& plan, const Bucket& bucket) {

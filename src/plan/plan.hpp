@@ -109,13 +109,18 @@ std::string describe(const Plan& plan, const Task& task);
 /// being `batch` samples.
 std::int64_t wire_bytes(const Plan& plan, int worker, const Task& task);
 
+/// Of the numbers of a bucket, those that member `member` of `members` sends in a move.
+std::int64_t sent_numbers(Move move, std::int64_t numbers, int members, int member);
+
 /// Whether weights are merged by an outer optimizer, which keeps an array of their size.
 bool has_outer_optimizer(const Plan& plan);
 
 /// How many numbers of a bucket are summed.
 std::int64_t bucket_numbers(const Plan& plan, const Bucket& bucket);
 
-/// Of all numbers of a bucket as they travel; running statistics always as fp32.
+/// Of one number of a bucket as it travels; running statistics always as fp32.
+int number_bytes(const Plan& plan, const Bucket& bucket);
+/// Of all of them.
 std::int64_t bucket_bytes(const Plan& plan, const Bucket& bucket);
 
 }  // namespace plait::plan

@@ -1,7 +1,8 @@
 // Names and classes of task kinds and roles.
 #include "plan/task.hpp"
 
-#include "base/overloaded.hpp"
+#include <array>
+#include <type_traits>
 
 namespace plait::plan {
 
@@ -24,21 +25,22 @@ std::string_view name_of(TaskKind kind) {
 }
 
 TaskKind kind_of(const Task& task) {
-  return std::visit(overloaded{[](const Load&) { return TaskKind::load; },
-                               [](const Forward&) { return TaskKind::forward; },
-                               [](const Loss&) { return TaskKind::loss; },
-                               [](const BackwardData&) { return TaskKind::backward_data; },
-                               [](const BackwardWeights&) { return TaskKind::backward_weights; },
-                               [](const Clip&) { return TaskKind::clip; },
-                               [](const Update&) { return TaskKind::update; },
-                               [](const Send&) { return TaskKind::send; },
-                               [](const Receive&) { return TaskKind::receive; },
-                               [](const Reduce& reduce) {
-                                 if (reduce.move == Move::start) return TaskKind::reduce_start;
-                                 return reduce.move == Move::sum ? TaskKind::reduce_sum
-                                                                 : TaskKind::reduce_finish;
-                               }},
-                    task.what);
+  // Asked of every task of large plans: no visit.
+  constexpr std::array<TaskKind, std::variant_size_v<What>> kinds{TaskKind::load,
+                                                                  TaskKind::forward,
+                                                                  TaskKind::loss,
+                                                                  TaskKind::backward_data,
+                                                                  TaskKind::backward_weights,
+                                                                  TaskKind::clip,
+                                                                  TaskKind::update,
+                                                                  TaskKind::send,
+                                                                  TaskKind::receive,
+                                                                  TaskKind::reduce_start};
+  static_assert(std::is_same_v<std::variant_alternative_t<kinds.size() - 1, What>, Reduce>);
+  const auto* reduce = std::get_if<Reduce>(&task.what);
+  if (reduce == nullptr) return kinds[task.what.index()];
+  if (reduce->move == Move::start) return TaskKind::reduce_start;
+  return reduce->move == Move::sum ? TaskKind::reduce_sum : TaskKind::reduce_finish;
 }
 
 bool is_compute(TaskKind kind) {

@@ -3,6 +3,7 @@
 #include "plan/worker_memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/rounding.hpp"
 #include "plan/alike.hpp"
@@ -17,17 +18,6 @@ namespace {
 
 /// Minibatches that are ready, being loaded, and in the worker's hands.
 constexpr std::int64_t kBatches = 4;
-
-/// The most samples any forward of the plan sees: parameters lie as for these.
-std::int64_t most_samples(const Plan& plan) {
-  std::int64_t most = 1;
-  for (const Program& program : plan.programs) {
-    for (const Task& task : program.tasks) {
-      if (is<Forward>(task)) most = std::max(most, samples_of(task).count(plan.batch));
-    }
-  }
-  return most;
-}
 
 /// Arrays of the size of a block's weights that old versions, or doing without them, take.
 std::int64_t old_arrays(const Plan& plan, int versions, int delay) {
@@ -57,25 +47,29 @@ std::vector<Use> uses_of(const Plan& plan, int worker) {
   return uses;
 }
 
-bool has_forward_of_all(const Plan& plan, const Program& program) {
-  std::vector<bool> has(plan.network.blocks.size(), false);
-  for (const Task& task : program.tasks) {
-    if (is<Forward>(task)) has[static_cast<std::size_t>(block_of(task))] = true;
-  }
-  return std::ranges::all_of(has, [](bool x) { return x; });
-}
-
 }  // namespace
 
 MemoryForecast::MemoryForecast(const Plan& plan, const model::SizeOptions& options)
     : plan_(plan),
       sizes_(plan.network, options),
-      home_samples_(most_samples(plan)),
       has_layers_(plait::plan::has_layers(plan.network)),
-      all_compute_all_(std::ranges::all_of(
-          plan.programs, [&](const Program& one) { return has_forward_of_all(plan, one); })),
-      overlaps_(plan.depth() > 0),
-      staleness_(staleness(plan)) {}
+      all_compute_all_(true),
+      staleness_(staleness(plan)) {
+  std::vector<int> forward(plan.network.blocks.size(), -1);  // the last program that has it
+  Samples last{.begin = -1};
+  for (int worker = 0; worker < plan.workers(); ++worker) {
+    int blocks = 0;
+    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+      overlaps_ = overlaps_ || task.when.offset > 0;
+      const auto* of = std::get_if<Forward>(&task.what);
+      if (of == nullptr) continue;
+      if (std::exchange(forward[static_cast<std::size_t>(of->block)], worker) != worker) ++blocks;
+      if (std::exchange(last, of->samples) == of->samples) continue;
+      home_samples_ = std::max(home_samples_, of->samples.count(plan.batch));
+    }
+    all_compute_all_ = all_compute_all_ && blocks == plan.network.size();
+  }
+}
 
 std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
   const std::int64_t samples = value.samples.count(plan_.batch);
@@ -227,11 +221,15 @@ std::vector<std::int64_t> estimate_memories(const Plan& plan, const model::SizeO
   MemoryForecast forecast(plan, options);
   const std::vector<int> first = first_alike(plan);
   std::vector<std::int64_t> bytes;
+  std::vector<int> known(first.size(), 0);  // by first one alike: whose bytes are its; 0: nobody's
   for (int worker = 0; worker < plan.workers(); ++worker) {
-    // Worker 0 has more to do than its program says.
-    const int like = std::max(first[static_cast<std::size_t>(worker)], std::min(worker, 1));
-    bytes.push_back(like < worker ? bytes[static_cast<std::size_t>(like)]
-                                  : forecast.of(worker).total());
+    int& like = known[static_cast<std::size_t>(first[static_cast<std::size_t>(worker)])];
+    if (like > 0) {
+      bytes.push_back(bytes[static_cast<std::size_t>(like)]);
+    } else {
+      bytes.push_back(forecast.of(worker).total());
+      like = worker;  // worker 0 has more to do than its program says
+    }
   }
   return bytes;
 }

@@ -49,7 +49,7 @@ class MemoryForecast {
 
   const Plan& plan_;
   SizesBySamples sizes_;
-  std::int64_t home_samples_ = 1;
+  std::int64_t home_samples_ = 1;  ///< the most of a forward: parameters lie as for these
   bool has_layers_ = true;
   bool all_compute_all_ = false;  ///< every worker has the forward tasks of all blocks
   bool overlaps_ = false;         ///< minibatches do, so that what is sent is copied

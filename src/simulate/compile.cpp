@@ -2,9 +2,11 @@
 #include "simulate/compile.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "plan/alike.hpp"
 #include "plan/message_name.hpp"
 #include "plan/network_sizes.hpp"
 
@@ -31,14 +33,28 @@ class Compiler {
     for (const std::vector<int>& group : plan.groups) {
       compiled_.groups.push_back(spread(plan.machine, group));
     }
+    for (const plan::Bucket& bucket : plan.buckets) {
+      numbers_.push_back(plan::bucket_numbers(plan, bucket));
+    }
   }
 
   Compiled run() {
-    compiled_.programs.resize(plan_.programs.size());
+    const std::vector<int> first = plan::first_alike(plan_);
+    std::map<std::pair<int, int>, int> known;  // first worker alike, busy workers of the node
+    std::vector<std::vector<int>> talking;     // by program: positions
     for (int worker = 0; worker < plan_.workers(); ++worker) {
-      std::vector<CompiledTask>& program = compiled_.programs[static_cast<std::size_t>(worker)];
-      program.reserve(tasks(worker).size());
-      for (const plan::Task& task : tasks(worker)) program.push_back(compile(worker, task));
+      const auto [found, is_new] =
+          known.try_emplace({first[static_cast<std::size_t>(worker)], busy_[node_of(worker)]},
+                            static_cast<int>(compiled_.programs.size()));
+      if (is_new) {
+        compiled_.programs.push_back(compile(worker));
+        talking.push_back(talking_in(worker));
+      }
+      compiled_.program.push_back(found->second);
+      std::vector<CompiledTalk>& talks = compiled_.talks.emplace_back();
+      for (const int position : talking[static_cast<std::size_t>(found->second)]) {
+        talks.push_back(talk(worker, tasks(worker)[static_cast<std::size_t>(position)]));
+      }
     }
     compiled_.channels = static_cast<int>(channels_.size());
     return std::move(compiled_);
@@ -52,15 +68,50 @@ class Compiler {
     return static_cast<std::size_t>(plan_.machine.node_of(worker));
   }
 
-  CompiledTask compile(int worker, const plan::Task& task) {
+  static bool talks(const plan::Task& task) {
+    return plan::message_of(task) != nullptr || plan::is<plan::Reduce>(task);
+  }
+
+  std::vector<CompiledTask> compile(int worker) const {
+    const std::vector<plan::Task>& of = tasks(worker);
     const int busy = busy_[node_of(worker)];
+    std::vector<CompiledTask> program;
+    program.reserve(of.size());
+    int count = 0;
+    for (const plan::Task& task : of) {
+      if (talks(task)) {
+        program.push_back({.talk = count++});
+      } else {
+        program.push_back({.seconds = plan::is<plan::Clip>(task)
+                                          ? cost::clip_seconds(cost_, plan_, worker, busy)
+                                          : cost::task_seconds(cost_, plan_, task, busy)});
+      }
+    }
+    for (std::size_t i = of.size(); i-- > 0;) {
+      if (program[i].talk >= 0) continue;
+      const bool more = i + 1 < of.size() && program[i + 1].talk < 0 &&
+                        of[i].when == of[i + 1].when &&
+                        plan::is<plan::Update>(of[i]) == plan::is<plan::Update>(of[i + 1]);
+      program[i].together = 1 + (more ? program[i + 1].together : 0);
+    }
+    return program;
+  }
+
+  std::vector<int> talking_in(int worker) const {
+    std::vector<int> positions;
+    const std::vector<plan::Task>& of = tasks(worker);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (talks(of[i])) positions.push_back(static_cast<int>(i));
+    }
+    return positions;
+  }
+
+  CompiledTalk talk(int worker, const plan::Task& task) {
     if (const plan::Message* message = plan::message_of(task)) {
       if (is_empty(*message)) return {};
       return {.bytes = plan::wire_bytes(plan_, worker, task), .channel = channel(worker, task)};
     }
-    if (plan::is<plan::Reduce>(task)) return reduce(worker, task, busy);
-    return {.seconds = plan::is<plan::Clip>(task) ? cost::clip_seconds(cost_, plan_, worker, busy)
-                                                  : cost::task_seconds(cost_, plan_, task, busy)};
+    return reduce(worker, task, busy_[node_of(worker)]);
   }
 
   /// Plans send what a block's tasks leave each other wherever that may be something; where it is
@@ -74,7 +125,7 @@ class Compiler {
     return (role == plan::Role::saved ? sizes.saved_bytes : sizes.pending_bytes) == 0;
   }
 
-  CompiledTask reduce(int worker, const plan::Task& task, int busy) {
+  CompiledTalk reduce(int worker, const plan::Task& task, int busy) {
     const auto& reduce = std::get<plan::Reduce>(task.what);
     const std::vector<int>& group = plan_.groups[static_cast<std::size_t>(reduce.group)];
     const auto place = std::ranges::lower_bound(group, worker);
@@ -82,12 +133,14 @@ class Compiler {
       fail("worker {} reduces over group {}, of which it is no member: {}", worker, reduce.group,
            plan::describe(plan_, task));
     }
-    CompiledTask result{.bytes = plan::wire_bytes(plan_, worker, task),
-                        .channel = reduction(reduce),
-                        .member = static_cast<int>(place - group.begin())};
-    // Sums are of fp32 whatever travels: a shard of every member; then the others' shards copied.
     const auto n = static_cast<std::int64_t>(group.size());
-    const std::int64_t bytes = 4 * elements(reduce.bucket);
+    CompiledTalk result{.channel = reduction(reduce),
+                        .member = static_cast<int>(place - group.begin())};
+    result.bytes =
+        plan::number_bytes(plan_, bucket(reduce)) *
+        plan::sent_numbers(reduce.move, numbers(reduce), static_cast<int>(n), result.member);
+    // Sums are of fp32 whatever travels: a shard of every member; then the others' shards copied.
+    const std::int64_t bytes = 4 * numbers(reduce);
     if (reduce.move == plan::Move::sum && n > 1) {
       result.seconds = cost_.sum(bytes / n, static_cast<int>(n)) * cost_.contention(busy);
     } else if (reduce.move == plan::Move::finish && n > 1) {
@@ -104,22 +157,25 @@ class Compiler {
 
   int reduction(const plan::Reduce& reduce) {
     const auto group = static_cast<std::size_t>(reduce.group);
-    const auto number = static_cast<std::size_t>(reduce.bucket);
-    int& index = reduction_of_[group * plan_.buckets.size() + number];
+    int& index =
+        reduction_of_[group * plan_.buckets.size() + static_cast<std::size_t>(reduce.bucket)];
     if (index < 0) {
       const auto n = static_cast<std::int64_t>(compiled_.groups[group].members);
-      const std::int64_t units = (elements(reduce.bucket) + kShardUnit - 1) / kShardUnit;
+      const std::int64_t units = (numbers(reduce) + kShardUnit - 1) / kShardUnit;
       index = static_cast<int>(compiled_.reductions.size());
       compiled_.reductions.push_back(
           {.group = reduce.group,
-           .bytes = static_cast<double>(plan::bucket_bytes(plan_, plan_.buckets[number])),
+           .bytes = static_cast<double>(plan::bucket_bytes(plan_, bucket(reduce))),
            .messages = std::min(n, units) * (n - 1)});
     }
     return index;
   }
 
-  std::int64_t elements(int index) const {
-    return plan::bucket_numbers(plan_, plan_.buckets[static_cast<std::size_t>(index)]);
+  const plan::Bucket& bucket(const plan::Reduce& reduce) const {
+    return plan_.buckets[static_cast<std::size_t>(reduce.bucket)];
+  }
+  std::int64_t numbers(const plan::Reduce& reduce) const {
+    return numbers_[static_cast<std::size_t>(reduce.bucket)];
   }
 
   const plan::Plan& plan_;
@@ -127,8 +183,9 @@ class Compiler {
   Compiled compiled_;
   plan::SizesBySamples sizes_;
   bool has_layers_;
-  std::vector<int> busy_;          ///< per node: workers with something to do
-  std::vector<int> reduction_of_;  ///< by (group, bucket)
+  std::vector<int> busy_;              ///< per node: workers with something to do
+  std::vector<std::int64_t> numbers_;  ///< by bucket
+  std::vector<int> reduction_of_;      ///< by (group, bucket)
   std::unordered_map<plan::MessageName, int, plan::MessageNameHash> channels_;
 };
 

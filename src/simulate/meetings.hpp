@@ -47,6 +47,13 @@ struct Meeting {
   std::vector<int> blocked{};
 };
 
+inline Meeting& exchange_at(std::vector<Meeting>& exchanges, int number) {
+  if (exchanges.size() <= static_cast<std::size_t>(number)) {
+    exchanges.resize(static_cast<std::size_t>(number) + 1);
+  }
+  return exchanges[static_cast<std::size_t>(number)];
+}
+
 /// The reductions of one bucket over one group. Every member counts its own starts, sums and
 /// finishes: its n-th belongs to the n-th of the others.
 struct ReductionQueue {

@@ -5,22 +5,18 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <span>
 
 #include "base/error.hpp"
 #include "simulate/compile.hpp"
 #include "simulate/meetings.hpp"
+#include "simulate/own_work.hpp"
 #include "simulate/summary.hpp"
+#include "simulate/worker_state.hpp"
 
 namespace plait::simulate {
 
 namespace {
-
-struct Worker {
-  double time = 0;
-  std::int64_t step = 0;
-  int position = 0;
-  bool sum_done = false;  ///< the own shard is summed, not yet sent
-};
 
 class Simulator {
  public:
@@ -29,7 +25,8 @@ class Simulator {
         compiled_(compile(plan, cost)),
         range_{.first = 0, .last = options.minibatches, .mode = options.mode, .ends = false},
         minibatches_(options.minibatches),
-        steps_(options.minibatches + plan.depth()),
+        depth_(plan.depth()),
+        steps_(options.minibatches + depth_),
         links_(plan.machine),
         workers_(plan.programs.size()),
         messages_(static_cast<std::size_t>(compiled_.channels)),
@@ -40,11 +37,9 @@ class Simulator {
       reductions_[i].members.resize(static_cast<std::size_t>(spread_of(i).members));
     }
     result_.trace.workers.assign(workers_.size(), trace::WorkerTrace(options.keep_events ? -1 : 0));
-    for (const plan::Program& program : plan.programs) {
-      for (const plan::Task& task : program.tasks) {
-        has_updates_ = has_updates_ || plan::is<plan::Update>(task);
-      }
-    }
+    has_updates_ = std::ranges::any_of(plan.programs, [](const plan::Program& program) {
+      return std::ranges::any_of(program.tasks, plan::is<plan::Update>);
+    });
   }
 
   Simulation run() {
@@ -54,9 +49,9 @@ class Simulator {
       ready_.pop();
       advance(worker, now);
     }
-    if (finished_ < plan_.workers()) fail("{}", blocked_workers());
+    if (finished_ < plan_.workers()) fail("{}", blocked_text(plan_, workers_, steps_));
     summarise({.minibatches = minibatches_,
-               .depth = plan_.depth(),
+               .depth = depth_,
                .compute = compute_of_,
                .ends = end_of_,
                .messages = messages_sent_},
@@ -67,23 +62,36 @@ class Simulator {
  private:
   enum class Outcome { done, blocked, too_early };
 
-  Worker& state(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
+  WorkerState& state(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
   const Spread& spread_of(std::size_t reduction) const {
     return compiled_.groups[static_cast<std::size_t>(compiled_.reductions[reduction].group)];
-  }
-  static std::int64_t minibatch_of(const Worker& worker, const plan::Task& task) {
-    return task.when.minibatch_at(worker.step);
   }
 
   /// Plays the worker's tasks until it is blocked, needs a link later than `now`, or is finished.
   void advance(int worker, double now) {
-    Worker& self = state(worker);
-    const std::vector<plan::Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
+    WorkerState& self = state(worker);
+    const auto index = static_cast<std::size_t>(worker);
+    const std::vector<plan::Task>& tasks = plan_.programs[index].tasks;
+    const std::vector<CompiledTask>& compiled =
+        compiled_.programs[static_cast<std::size_t>(compiled_.program[index])];
     for (; self.step < steps_; ++self.step, self.position = 0) {
       for (; self.position < static_cast<int>(tasks.size()); ++self.position) {
-        const plan::Task& task = tasks[static_cast<std::size_t>(self.position)];
-        if (!plan::runs(task.when, self.step, range_)) continue;
-        const Outcome outcome = play(worker, task, now);
+        const auto position = static_cast<std::size_t>(self.position);
+        const plan::Task& task = tasks[position];
+        const int together = compiled[position].together;
+        if (!plan::runs(task.when, self.step, range_)) {
+          if (together > 0) self.position += together - 1;
+          continue;
+        }
+        if (together > 0) {
+          compute(worker, task,
+                  std::span(compiled).subspan(position, static_cast<std::size_t>(together)));
+          --self.position;  // which stands behind them now
+          continue;
+        }
+        const Outcome outcome =
+            play(worker, task,
+                 compiled_.talks[index][static_cast<std::size_t>(compiled[position].talk)], now);
         if (outcome == Outcome::too_early) ready_.emplace(self.time, worker);
         if (outcome != Outcome::done) return;
       }
@@ -92,11 +100,24 @@ class Simulator {
     result_.seconds = std::max(result_.seconds, self.time);
   }
 
-  Outcome play(int worker, const plan::Task& task, double now) {
-    Worker& self = state(worker);
-    const CompiledTask& compiled =
-        compiled_
-            .programs[static_cast<std::size_t>(worker)][static_cast<std::size_t>(self.position)];
+  /// Tasks that run one after the other, beginning with `first`.
+  void compute(int worker, const plan::Task& first, std::span<const CompiledTask> tasks) {
+    WorkerState& self = state(worker);
+    const trace::Event event{.task = self.position,
+                             .minibatch = first.when.minibatch_at(self.step),
+                             .step = self.step,
+                             .begin = self.time};
+    const auto minibatch = static_cast<std::size_t>(event.minibatch);
+    self.time = play_own_work(tasks, event, result_.trace.workers[static_cast<std::size_t>(worker)],
+                              compute_of_[minibatch]);
+    self.position += static_cast<int>(tasks.size());
+    if (plan::is<plan::Update>(first) || !has_updates_) {
+      end_of_[minibatch] = std::max(end_of_[minibatch], self.time);
+    }
+  }
+
+  Outcome play(int worker, const plan::Task& task, const CompiledTalk& compiled, double now) {
+    WorkerState& self = state(worker);
     if (plan::message_of(task) != nullptr && compiled.channel < 0) return Outcome::done;
     if (plan::is<plan::Send>(task)) {
       if (self.time > now) return Outcome::too_early;
@@ -107,24 +128,22 @@ class Simulator {
       const double arrival = messages_[static_cast<std::size_t>(compiled.channel)].take(worker);
       if (arrival == kNotYet) return Outcome::blocked;
       wait_until(worker, task, arrival);
-      record(worker, task, compiled, trace::Activity::communicate);
+      record(worker, task, compiled);
       return Outcome::done;
     }
-    if (plan::is<plan::Reduce>(task)) return reduce(worker, task, compiled, now);
-    record(worker, task, compiled, trace::Activity::compute);
-    return Outcome::done;
+    return reduce(worker, task, compiled, now);
   }
 
-  void send(int worker, const plan::Task& task, const CompiledTask& compiled) {
+  void send(int worker, const plan::Task& task, const CompiledTalk& compiled) {
     const int peer = plan::message_of(task)->peer;
     const double arrival = links_.send(state(worker).time, {worker, peer, compiled.bytes});
     wake(messages_[static_cast<std::size_t>(compiled.channel)].put(arrival), arrival);
     ++messages_sent_;
-    record(worker, task, compiled, trace::Activity::communicate);
+    record(worker, task, compiled);
   }
 
-  Outcome reduce(int worker, const plan::Task& task, const CompiledTask& compiled, double now) {
-    Worker& self = state(worker);
+  Outcome reduce(int worker, const plan::Task& task, const CompiledTalk& compiled, double now) {
+    WorkerState& self = state(worker);
     const auto index = static_cast<std::size_t>(compiled.channel);
     ReductionQueue& queue = reductions_[index];
     ReductionQueue::Member& member = queue.members[static_cast<std::size_t>(compiled.member)];
@@ -132,7 +151,7 @@ class Simulator {
     if (move == plan::Move::start) {
       if (self.time > now) return Outcome::too_early;
       join(index, queue.shards, member.started++, self.time);
-      record(worker, task, compiled, trace::Activity::communicate);
+      record(worker, task, compiled);
       return Outcome::done;
     }
     if (move == plan::Move::finish) {
@@ -140,27 +159,20 @@ class Simulator {
       if (arrival == kNotYet) return Outcome::blocked;
       ++member.finished;
       wait_until(worker, task, arrival);
-      record(worker, task, compiled, trace::Activity::communicate);
+      record(worker, task, compiled);
       return Outcome::done;
     }
     if (!self.sum_done) {
       const double arrival = wait_for(queue.shards, member.summed, worker);
       if (arrival == kNotYet) return Outcome::blocked;
       wait_until(worker, task, arrival);
-      record(worker, task, compiled, trace::Activity::communicate);
+      record(worker, task, compiled);
       self.sum_done = true;
     }
     if (self.time > now) return Outcome::too_early;
     self.sum_done = false;
     join(index, queue.gathered, member.summed++, self.time);
     return Outcome::done;
-  }
-
-  static Meeting& exchange_at(std::vector<Meeting>& exchanges, int number) {
-    if (exchanges.size() <= static_cast<std::size_t>(number)) {
-      exchanges.resize(static_cast<std::size_t>(number) + 1);
-    }
-    return exchanges[static_cast<std::size_t>(number)];
   }
 
   /// A member has sent its shards; the last one's coming sets the exchange going.
@@ -186,11 +198,11 @@ class Simulator {
   }
 
   void wait_until(int worker, const plan::Task& task, double time) {
-    Worker& self = state(worker);
+    WorkerState& self = state(worker);
     if (time <= self.time) return;
     add_event(worker, {.task = self.position,
                        .activity = trace::Activity::wait,
-                       .minibatch = minibatch_of(self, task),
+                       .minibatch = task.when.minibatch_at(self.step),
                        .step = self.step,
                        .begin = self.time,
                        .end = time});
@@ -198,52 +210,34 @@ class Simulator {
   }
 
   /// The worker's own part of the task.
-  void record(int worker, const plan::Task& task, const CompiledTask& compiled,
-              trace::Activity activity) {
-    Worker& self = state(worker);
+  void record(int worker, const plan::Task& task, const CompiledTalk& compiled) {
+    WorkerState& self = state(worker);
     const trace::Event event{.task = self.position,
-                             .activity = activity,
-                             .minibatch = minibatch_of(self, task),
+                             .activity = trace::Activity::communicate,
+                             .minibatch = task.when.minibatch_at(self.step),
                              .step = self.step,
                              .begin = self.time,
                              .end = self.time + compiled.seconds,
                              .bytes = plan::is<plan::Receive>(task) ? 0 : compiled.bytes};
     self.time = event.end;
     add_event(worker, event);
+    if (has_updates_) return;
     const auto minibatch = static_cast<std::size_t>(event.minibatch);
-    if (activity == trace::Activity::compute) compute_of_[minibatch] += compiled.seconds;
-    if (plan::is<plan::Update>(task) || !has_updates_) {
-      end_of_[minibatch] = std::max(end_of_[minibatch], event.end);
-    }
+    end_of_[minibatch] = std::max(end_of_[minibatch], event.end);
   }
 
   void add_event(int worker, const trace::Event& event) {
     result_.trace.workers[static_cast<std::size_t>(worker)].add(event);
   }
 
-  std::string blocked_workers() const {
-    constexpr int kNamed = 16;
-    std::string text = "the plan cannot come to its end";
-    int blocked = 0;
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      const Worker& worker = workers_[i];
-      if (worker.step == steps_ || ++blocked > kNamed) continue;
-      const plan::Task& task = plan_.programs[i].tasks[static_cast<std::size_t>(worker.position)];
-      text +=
-          fmt::format("{} worker {} waits in {}, minibatch {}, step {}", blocked == 1 ? ":" : ";",
-                      i, plan::describe(plan_, task), minibatch_of(worker, task), worker.step);
-    }
-    if (blocked > kNamed) text += fmt::format("; and {} more", blocked - kNamed);
-    return text;
-  }
-
   const plan::Plan& plan_;
   const Compiled compiled_;
   const plan::MinibatchRange range_;  ///< what a step takes: not what comes once an epoch
   const std::int64_t minibatches_;
+  const int depth_;  ///< of the plan
   const std::int64_t steps_;
   LinkState links_;
-  std::vector<Worker> workers_;
+  std::vector<WorkerState> workers_;
   std::vector<MessageQueue> messages_;
   std::vector<ReductionQueue> reductions_;
   std::vector<double> compute_of_;  ///< by minibatch, of all workers

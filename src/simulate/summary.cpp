@@ -60,10 +60,14 @@ void summarise(const SimulatedSteps& steps, Simulation& result) {
 std::int64_t steady_minibatches(const plan::Plan& plan) {
   constexpr int kRounds = 6;  // of what comes only now and then
   int every = 1;
+  int depth = 0;
   for (const plan::Program& program : plan.programs) {
-    for (const plan::Task& task : program.tasks) every = std::max(every, task.when.every);
+    for (const plan::Task& task : program.tasks) {
+      every = std::max(every, task.when.every);
+      depth = std::max(depth, task.when.offset);
+    }
   }
-  const std::int64_t few = plan.depth() == 0 ? 3 : 16 + 8 * std::int64_t{plan.depth()};
+  const std::int64_t few = depth == 0 ? 3 : 16 + 8 * std::int64_t{depth};
   return every == 1 ? few : std::max<std::int64_t>(few, std::int64_t{kRounds} * every);
 }
 

@@ -4,16 +4,7 @@
 
 namespace plait::trace {
 
-void WorkerTrace::add(const Event& event) {
-  const double seconds = event.end - event.begin;
-  switch (event.activity) {
-    case Activity::compute: totals_.compute += seconds; break;
-    case Activity::communicate: totals_.communicate += seconds; break;
-    case Activity::wait: totals_.wait += seconds; break;
-  }
-  ++totals_.events;
-  totals_.bytes += event.bytes;
-  if (keep_steps_ == 0) return;
+void WorkerTrace::keep(const Event& event) {
   if (keep_steps_ > 0) {
     const std::int64_t too_old = event.step - keep_steps_;
     while (first_ < events_.size() && events_[first_].step <= too_old) ++first_;

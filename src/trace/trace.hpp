@@ -36,13 +36,28 @@ struct Totals {
 class WorkerTrace {
  public:
   explicit WorkerTrace(std::int64_t keep_steps = -1) : keep_steps_(keep_steps) {}
-  void add(const Event& event);
+  void add(const Event& event) {
+    const double seconds = event.end - event.begin;
+    switch (event.activity) {
+      case Activity::compute: totals_.compute += seconds; break;
+      case Activity::communicate: totals_.communicate += seconds; break;
+      case Activity::wait: totals_.wait += seconds; break;
+    }
+    ++totals_.events;
+    totals_.bytes += event.bytes;
+    if (keep_steps_ != 0) keep(event);
+  }
+  /// Whether events are kept; else whoever has many may count them here at once.
+  bool keeps_events() const { return keep_steps_ != 0; }
+  Totals& counted() { return totals_; }
   std::span<const Event> events() const;
   /// Those of the last `steps` steps.
   std::span<const Event> last(std::int64_t steps) const;
   const Totals& totals() const { return totals_; }
 
  private:
+  void keep(const Event& event);
+
   std::int64_t keep_steps_;
   std::vector<Event> events_;
   std::size_t first_ = 0;  ///< events before it are too old
