@@ -1,5 +1,6 @@
 // Goes through the listed items, remembers who made each value last, and compares workers.
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "lower/graph.hpp"
@@ -9,16 +10,33 @@ namespace plait::lower {
 
 namespace {
 
-struct ValueHash {
-  std::size_t operator()(const plan::Value& value) const {
-    return static_cast<std::size_t>(plan::hash_of(value));
+/// Numbers values that belong to a minibatch: one after the other for each part of it.
+class ValueNumbers {
+ public:
+  explicit ValueNumbers(const plan::Network& network)
+      : names_(std::max(network.tensors.size(), network.blocks.size())) {}
+
+  std::size_t operator()(const plan::Value& value) {
+    if (of_last_ == parts_.end() || of_last_->first != value.samples) {
+      of_last_ = parts_.try_emplace(value.samples, parts_.size()).first;
+    }
+    return (of_last_->second * kRoles + static_cast<std::size_t>(value.role)) * names_ +
+           static_cast<std::size_t>(value.index);
   }
+
+ private:
+  static constexpr std::size_t kRoles = static_cast<std::size_t>(plan::Role::weights);
+  std::size_t names_;
+  std::map<plan::Samples, std::size_t> parts_;
+  std::map<plan::Samples, std::size_t>::iterator of_last_ = parts_.end();
 };
 
 class Finder {
  public:
   explicit Finder(Graph& graph)
-      : graph_(graph), data_(plan::accesses(graph.schedule.plan, {.what = plan::Load{}})) {
+      : graph_(graph),
+        data_(plan::accesses(graph.schedule.plan, {.what = plan::Load{}})),
+        number_(graph.schedule.plan.network) {
     for (const RowCopy& copy : graph.schedule.copies) {
       origin_[copy.tensor] = &copy;
       copies_[copy.of].push_back(&copy);
@@ -34,7 +52,7 @@ class Finder {
       }
       for (const plan::Access& access : list_) {
         // A gradient with several readers has one maker after the other.
-        if (access.writes && !plan::is_permanent(access.value.role)) makers_[access.value] = index;
+        if (access.writes && !plan::is_permanent(access.value.role)) make(access.value, index);
       }
     }
   }
@@ -51,10 +69,15 @@ class Finder {
     return value;
   }
 
+  void make(const plan::Value& value, int item) {
+    const std::size_t number = number_(value);
+    if (number >= makers_.size()) makers_.resize(number + 1, -1);
+    makers_[number] = item;
+  }
   /// -1: nobody.
-  int maker(const plan::Value& value) const {
-    const auto found = makers_.find(value);
-    return found == makers_.end() ? -1 : found->second;
+  int maker(const plan::Value& value) {
+    const std::size_t number = number_(value);
+    return number < makers_.size() ? makers_[number] : -1;
   }
 
   void read(const plan::Value& value, int user) {
@@ -106,8 +129,9 @@ class Finder {
   Graph& graph_;
   std::vector<plan::Access> data_;
   std::vector<plan::Access> list_;
-  std::unordered_map<plan::Value, int, ValueHash> makers_;  ///< the last one
-  std::unordered_map<int, const RowCopy*> origin_;          ///< by copy
+  ValueNumbers number_;
+  std::vector<int> makers_;  ///< by number of a value: the last one; -1: nobody
+  std::unordered_map<int, const RowCopy*> origin_;  ///< by copy
   std::unordered_map<int, std::vector<const RowCopy*>> copies_;
 };
 

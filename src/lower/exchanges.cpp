@@ -6,6 +6,7 @@
 
 #include "lower/graph.hpp"
 #include "lower/overlap.hpp"
+#include "lower/replica.hpp"
 
 namespace plait::lower {
 
@@ -188,6 +189,8 @@ class ExchangeWriter {
     for (const plan::Task& task : programs_[static_cast<std::size_t>(place)]) {
       if (plan::is<plan::Update>(task)) updated.push_back(plan::block_of(task));
     }
+    std::vector<int> in_order = updated;
+    std::ranges::sort(in_order);
     const int first = static_cast<int>(plan_.buckets.size());
     for (const plan::Bucket& bucket :
          gradient_buckets(plan_.network, updated, schedule_.bucket_bytes, like.half ? 2 : 4)) {
@@ -196,7 +199,7 @@ class ExchangeWriter {
       add(std::move(weights));
     }
     for (const int block : held.blocks) {  // running statistics of blocks that nobody updates
-      if (std::ranges::find(updated, block) != updated.end()) continue;
+      if (std::ranges::binary_search(in_order, block)) continue;
       std::vector<int>& blocks = plan_.buckets.back().blocks;
       blocks.insert(blocks.begin(), block);
     }
@@ -214,14 +217,10 @@ class ExchangeWriter {
   /// A task of the node's plan, as one of this node.
   plan::Task in_node(int node, const plan::Task& like) const {
     plan::Task task = like;
-    if (plan::Message* message = plan::message_of(task)) {
-      message->peer = number(node, message->peer);
-    }
+    move_to({node, nodes_, node_.workers()}, task);
     if (auto* reduce = std::get_if<plan::Reduce>(&task.what)) {
       reduce->group += node * static_cast<int>(node_.groups.size());
     }
-    const plan::Samples of = plan::samples_of(like);
-    plan::set_samples(task, {node * of.of + of.begin, node * of.of + of.end, nodes_ * of.of});
     return task;
   }
 
@@ -235,6 +234,7 @@ class ExchangeWriter {
         program.tasks.insert(program.tasks.end(), tasks.begin(), tasks.end());
       }
     };
+    program.tasks.reserve(inner.size());
     std::size_t middle = 0;
     for (std::size_t i = 0; i < inner.size(); ++i) {
       if (plan::is<plan::Forward>(inner[i]) || plan::is<plan::Loss>(inner[i])) middle = i + 1;

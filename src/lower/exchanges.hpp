@@ -29,9 +29,12 @@ struct Held {
   std::vector<int> blocks{};
 };
 
-/// The workers that update a block, and those whose forward moves its statistics; ascending.
-std::vector<int> updaters(const plan::Plan& plan, int block);
-std::vector<int> state_movers(const plan::Plan& plan, int block);
+/// By block: the workers that update it, and those whose forward moves its statistics; ascending.
+struct Holders {
+  std::vector<std::vector<int>> updaters{};
+  std::vector<std::vector<int>> state_movers{};
+};
+Holders holders(const plan::Plan& plan);
 std::vector<Held> held_together(const plan::Plan& plan);
 
 /// Every update right behind the last backward task of its block, so that its weights can be on

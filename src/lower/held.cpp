@@ -7,38 +7,38 @@ namespace plait::lower {
 
 namespace {
 
-template <class Is>
-std::vector<int> workers_with(const plan::Plan& plan, const Is& is) {
-  std::vector<int> workers;
-  for (int w = 0; w < plan.workers(); ++w) {
-    if (std::ranges::any_of(plan.programs[static_cast<std::size_t>(w)].tasks, is)) {
-      workers.push_back(w);
-    }
-  }
-  return workers;
+void add_once(std::vector<int>& workers, int worker) {
+  if (workers.empty() || workers.back() != worker) workers.push_back(worker);
 }
 
 }  // namespace
 
-std::vector<int> updaters(const plan::Plan& plan, int block) {
-  return workers_with(
-      plan, [&](const plan::Task& task) { return task.what == plan::What(plan::Update{block}); });
-}
-
-std::vector<int> state_movers(const plan::Plan& plan, int block) {
-  return workers_with(plan, [&](const plan::Task& task) {
-    const auto* forward = std::get_if<plan::Forward>(&task.what);
-    return forward != nullptr && forward->block == block && forward->moves_state;
-  });
+Holders holders(const plan::Plan& plan) {
+  Holders all;
+  all.updaters.resize(plan.network.blocks.size());
+  all.state_movers.resize(plan.network.blocks.size());
+  for (int w = 0; w < plan.workers(); ++w) {
+    for (const plan::Task& task : plan.programs[static_cast<std::size_t>(w)].tasks) {
+      if (const auto* update = std::get_if<plan::Update>(&task.what)) {
+        add_once(all.updaters[static_cast<std::size_t>(update->block)], w);
+      } else if (const auto* forward = std::get_if<plan::Forward>(&task.what)) {
+        if (!forward->moves_state) continue;
+        add_once(all.state_movers[static_cast<std::size_t>(forward->block)], w);
+      }
+    }
+  }
+  return all;
 }
 
 std::vector<Held> held_together(const plan::Plan& plan) {
+  Holders of_all = holders(plan);
   std::vector<Held> all;
   for (int block = 0; block < plan.network.size(); ++block) {
     const plan::NetworkBlock& of = plan.network.blocks[static_cast<std::size_t>(block)];
     if (of.repeats >= 0 || (of.parameters == 0 && of.state == 0)) continue;
-    std::vector<int> places = updaters(plan, block);
-    if (places.empty() && of.state > 0) places = state_movers(plan, block);
+    const auto index = static_cast<std::size_t>(block);
+    std::vector<int> places = std::move(of_all.updaters[index]);
+    if (places.empty() && of.state > 0) places = std::move(of_all.state_movers[index]);
     if (places.empty()) continue;  // nobody computes it
     const auto found = std::ranges::find(all, places, &Held::places);
     if (found == all.end()) {

@@ -116,7 +116,7 @@ class WorkerOrder {
 }  // namespace
 
 Order in_order(Graph& graph) {
-  std::vector<std::vector<int>> items(graph.schedule.plan.programs.size());
+  std::vector<std::vector<int>> items(static_cast<std::size_t>(graph.schedule.workers()));
   for (int item = 0; item < graph.size(); ++item) {
     items[static_cast<std::size_t>(graph.item(item).worker)].push_back(item);
   }

@@ -9,6 +9,7 @@ namespace plait::lower {
 struct OrderedItem {
   int item = 0;
   int offset = 0;
+  bool operator==(const OrderedItem&) const = default;
 };
 using Order = std::vector<std::vector<OrderedItem>>;  ///< by worker
 
@@ -21,7 +22,7 @@ Order in_order(Graph& graph);
 /// Programs with loads and messages: a value is sent right behind the item that makes it
 /// (Item::sent_behind) and received right before it is first read; input and targets are loaded
 /// where they are first read.
-plan::Plan write_programs(Graph graph, const Order& order);
+plan::Plan write_programs(const Graph& graph, const Order& order);
 
 /// All steps, in the order of the list. Strategies that order sums and updates themselves take them
 /// one by one.

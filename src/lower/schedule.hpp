@@ -45,6 +45,10 @@ struct Schedule {
   /// in which one worker could run them all; each worker keeps it. A listed load stays where it is.
   std::vector<Item> items{};
   std::vector<RowCopy> copies{};
+  /// The items are those of the first of so many equal replicas. The workers of replica r are as
+  /// many behind those of r - 1, and take the r-th part of the samples; what is summed is summed
+  /// over all replicas.
+  int replicas = 1;
   std::int64_t bucket_bytes = 8 << 20;  ///< of a bucket of gradients, on the wire
   bool half_messages = false;           ///< tensors and their gradients travel as bf16
   bool clip = false;
@@ -52,6 +56,8 @@ struct Schedule {
   /// Running statistics are summed from behind a worker's last loss on; false: its last forward.
   bool state_behind_loss = true;
 
+  /// Of a replica.
+  int workers() const { return plan.workers() / replicas; }
   Item& item(int index) { return items[static_cast<std::size_t>(index)]; }
   const Item& item(int index) const { return items[static_cast<std::size_t>(index)]; }
   /// The item behind which results of this one leave.

@@ -9,22 +9,18 @@ namespace plait::lower {
 
 namespace {
 
-using Place = std::pair<int, int>;  ///< block, worker
-
 /// The first and the last item of a worker that work on something of a block.
 struct Span {
+  int worker = 0;
   int first = 0;
   int last = 0;
+  int update = -1;  ///< item that follows from it
 };
-using Spans = std::map<Place, Span>;
+using Spans = std::vector<std::vector<Span>>;  ///< by block, then by worker
 
-std::vector<int> workers_in(const Spans& spans, int block) {
-  std::vector<int> workers;
-  for (auto at = spans.lower_bound({block, 0}); at != spans.end() && at->first.first == block;
-       ++at) {
-    workers.push_back(at->first.second);
-  }
-  return workers;
+Span& span_of(Spans& spans, int block, int worker) {
+  return *std::ranges::lower_bound(spans[static_cast<std::size_t>(block)], worker, {},
+                                   &Span::worker);
 }
 
 class Summer {
@@ -33,7 +29,9 @@ class Summer {
       : graph_(graph),
         plan_(graph.schedule.plan),
         network_(plan_.network),
-        readers_(network_.blocks.size()) {}
+        readers_(network_.blocks.size()),
+        gradients_(network_.blocks.size()),
+        states_(network_.blocks.size()) {}
 
   void run() {
     for (int index = 0; index < graph_.listed; ++index) visit(index);
@@ -44,7 +42,7 @@ class Summer {
       if (owners.size() > 1) {
         shared[std::move(owners)].gradients.push_back(b);
       } else {
-        add_update(b, owners.front(), gradients_.at({b, owners.front()}).last);
+        add_update(b, owners.front(), span_of(gradients_, b, owners.front()).last);
         send_weights(b, owners);
       }
     }
@@ -65,6 +63,17 @@ class Summer {
 
   const plan::NetworkBlock& block(int index) const {
     return network_.blocks[static_cast<std::size_t>(index)];
+  }
+
+  /// Of all replicas.
+  std::vector<int> workers_in(const Spans& spans, int b) const {
+    std::vector<int> workers;
+    for (int r = 0; r < graph_.schedule.replicas; ++r) {
+      for (const Span& span : spans[static_cast<std::size_t>(b)]) {
+        workers.push_back(r * graph_.schedule.workers() + span.worker);
+      }
+    }
+    return workers;
   }
 
   int add(const plan::What& what, int worker) {
@@ -94,40 +103,46 @@ class Summer {
   /// The item before in the span; -1: it begins.
   int extend(Spans& spans, int index) const {
     const Item& item = graph_.item(index);
-    const auto [span, is_new] =
-        spans.try_emplace({static_cast<int>(home(item.task)), item.worker}, Span{index, index});
-    return is_new ? -1 : std::exchange(span->second.last, index);
+    std::vector<Span>& of = spans[home(item.task)];
+    const auto at = std::ranges::lower_bound(of, item.worker, {}, &Span::worker);
+    if (at != of.end() && at->worker == item.worker) return std::exchange(at->last, index);
+    of.insert(at, {item.worker, index, index});
+    return -1;
   }
 
   /// In the order of the last item that adds to their gradients.
   std::vector<int> completed_blocks() const {
-    std::map<int, int> last;  // by block
-    for (const auto& [place, span] : gradients_) {
-      int& latest = last[place.first];
-      latest = std::max(latest, span.last);
+    std::vector<std::pair<int, int>> last;  // item, block
+    for (int b = 0; b < network_.size(); ++b) {
+      const std::vector<Span>& spans = gradients_[static_cast<std::size_t>(b)];
+      if (!spans.empty()) last.emplace_back(std::ranges::max(spans, {}, &Span::last).last, b);
     }
+    std::ranges::sort(last);
     std::vector<int> blocks;
-    for (const auto& [b, item] : last) blocks.push_back(b);
-    std::ranges::sort(blocks, {}, [&](int b) { return last.at(b); });
+    for (const auto& [item, b] : last) blocks.push_back(b);
     return blocks;
   }
 
   std::vector<int> state_blocks(const std::vector<int>& completed) const {
     std::vector<int> blocks;
-    for (const auto& [place, span] : states_) {
-      if (blocks.empty() || blocks.back() != place.first) blocks.push_back(place.first);
+    for (int b = 0; b < network_.size(); ++b) {
+      if (!states_[static_cast<std::size_t>(b)].empty()) blocks.push_back(b);
     }
     if (graph_.schedule.order == BlockOrder::by_number) return blocks;
-    std::ranges::stable_sort(
-        blocks, {}, [&](int b) { return std::ranges::find(completed, b) - completed.begin(); });
+    std::vector<std::size_t> rank(network_.blocks.size(), completed.size());
+    for (std::size_t i = 0; i < completed.size(); ++i) {
+      rank[static_cast<std::size_t>(completed[i])] = i;
+    }
+    std::ranges::stable_sort(blocks, {}, [&](int b) { return rank[static_cast<std::size_t>(b)]; });
     return blocks;
   }
 
   void add_update(int b, int worker, int after) {
     const int update = add(plan::Update{b}, worker);
+    Span& span = span_of(gradients_, b, worker);
     add_wait(graph_, update, {.item = after});
-    add_wait(graph_, gradients_.at({b, worker}).first, {.item = update, .earlier = 1});
-    updates_[{b, worker}] = update;
+    add_wait(graph_, span.first, {.item = update, .earlier = 1});
+    span.update = update;
   }
 
   /// From the first owner to every worker that reads but does not update.
@@ -137,7 +152,7 @@ class Summer {
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     for (const int reader : readers) {
       if (std::ranges::binary_search(owners, reader)) continue;
-      const int update = updates_.at({b, owners.front()});
+      const int update = span_of(gradients_, b, owners.front()).update;
       const int receive = add(plan::Receive{{.value = {.role = plan::Role::weights, .index = b},
                                              .peer = owners.front()}},
                               reader);
@@ -158,19 +173,20 @@ class Summer {
   }
 
   /// Of the newest group.
-  void add_reduction(plan::Bucket bucket, const Spans& ready) {
+  void add_reduction(plan::Bucket bucket, Spans& ready) {
     const int group = static_cast<int>(plan_.groups.size()) - 1;
     const int number = static_cast<int>(plan_.buckets.size());
     plan_.buckets.push_back(std::move(bucket));
     const plan::Bucket& summed = plan_.buckets.back();
-    const std::vector<int>& workers = plan_.groups.back();
+    std::vector<int> workers = plan_.groups.back();
     const double shards = static_cast<double>(plan::bucket_bytes(plan_, summed)) /
                           static_cast<double>(workers.size());
+    workers.resize(workers.size() / static_cast<std::size_t>(graph_.schedule.replicas));
     std::vector<int> moves;
     for (const int worker : workers) {
       moves.push_back(add(plan::Reduce{plan::Move::start, group, number}, worker));
       for (const int b : summed.blocks) {
-        add_wait(graph_, moves.back(), {.item = ready.at({b, worker}).last});
+        add_wait(graph_, moves.back(), {.item = span_of(ready, b, worker).last});
       }
     }
     for (const plan::Move then : {plan::Move::sum, plan::Move::finish}) {
@@ -190,11 +206,13 @@ class Summer {
   }
 
   void add_clips() {
-    std::vector<int> workers;
-    for (const auto& [place, update] : updates_) workers.push_back(place.second);
-    std::ranges::sort(workers);
-    workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
-    for (const int worker : workers) add(plan::Clip{}, worker);
+    std::vector<bool> updates(plan_.programs.size(), false);
+    for (const std::vector<Span>& spans : gradients_) {
+      for (const Span& span : spans) updates[static_cast<std::size_t>(span.worker)] = true;
+    }
+    for (int worker = 0; worker < plan_.workers(); ++worker) {
+      if (updates[static_cast<std::size_t>(worker)]) add(plan::Clip{}, worker);
+    }
   }
 
   Graph& graph_;
@@ -203,7 +221,6 @@ class Summer {
   std::vector<std::vector<int>> readers_;  ///< of weights, by block
   Spans gradients_;
   Spans states_;
-  std::map<Place, int> updates_;
 };
 
 }  // namespace

@@ -1,18 +1,50 @@
 // Finds the first reader of everything that is loaded or received, and puts the programs together.
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "lower/lower.hpp"
+#include "lower/replica.hpp"
 
 namespace plait::lower {
 
 namespace {
 
+/// Tasks beside items, in the order in which they are added.
+class Inserted {
+ public:
+  explicit Inserted(std::size_t items) : ends_(items, {-1, -1}) {}
+
+  void add(int item, const plan::Task& task) {
+    auto& [first, last] = ends_[static_cast<std::size_t>(item)];
+    const int here = static_cast<int>(entries_.size());
+    entries_.push_back({task, -1});
+    (first < 0 ? first : entries_[static_cast<std::size_t>(last)].next) = here;
+    last = here;
+  }
+  void append_to(std::vector<plan::Task>& tasks, int item) const {
+    for (int at = ends_[static_cast<std::size_t>(item)].first; at >= 0;
+         at = entries_[static_cast<std::size_t>(at)].next) {
+      tasks.push_back(entries_[static_cast<std::size_t>(at)].task);
+    }
+  }
+
+ private:
+  struct Entry {
+    plan::Task task;
+    int next;
+  };
+  std::vector<std::pair<int, int>> ends_;  ///< by item: its first and last entry
+  std::vector<Entry> entries_;
+};
+
 class Writer {
  public:
-  Writer(Graph& graph, const Order& order)
-      : graph_(graph), order_(order), moments_(graph.schedule.items.size()) {
+  Writer(const Graph& graph, const Order& order)
+      : graph_(graph),
+        order_(order),
+        moments_(graph.schedule.items.size()),
+        before_(moments_.size()),
+        behind_(moments_.size()) {
     for (const std::vector<OrderedItem>& ordered : order) {
       for (std::size_t i = 0; i < ordered.size(); ++i) {
         moments_[static_cast<std::size_t>(ordered[i].item)] = {ordered[i].offset,
@@ -34,12 +66,11 @@ class Writer {
 
  private:
   using Moment = std::pair<int, int>;  ///< offset, position: when a minibatch comes to an item
-  using Inserted = std::unordered_map<int, std::vector<plan::Task>>;  ///< by item
 
   const Moment& moment(int item) const { return moments_[static_cast<std::size_t>(item)]; }
   int worker(int item) const { return graph_.item(item).worker; }
   void add(Inserted& where, int item, const plan::What& what) const {
-    where[item].push_back({{.offset = moment(item).first}, what});
+    where.add(item, {{.offset = moment(item).first}, what});
   }
 
   void add_loads() {
@@ -81,27 +112,36 @@ class Writer {
     }
   }
 
-  plan::Plan assemble() {
-    const auto insert = [](const Inserted& from, int item, std::vector<plan::Task>& tasks) {
-      if (const auto found = from.find(item); found != from.end()) {
-        tasks.insert(tasks.end(), found->second.begin(), found->second.end());
-      }
-    };
-    std::vector<plan::Program>& programs = graph_.schedule.plan.programs;
+  plan::Plan assemble() const {
+    plan::Plan plan = graph_.schedule.plan;
     for (std::size_t w = 0; w < order_.size(); ++w) {
-      std::vector<plan::Task>& tasks = programs[w].tasks;
-      for (const OrderedItem& ordered : order_[w]) {
-        insert(before_, ordered.item, tasks);
-        plan::Task task = graph_.item(ordered.item).task;
-        task.when.offset = ordered.offset;
-        tasks.push_back(task);
-        insert(behind_, ordered.item, tasks);
+      std::vector<plan::Task> tasks = written(order_[w]);
+      for (int r = graph_.schedule.replicas; r-- > 0;) {
+        const Replica replica{r, graph_.schedule.replicas, graph_.schedule.workers()};
+        plan::Program& program =
+            plan.programs[static_cast<std::size_t>(replica.worker(static_cast<int>(w)))];
+        program.tasks = r > 0 ? tasks : std::move(tasks);
+        if (replica.of == 1) continue;
+        for (plan::Task& task : program.tasks) move_to(replica, task);
       }
     }
-    return std::move(graph_.schedule.plan);
+    return plan;
   }
 
-  Graph& graph_;
+  std::vector<plan::Task> written(const std::vector<OrderedItem>& order) const {
+    std::vector<plan::Task> tasks;
+    tasks.reserve(order.size());
+    for (const OrderedItem& ordered : order) {
+      before_.append_to(tasks, ordered.item);
+      plan::Task task = graph_.item(ordered.item).task;
+      task.when.offset = ordered.offset;
+      tasks.push_back(task);
+      behind_.append_to(tasks, ordered.item);
+    }
+    return tasks;
+  }
+
+  const Graph& graph_;
   const Order& order_;
   std::vector<Moment> moments_;  ///< by item
   Inserted before_;              ///< loads and receives
@@ -110,12 +150,14 @@ class Writer {
 
 }  // namespace
 
-plan::Plan write_programs(Graph graph, const Order& order) { return Writer(graph, order).run(); }
+plan::Plan write_programs(const Graph& graph, const Order& order) {
+  return Writer(graph, order).run();
+}
 
 plan::Plan lower(Schedule schedule) {
   Graph graph = derive(std::move(schedule));
   const Order order = in_order(graph);
-  return write_programs(std::move(graph), order);
+  return write_programs(graph, order);
 }
 
 }  // namespace plait::lower

@@ -74,7 +74,7 @@ TEST(Exchanges, ThatAllWaitForLeaveAsSoonAsBlocksAreUpdated) {
 
 TEST(Exchanges, WorkersWithEqualWeightsTakeAPartEachAndGather) {
   const ExchangeSchedule schedule = replicas_in_nodes();
-  EXPECT_THAT(updaters(schedule.node, 1), ElementsAre(0, 1));
+  EXPECT_THAT(holders(schedule.node).updaters[1], ElementsAre(0, 1));
   ASSERT_EQ(held_together(schedule.node).size(), 1U);
   const plan::Plan plan = with_exchanges(schedule);
   EXPECT_THAT(plan.groups, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3), ElementsAre(0, 2),

@@ -1,4 +1,4 @@
-// The microbatches of every worker.
+// The microbatches of a worker; the others do the same.
 #include "strategy/data_parallel/data_parallel.hpp"
 
 #include "base/error.hpp"
@@ -26,14 +26,12 @@ void check_samples(const PlanRequest& request) {
 plan::Plan make_data_parallel_plan(const PlanRequest& request) {
   check_samples(request);
   lower::Schedule schedule = empty_schedule("data_parallel", request);
-  const int workers = request.machine.workers();
+  schedule.replicas = request.machine.workers();
   const int parts = request.microbatches;
-  for (int worker = 0; worker < workers; ++worker) {
-    for (int part = 0; part < parts; ++part) {
-      list_microbatch(
-          {.samples = plan::part_of(worker * parts + part, workers * parts), .first = part == 0},
-          [&](plan::TaskKind, int) { return worker; }, schedule);
-    }
+  for (int part = 0; part < parts; ++part) {
+    list_microbatch(
+        {.samples = plan::part_of(part, parts), .first = part == 0},
+        [](plan::TaskKind, int) { return 0; }, schedule);
   }
   return lower::lower(std::move(schedule));
 }

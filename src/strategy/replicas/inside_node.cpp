@@ -47,10 +47,11 @@ bool moves_weights(const plan::Task& task) {
 
 /// Holders of the same weights and statistics meet between nodes.
 void check_together(const plan::Plan& plan, const std::string& name) {
-  for (int block = 0; block < plan.network.size(); ++block) {
-    const plan::NetworkBlock& of = plan.network.blocks[static_cast<std::size_t>(block)];
+  const lower::Holders holders = lower::holders(plan);
+  for (std::size_t block = 0; block < plan.network.blocks.size(); ++block) {
+    const plan::NetworkBlock& of = plan.network.blocks[block];
     if (of.repeats >= 0 || of.parameters == 0 || of.state == 0) continue;
-    if (lower::updaters(plan, block) == lower::state_movers(plan, block)) continue;
+    if (holders.updaters[block] == holders.state_movers[block]) continue;
     setting_error("strategy", name,
                   "`inner` {}: {} has its weights and its running statistics on different "
                   "workers of a node; use another `inner`, or another `workers_per_node`",
