@@ -252,7 +252,8 @@ TEST(TaskLine, OfManyBlocksIsCutMoreCoarsely) {
 double delivered(const Line& of, const Cut& cut) {
   const Placement placement = place(halves(of.line, cut), of.line.blocks(), of.line.microbatches());
   const lower::Graph graph = make_jobs(of.request, placement, {});
-  const plan::Plan plan = freeze(graph, play(graph, {.in_flight = {64, 64}}), {});
+  const plan::Plan plan =
+      lower::write_programs(graph, freeze(graph, play(graph, {.in_flight = {64, 64}}), false));
   double bytes = 0;
   for (int w = 0; w < plan.workers(); ++w) {
     for (const plan::Task& task : plan.programs[static_cast<std::size_t>(w)].tasks) {

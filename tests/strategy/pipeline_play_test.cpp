@@ -107,9 +107,9 @@ Played play_through(const PlanRequest& request, const Way& way) {
   const std::vector<int> in_flight(graph.schedule.plan.programs.size(), way.in_flight);
   const auto played = pipeline::play(
       graph, {.urgency = way.urgency, .in_flight = in_flight, .minibatches = way.minibatches});
-  Played result{.plan = pipeline::freeze(
-                    graph, played, {.strategy = "by hand", .asynchronous = way.minibatches > 1}),
-                .period = played.period};
+  Played result{
+      .plan = lower::write_programs(graph, pipeline::freeze(graph, played, way.minibatches > 1)),
+      .period = played.period};
   plan::set_least_delays(result.plan);
   return result;
 }

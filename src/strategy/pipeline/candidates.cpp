@@ -23,49 +23,103 @@ int minibatches_to_play(const PlanRequest& request) {
   return 4 * (2 + deep);
 }
 
-void note_staleness(ScoredPlan& made) {
-  const std::vector<int> delays = plan::staleness(made.plan);
-  made.delay = std::ranges::max(delays);
-  made.delays = std::accumulate(delays.begin(), delays.end(), std::int64_t{0});
+void note_staleness(const plan::Plan& plan, Score& score) {
+  const std::vector<int> delays = plan::staleness(plan);
+  score.delay = std::ranges::max(delays);
+  score.delays = std::accumulate(delays.begin(), delays.end(), std::int64_t{0});
+}
+
+void find_memory(ScoredPlan& made) {
+  if (made.memory >= 0) return;
+  // As if for one kind of machine: processes that plan together must choose alike.
+  made.memory =
+      std::ranges::max(plan::estimate_memories(made.plan, {.images = tensor::Layout::blocked16}));
+}
+
+/// Of a plan, what tells it from others of the same request.
+struct BeforeTightening {
+  std::vector<plan::Program> programs;
+  std::vector<std::vector<int>> groups;
+  std::vector<plan::Bucket> buckets;
+  bool operator==(const BeforeTightening&) const = default;
+};
+
+/// Candidates often come to equal plans: these are tightened once.
+void tighten_all(std::vector<ScoredPlan>& plans, const cost::CostModel& cost) {
+  std::vector<BeforeTightening> before;
+  for (ScoredPlan& made : plans) {
+    BeforeTightening here{made.plan.programs, made.plan.groups, made.plan.buckets};
+    const auto known = std::ranges::find(before, here);
+    if (known == before.end()) {
+      made.seconds = tighten(made.plan, cost);
+    } else {
+      const ScoredPlan& same = plans[static_cast<std::size_t>(known - before.begin())];
+      made.seconds = same.seconds;
+      made.plan.programs = same.plan.programs;
+    }
+    note_staleness(made.plan, made);
+    before.push_back(std::move(here));
+  }
 }
 
 }  // namespace
 
-ScoredPlan make_candidate(const PlanRequest& request, const Recipe& recipe,
-                          const Candidate& candidate) {
-  const Placement placement = place(candidate.stages, request.network.size(), request.microbatches);
-  lower::Graph graph = make_jobs(request, placement, {.fused = recipe.fused});
+void CandidateMaker::find_jobs(const Recipe& recipe, const Candidate& candidate) {
+  Key key{candidate.stages, candidate.staleness, recipe.asynchronous, recipe.fused};
+  if (key == key_) return;
+  const Placement placement =
+      place(candidate.stages, request_.network.size(), request_.microbatches);
+  graph_ = make_jobs(request_, placement, {.fused = recipe.fused});
   if (recipe.asynchronous) {
-    const std::vector<int> everywhere(request.network.blocks.size(), staleness_bound(request));
-    hold_staleness(graph, candidate.staleness.empty() ? everywhere : candidate.staleness);
+    const std::vector<int> everywhere(request_.network.blocks.size(), staleness_bound(request_));
+    hold_staleness(graph_, candidate.staleness.empty() ? everywhere : candidate.staleness);
   }
+  key_ = std::move(key);
+  tried_.clear();
+}
+
+Score CandidateMaker::score(const plan::Plan& plan) const {
+  Score score;
+  note_staleness(plan, score);
+  score.seconds =
+      simulate::simulate(plan, *request_.cost,
+                         {.minibatches = simulate::steady_minibatches(plan), .keep_events = false})
+          .step_seconds;
+  return score;
+}
+
+ScoredPlan CandidateMaker::make(const Recipe& recipe, const Candidate& candidate) {
+  find_jobs(recipe, candidate);
   const SelfTimed played =
-      play(graph, {.urgency = recipe.urgency,
-                   .in_flight = candidate.in_flight,
-                   .open = candidate.open,
-                   .whole_forwards = candidate.whole_forwards,
-                   .minibatches = recipe.asynchronous ? minibatches_to_play(request) : 1,
-                   .sample = candidate.sample});
-  ScoredPlan made{.plan = freeze(std::move(graph), played,
-                                 {.strategy = recipe.name, .asynchronous = recipe.asynchronous}),
-                  .seconds = 0};
-  made.plan.old_weights = request.pipeline.weights;
+      play(graph_, {.urgency = recipe.urgency,
+                    .in_flight = candidate.in_flight,
+                    .open = candidate.open,
+                    .whole_forwards = candidate.whole_forwards,
+                    .minibatches = recipe.asynchronous ? minibatches_to_play(request_) : 1,
+                    .sample = candidate.sample});
+  lower::Order order = freeze(graph_, played, recipe.asynchronous);
+  ScoredPlan made;
+  made.plan = lower::write_programs(graph_, order);
+  made.plan.strategy = recipe.name;
+  made.plan.old_weights = request_.pipeline.weights;
   if (recipe.asynchronous) plan::set_least_delays(made.plan);
-  // As if for one kind of machine: processes that plan together must choose alike.
-  made.memory =
-      std::ranges::max(plan::estimate_memories(made.plan, {.images = tensor::Layout::blocked16}));
-  note_staleness(made);
-  made.seconds = simulate::simulate(
-                     made.plan, *request.cost,
-                     {.minibatches = simulate::steady_minibatches(made.plan), .keep_events = false})
-                     .step_seconds;
+  const auto known = std::ranges::find(tried_, order, &Tried::order);
+  if (known != tried_.end()) {
+    static_cast<Score&>(made) = known->score;
+    return made;
+  }
+  tried_.push_back({std::move(order), score(made.plan)});
+  static_cast<Score&>(made) = tried_.back().score;
   return made;
 }
 
 void Choice::offer(ScoredPlan made) {
   if (made.delay > rule_.staleness) return;
-  least_ = least_ == 0 ? made.memory : std::min(least_, made.memory);
-  if (rule_.memory > 0 && made.memory > rule_.memory) return;
+  if (rule_.memory > 0) {
+    find_memory(made);
+    least_ = least_ == 0 ? made.memory : std::min(least_, made.memory);
+    if (made.memory > rule_.memory) return;
+  }
   if (!near_.empty() && made.seconds > rule_.nearly * fastest_) return;
   near_.push_back(std::move(made));
   keep_near();
@@ -80,16 +134,18 @@ void Choice::keep_near() {
 ScoredPlan Choice::take(const cost::CostModel& cost) {
   constexpr std::size_t kTightened = 12;
   const auto age = [](const ScoredPlan& made) { return std::pair(made.delay, made.delays); };
+  // Tightened they need no more.
+  const bool asked = near_.size() > 1 || near_.front().plan.depth() > 0;
+  for (ScoredPlan& made : near_) {
+    if (asked) find_memory(made);
+  }
   // Of equal age the fastest first: what is not tightened cannot be chosen.
   std::ranges::stable_sort(near_, {}, [](const ScoredPlan& made) {
     return std::tuple(made.delay, made.delays, made.seconds, made.memory);
   });
   if (near_.front().plan.depth() > 0) {
     near_.resize(std::min(near_.size(), kTightened));
-    for (ScoredPlan& made : near_) {
-      made.seconds = tighten(made.plan, cost);
-      note_staleness(made);
-    }
+    tighten_all(near_, cost);
     keep_near();
   }
   const auto least = age(*std::ranges::min_element(near_, {}, age));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lower/lower.hpp"
 #include "strategy/pipeline/self_timed.hpp"
 #include "strategy/strategy.hpp"
 
@@ -29,17 +30,46 @@ struct Candidate {
   bool whole_forwards = false;  ///< as in SelfTimedOptions
 };
 
-struct ScoredPlan {
-  plan::Plan plan;
-  double seconds = 0;  ///< of a minibatch, simulated
-  std::int64_t memory = 0;
+struct Score {
+  double seconds = 0;       ///< of a minibatch, simulated
   int delay = 0;            ///< the largest
   std::int64_t delays = 0;  ///< the sum over all blocks
 };
 
-/// Plays and freezes the candidate, then simulates it.
-ScoredPlan make_candidate(const PlanRequest& request, const Recipe& recipe,
-                          const Candidate& candidate);
+struct ScoredPlan : Score {
+  plan::Plan plan;
+  /// Of the worker that needs most; -1: not known, as most plans are dropped before it is asked.
+  std::int64_t memory = -1;
+};
+
+/// Plays and freezes candidates, then simulates them. What those that follow each other have in
+/// common is found once: jobs of the same stages, plans of the same order.
+class CandidateMaker {
+ public:
+  explicit CandidateMaker(const PlanRequest& request) : request_(request) {}
+  ScoredPlan make(const Recipe& recipe, const Candidate& candidate);
+
+ private:
+  /// What the jobs depend on.
+  struct Key {
+    std::vector<Stage> stages{};
+    std::vector<int> staleness{};
+    bool asynchronous = false;
+    bool fused = false;
+    bool operator==(const Key&) const = default;
+  };
+  struct Tried {
+    lower::Order order;
+    Score score;
+  };
+  void find_jobs(const Recipe& recipe, const Candidate& candidate);
+  Score score(const plan::Plan& plan) const;
+
+  const PlanRequest& request_;
+  Key key_{};
+  lower::Graph graph_{};
+  std::vector<Tried> tried_{};  ///< with these jobs
+};
 
 /// The plans that fit into memory, keep the bound of staleness and are nearly as fast as the
 /// fastest of them.

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "lower/lower.hpp"
-
 namespace plait::strategy::pipeline {
 
 namespace {
@@ -88,10 +86,8 @@ class Freezer {
 
 }  // namespace
 
-plan::Plan freeze(lower::Graph graph, const SelfTimed& played, const FreezeOptions& options) {
-  const lower::Order order = Freezer(graph, played, options.asynchronous).run();
-  graph.schedule.plan.strategy = options.strategy;
-  return lower::write_programs(std::move(graph), order);
+lower::Order freeze(const lower::Graph& graph, const SelfTimed& played, bool asynchronous) {
+  return Freezer(graph, played, asynchronous).run();
 }
 
 }  // namespace plait::strategy::pipeline

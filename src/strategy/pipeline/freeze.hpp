@@ -1,17 +1,12 @@
-// From a play to programs: jobs in the order of their start, in an asynchronous plan each in its
-// step of the endless loop.
+// From a play to the order of programs: jobs in the order of their start, in an asynchronous plan
+// each in its step of the endless loop.
 #pragma once
 
+#include "lower/lower.hpp"
 #include "strategy/pipeline/self_timed.hpp"
 
 namespace plait::strategy::pipeline {
 
-struct FreezeOptions {
-  std::string strategy{};
-  bool asynchronous = false;
-};
-
-/// The plan without delays, not yet checked.
-plan::Plan freeze(lower::Graph graph, const SelfTimed& played, const FreezeOptions& options);
+lower::Order freeze(const lower::Graph& graph, const SelfTimed& played, bool asynchronous);
 
 }  // namespace plait::strategy::pipeline

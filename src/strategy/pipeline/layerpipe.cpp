@@ -16,6 +16,7 @@ namespace plait::strategy {
 namespace {
 
 using pipeline::Candidate;
+using pipeline::CandidateMaker;
 using pipeline::CheckedRequest;
 using pipeline::Choice;
 using pipeline::Cutting;
@@ -112,13 +113,19 @@ int samples_to_try(const PlanRequest& request) {
   return request.pipeline.asynchronous && request.microbatches <= 4 ? 3 : 1;
 }
 
+Recipe layerpipe_recipe(const PlanRequest& request) {
+  return {.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
+}
+
 /// The candidate, played in all ways.
-void offer_plays(const PlanRequest& request, Recipe recipe, Candidate candidate, Choice& choice) {
+void offer_plays(const PlanRequest& request, CandidateMaker& candidates, Candidate candidate,
+                 Choice& choice) {
+  Recipe recipe = layerpipe_recipe(request);
   for (const Urgency urgency : layerpipe_urgencies(request)) {
     recipe.urgency = urgency;
     for (int sample = 0; sample < samples_to_try(request); ++sample) {
       candidate.sample = sample;
-      choice.offer(pipeline::make_candidate(request, recipe, candidate));
+      choice.offer(candidates.make(recipe, candidate));
     }
   }
 }
@@ -133,7 +140,8 @@ Choice::Rule choice_rule(const PlanRequest& request) {
 
 /// What straight pipelines come to, zero bubble and those with a fused backward: LayerPipe is never
 /// slower.
-void offer_straight(const PlanRequest& request, Recipe recipe, Choice& choice) {
+void offer_straight(const PlanRequest& request, Choice& choice) {
+  Recipe recipe = layerpipe_recipe(request);
   if (!recipe.asynchronous && request.machine.workers() <= request.network.size()) {
     const int most = 2 * request.machine.workers();
     recipe.urgency = Urgency::backward_first;
@@ -170,17 +178,17 @@ void offer_straight(const PlanRequest& request, Recipe recipe, Choice& choice) {
 plan::Plan make_layerpipe_plan(const PlanRequest& given) {
   const CheckedRequest checked(given);
   const PlanRequest& request = checked.request();
-  const Recipe recipe{.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
+  CandidateMaker candidates(request);
   Choice choice(choice_rule(request));
   for (const std::vector<Stage>& stages : layerpipe_stages(request)) {
     for (const std::vector<int>& bound : layerpipe_bounds(request, stages)) {
       for (const std::vector<int>& in_flight : layerpipe_limits(request)) {
-        offer_plays(request, recipe, {.stages = stages, .in_flight = in_flight, .staleness = bound},
-                    choice);
+        offer_plays(request, candidates,
+                    {.stages = stages, .in_flight = in_flight, .staleness = bound}, choice);
       }
     }
   }
-  offer_straight(request, recipe, choice);
+  offer_straight(request, choice);
   if (choice.empty()) refuse_memory(request, choice.least_memory());
   return choice.take(*request.cost).plan;
 }

@@ -2,6 +2,7 @@
 #include "strategy/pipeline/self_timed.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -33,7 +34,7 @@ class Player {
         waits_(count_ * minibatches()),
         ready_at_(waits_.size(), 0.0),
         start_(waits_.size(), -1.0),
-        users_(count_),
+        first_user_(count_ + 1, 0),
         left_(workers_.size() * minibatches() * microbatches_) {
     for (std::size_t j = 0; j < count_; ++j) {
       const Job& job = jobs_[j];
@@ -54,11 +55,8 @@ class Player {
       if (plan::is<plan::Forward>(job.task) && (own.empty() || own.back() != microbatch)) {
         own.push_back(microbatch);  // jobs come by microbatch
       }
-      for (const lower::Wait& after : job.after) {
-        users_[static_cast<std::size_t>(after.item)].push_back(
-            {static_cast<int>(j), after.seconds, after.earlier});
-      }
     }
+    find_users();
     spread_counts();
   }
 
@@ -93,9 +91,9 @@ class Player {
   using Event = std::pair<double, std::size_t>;              ///< time, instance
   using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
   struct User {
-    int job;
-    double seconds;
-    int earlier;
+    int job = 0;
+    double seconds = 0;
+    int earlier = 0;
   };
   /// Jobs of a microbatch on a worker.
   struct Left {
@@ -119,6 +117,23 @@ class Player {
   /// Jobs of samples hold memory of their microbatch.
   static bool counts(const Job& job) {
     return plan::takes_samples(job.task) && !plan::is<plan::Receive>(job.task);
+  }
+  /// The waits of all jobs, by what they wait for.
+  void find_users() {
+    for (const Job& job : jobs_) {
+      for (const lower::Wait& after : job.after) {
+        ++first_user_[static_cast<std::size_t>(after.item) + 1];
+      }
+    }
+    std::partial_sum(first_user_.begin(), first_user_.end(), first_user_.begin());
+    users_.resize(first_user_.back());
+    std::vector<std::size_t> next(first_user_.begin(), first_user_.end() - 1);
+    for (std::size_t j = 0; j < count_; ++j) {
+      for (const lower::Wait& after : jobs_[j].after) {
+        users_[next[static_cast<std::size_t>(after.item)]++] = {static_cast<int>(j), after.seconds,
+                                                                after.earlier};
+      }
+    }
   }
   std::size_t minibatches() const { return static_cast<std::size_t>(options_.minibatches); }
   Worker& worker_of(std::size_t instance) {
@@ -179,7 +194,8 @@ class Player {
       const std::int64_t microbatch = microbatch_of(instance);
       if (--left_of(job.worker, microbatch).forwards == 0) worker.half.erase(microbatch);
     }
-    for (const User& user : users_[index]) {
+    for (std::size_t u = first_user_[index]; u < first_user_[index + 1]; ++u) {
+      const User& user = users_[u];
       const std::size_t later = minibatch + static_cast<std::size_t>(user.earlier);
       if (later >= minibatches()) continue;
       const std::size_t next = later * count_ + static_cast<std::size_t>(user.job);
@@ -292,7 +308,8 @@ class Player {
   std::vector<int> waits_;       ///< jobs an instance still waits for
   std::vector<double> ready_at_;
   std::vector<double> start_;
-  std::vector<std::vector<User>> users_;
+  std::vector<std::size_t> first_user_;  ///< by job: of users_
+  std::vector<User> users_;
   std::vector<Left> left_;  ///< by worker and microbatch
   Events arrive_;
   Events end_;

@@ -46,7 +46,7 @@ std::vector<Urgency> urgencies_of(const Recipe& recipe) {
 }
 
 /// The candidate, with backwards that may or may not begin between two forwards of a microbatch.
-void offer_ways(const PlanRequest& request, const Recipe& recipe, Candidate candidate,
+void offer_ways(CandidateMaker& candidates, const Recipe& recipe, Candidate candidate,
                 Choice& choice) {
   for (const bool whole_forwards : {false, true}) {
     if (whole_forwards && recipe.urgency == Urgency::all_forwards) continue;  // they are anyway
@@ -54,7 +54,7 @@ void offer_ways(const PlanRequest& request, const Recipe& recipe, Candidate cand
     for (const Urgency urgency : urgencies_of(recipe)) {
       Recipe other = recipe;
       other.urgency = urgency;
-      choice.offer(make_candidate(request, other, candidate));
+      choice.offer(candidates.make(other, candidate));
     }
   }
 }
@@ -68,6 +68,7 @@ int one_forward_one_backward(int workers, int replicas) {
 ScoredPlan make_straight(const PlanRequest& request, const Recipe& recipe,
                          const StageLimit& in_flight, const StageLimit& open) {
   const int workers = request.machine.workers();
+  CandidateMaker candidates(request);
   Choice choice({.staleness = recipe.asynchronous ? staleness_bound(request) : 0});
   std::vector<std::vector<Stage>> tried = straight_stages(request, recipe.replicate);
   if (recipe.replicate && workers <= request.network.size()) {  // replicas may not pay
@@ -78,13 +79,13 @@ ScoredPlan make_straight(const PlanRequest& request, const Recipe& recipe,
   for (const std::vector<Stage>& stages : tried) {
     Candidate candidate{.stages = stages, .in_flight = stage_limits(stages, workers, in_flight)};
     if (open) candidate.open = stage_limits(stages, workers, open);
-    offer_ways(request, recipe, candidate, choice);
+    offer_ways(candidates, recipe, candidate, choice);
     if (recipe.urgency != Urgency::in_turn || !recipe.replicate) continue;
     for (int& limit : candidate.in_flight) ++limit;  // replicas of one microbatch wait for messages
     for (const Urgency urgency : urgencies_of(recipe)) {
       Recipe other = recipe;
       other.urgency = urgency;
-      choice.offer(make_candidate(request, other, candidate));
+      choice.offer(candidates.make(other, candidate));
     }
   }
   return choice.take(*request.cost);

@@ -155,7 +155,9 @@ class Balance {
   Balance(const TaskLine& line, int workers, Cutting cutting, bool replicate)
       : line_(line), workers_(workers), replicate_(replicate) {
     for (std::size_t i = 0; i < line.cuts().size(); ++i) {
-      if (cutting == Cutting::inside_blocks || line.cuts()[i].at_border()) places_.push_back(i);
+      if (cutting != Cutting::inside_blocks && !line.cuts()[i].at_border()) continue;
+      places_.push_back(i);
+      seconds_.push_back(line.before(i));
     }
   }
 
@@ -200,8 +202,9 @@ class Balance {
   void end_at(std::size_t to, int n, int replicas) {
     const std::vector<Choice>& before = row(n - replicas);
     Choice& best = row(n)[to];
+    const double share = largest_share(line_, replicas);
     for (std::size_t from = to; from-- > 0;) {
-      const double work = work_of(from, to, replicas);
+      const double work = (seconds_[to] - seconds_[from]) * share;
       if (work >= (even() ? limit_ : best.seconds)) break;  // grows with the piece
       if (before[from].seconds >= best.seconds) continue;
       if (replicas > 1 && !cut(from).at_border()) continue;
@@ -214,11 +217,6 @@ class Balance {
   }
 
   bool even() const { return limit_ < kNever; }
-
-  double work_of(std::size_t from, std::size_t to, int replicas) const {
-    const double all = line_.before(places_[to]) - line_.before(places_[from]);
-    return all * largest_share(line_, replicas);
-  }
 
   /// Half of what crosses each end, and the sum of the gradients: 2 (r - 1) / r of the weights.
   double traffic(std::size_t from, std::size_t to, int replicas) const {
@@ -250,6 +248,7 @@ class Balance {
   bool replicate_;
   double limit_ = kNever;                  ///< of a piece, once it is known
   std::vector<std::size_t> places_;        ///< numbers of the cuts that may be used
+  std::vector<double> seconds_;            ///< by place: of what lies before it
   std::vector<std::vector<Choice>> best_;  ///< by workers used and place reached
 };
 

@@ -73,6 +73,7 @@ struct Stage {
   Cut begin{};
   Cut end{};
   int replicas = 1;  ///< microbatches go round
+  bool operator==(const Stage&) const = default;
 };
 
 enum class Cutting { at_borders, inside_blocks };
