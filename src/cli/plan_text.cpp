@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/text.hpp"
 #include "cli/torn_table.hpp"
@@ -77,17 +76,17 @@ std::string comparison_text(const Comparison& all) {
   std::string text = fmt::format(
       "{}, batch {}; simulated, nothing was run\ncosts: {}\n{}\n{}{}", all.subject().network.name,
       all.subject().batch, all.subject().costs->text(), cores_note(all), table(rows, 1), notes);
-  std::vector<planner::Outcome> fitting;  // of which one can be recommended
-  std::ranges::copy_if(all.outcomes(), std::back_inserter(fitting),
-                       [&](const planner::Outcome& one) { return all.fits(one); });
+  std::vector<const planner::Outcome*> fitting;  // of which one can be recommended
+  for (const planner::Outcome& one : all.outcomes()) {
+    if (all.fits(one)) fitting.push_back(&one);
+  }
   if (fitting.size() < all.outcomes().size()) {
     text += fmt::format("! the workers of a node need more than the {} that are free here\n",
                         with_bytes(all.free_bytes()));
   }
-  const std::string advice = fitting.empty() ? "" : planner::plan_advice(fitting, all.cost());
-  if (!advice.empty()) {
-    text += "\n" + advice + train_note(*planner::best_first(fitting).front(), all);
-  }
+  const std::vector<const planner::Outcome*> advised = planner::best_first(std::move(fitting));
+  const std::string advice = planner::plan_advice(advised, all.cost());
+  if (!advice.empty()) text += "\n" + advice + train_note(*advised.front(), all);
   if (all.outcomes().size() == 1) {
     const plan::Plan& plan = all.outcomes().front().plan;
     if (is_torn(plan.network)) text += "\n" + torn_table(plan, all.cost());

@@ -25,9 +25,7 @@ report::RecordParts parts_of(const plan::Plan& plan, const report::Prediction& p
   parts.machine = {.processor = run::processor_name(),
                    .cores = run::usable_cores(),
                    .mpi = transport::launched_by_mpi()};
-  for (int worker = 0; worker < plan.workers(); ++worker) {
-    parts.tasks.push_back(tasks_text(plan, worker));
-  }
+  parts.tasks = tasks_texts(plan, plan.workers());
   return parts;
 }
 

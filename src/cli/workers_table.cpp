@@ -87,34 +87,52 @@ std::string runs_of(const plan::Plan& plan, const std::map<int, int>& count,
   return text;
 }
 
-std::vector<bool> blocks_with(const plan::Plan& plan, plan::TaskKind kind) {
-  std::vector<bool> with(plan.network.blocks.size(), false);
+constexpr std::array<std::pair<plan::TaskKind, const char*>, 3> kPasses{
+    {{plan::TaskKind::forward, "F"},
+     {plan::TaskKind::backward_data, "D"},
+     {plan::TaskKind::backward_weights, "G"}}};
+
+/// By pass: the blocks that have such a task anywhere.
+using BlocksWith = std::array<std::vector<bool>, kPasses.size()>;
+
+BlocksWith blocks_with_tasks(const plan::Plan& plan) {
+  BlocksWith with;
+  with.fill(std::vector<bool>(plan.network.blocks.size(), false));
   for (const plan::Program& program : plan.programs) {
     for (const plan::Task& task : program.tasks) {
-      if (plan::kind_of(task) == kind) with[static_cast<std::size_t>(plan::block_of(task))] = true;
+      const plan::TaskKind kind = plan::kind_of(task);
+      for (std::size_t i = 0; i < kPasses.size(); ++i) {
+        if (kind != kPasses[i].first) continue;
+        with[i][static_cast<std::size_t>(plan::block_of(task))] = true;
+      }
     }
   }
   return with;
 }
 
-}  // namespace
-
-std::string tasks_text(const plan::Plan& plan, int worker) {
-  constexpr std::array<std::pair<plan::TaskKind, const char*>, 3> passes{
-      {{plan::TaskKind::forward, "F"},
-       {plan::TaskKind::backward_data, "D"},
-       {plan::TaskKind::backward_weights, "G"}}};
+std::string tasks_text(const plan::Plan& plan, int worker, const BlocksWith& with) {
   std::string text;
-  for (const auto& [kind, letter] : passes) {
+  for (std::size_t i = 0; i < kPasses.size(); ++i) {
     std::map<int, int> count;
     for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (plan::kind_of(task) == kind) ++count[plan::block_of(task)];
+      if (plan::kind_of(task) == kPasses[i].first) ++count[plan::block_of(task)];
     }
     if (count.empty()) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", letter,
-                        runs_of(plan, count, blocks_with(plan, kind)));
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", kPasses[i].second,
+                        runs_of(plan, count, with[i]));
   }
   return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+std::vector<std::string> tasks_texts(const plan::Plan& plan, int workers) {
+  const BlocksWith with = blocks_with_tasks(plan);
+  std::vector<std::string> texts;
+  for (int worker = 0; worker < workers; ++worker) {
+    texts.push_back(tasks_text(plan, worker, with));
+  }
+  return texts;
 }
 
 std::string staleness_text(const plan::Plan& plan, int worker) {
@@ -145,9 +163,10 @@ std::string workers_table(const plan::Plan& plan, const std::vector<WorkerFigure
   }
   const auto share = [](double busy) { return fmt::format("{:.0f}%", 100 * busy); };
   const int shown = std::min(plan.workers(), kMostWorkers);
+  const std::vector<std::string> tasks = tasks_texts(plan, shown);
   for (int worker = 0; worker < shown; ++worker) {
     const auto at = static_cast<std::size_t>(worker);
-    Row row{fmt::format("{}", worker), tasks_text(plan, worker), staleness_text(plan, worker)};
+    Row row{fmt::format("{}", worker), tasks[at], staleness_text(plan, worker)};
     if (measured.empty()) {
       row.insert(row.end(), {share(predicted[at].busy), with_bytes(predicted[at].memory)});
     } else {

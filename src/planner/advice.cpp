@@ -137,8 +137,12 @@ bool is_data_parallel(const plan::Plan& plan) {
 }
 
 std::vector<const Outcome*> best_first(const std::vector<Outcome>& outcomes) {
-  std::vector<const Outcome*> ranked;
-  for (const Outcome& one : outcomes) ranked.push_back(&one);
+  std::vector<const Outcome*> all;
+  for (const Outcome& one : outcomes) all.push_back(&one);
+  return best_first(std::move(all));
+}
+
+std::vector<const Outcome*> best_first(std::vector<const Outcome*> ranked) {
   const auto seconds = [](const Outcome* one) { return one->simulation.step_seconds; };
   std::ranges::stable_sort(ranked, {}, seconds);
   const auto rank = [&](const Outcome* one) {
@@ -175,9 +179,8 @@ std::string folded(const std::string& text) {
   return result + line + "\n";
 }
 
-std::string plan_advice(const std::vector<Outcome>& outcomes, const cost::CostModel& cost) {
-  if (outcomes.size() < 2) return "";
-  const std::vector<const Outcome*> ranked = best_first(outcomes);
+std::string plan_advice(const std::vector<const Outcome*>& ranked, const cost::CostModel& cost) {
+  if (ranked.size() < 2) return "";
   const Outcome& best = *ranked.front();
   std::string text =
       folded(fmt::format("best: {}, {:.2f}x of one worker{}", where(best), best.speedup,

@@ -30,6 +30,7 @@ bool is_data_parallel(const plan::Plan& plan);
 /// The fastest first. Plans whose steps differ by less than 3 % from the fastest of them are
 /// equals, and the predictions are no better than that: of equals plain SGD comes first, then less
 /// staleness, fewer bytes, fewer seconds.
+std::vector<const Outcome*> best_first(std::vector<const Outcome*> outcomes);
 std::vector<const Outcome*> best_first(const std::vector<Outcome>& outcomes);
 
 /// Why the best plan is before the next: "gpipe, the next, takes 12% longer: ...".
@@ -43,6 +44,6 @@ std::string what_limits(const Outcome& outcome, const cost::CostModel& cost);
 
 /// A few lines of at most 80 columns: the best plan, the next strategy on as many workers, what
 /// limits it, and the best that is plain SGD if that is another one.
-std::string plan_advice(const std::vector<Outcome>& outcomes, const cost::CostModel& cost);
+std::string plan_advice(const std::vector<const Outcome*>& ranked, const cost::CostModel& cost);
 
 }  // namespace plait::planner

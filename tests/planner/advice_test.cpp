@@ -49,8 +49,9 @@ TEST_F(PlanAdvice, PlainSgdComesBeforeAStaleStrategyThatIsOnePercentFaster) {
   const std::vector<Outcome> close{outcome("pipedream-2bw", 0.100, 500),
                                    outcome("data_parallel", 0.101, 9000)};
   EXPECT_THAT(order(close), ::testing::ElementsAre("data_parallel", "pipedream-2bw"));
-  EXPECT_THAT(plan_advice(close, *cost_), HasSubstr("best: data_parallel on 2 workers"));
-  EXPECT_THAT(plan_advice(close, *cost_),
+  EXPECT_THAT(plan_advice(best_first(close), *cost_),
+              HasSubstr("best: data_parallel on 2 workers"));
+  EXPECT_THAT(plan_advice(best_first(close), *cost_),
               HasSubstr("pipedream-2bw, the next, is as fast, but it reads weights"));
   const std::vector<Outcome> apart{outcome("pipedream-2bw", 0.100, 500),
                                    outcome("data_parallel", 0.110, 9000)};
@@ -61,13 +62,14 @@ TEST_F(PlanAdvice, OfEqualsTheOneThatSendsLessComesFirst) {
   const std::vector<Outcome> close{outcome("data_parallel", 0.100, 9 << 20),
                                    outcome("1f1b", 0.101, 1 << 20)};
   EXPECT_THAT(order(close), ::testing::ElementsAre("1f1b", "data_parallel"));
-  EXPECT_THAT(plan_advice(close, *cost_), HasSubstr("but it sends 9.0 MiB a step instead"));
+  EXPECT_THAT(plan_advice(best_first(close), *cost_),
+              HasSubstr("but it sends 9.0 MiB a step instead"));
 }
 
 TEST_F(PlanAdvice, NumbersThatReadTheSameAreNotCompared) {
   const std::vector<Outcome> close{outcome("data_parallel", 0.100, 8 << 20),
                                    outcome("layerpipe", 0.100, (8 << 20) + 100)};
-  const std::string text = plan_advice(close, *cost_);
+  const std::string text = plan_advice(best_first(close), *cost_);
   EXPECT_THAT(text, HasSubstr("layerpipe, the next, is as fast\n"));
   EXPECT_THAT(text, Not(HasSubstr("instead of")));
 }
@@ -75,7 +77,7 @@ TEST_F(PlanAdvice, NumbersThatReadTheSameAreNotCompared) {
 TEST_F(PlanAdvice, LinesFitIntoEightyColumns) {
   const std::vector<Outcome> apart{outcome("pipedream-2bw", 0.100, 500),
                                    outcome("data_parallel", 0.130, 9 << 20)};
-  std::istringstream lines(plan_advice(apart, *cost_));
+  std::istringstream lines(plan_advice(best_first(apart), *cost_));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
