@@ -31,7 +31,6 @@ struct Module {
 
 Module module_with(const plan::Network& network, int block) {
   Module module{block, block + 1};
-  if (network.cut) return module;
   while (!plan::begins_module(network, module.first)) --module.first;
   while (module.end < network.size() && !plan::begins_module(network, module.end)) ++module.end;
   return module;

@@ -99,8 +99,9 @@ class Layer {
 };
 
 /// Everything a layer is built from. `srcs` are batch descs; `relu` asks a BatchNorm to end in
-/// ReLU; `activation` asks a sparse linear to end in it; `residual` asks a convolution to add
-/// src[1] to its result; `convert_to` asks for nothing but a change of layout, whatever the spec.
+/// ReLU; `activation` asks a sparse linear to end in it; `residual` asks a convolution
+/// or a sparse linear to add src[1] to its result; `convert_to` asks for nothing but a change of
+/// layout, whatever the spec.
 struct LayerRequest {
   ops::Operation spec;
   std::vector<tensor::TensorDesc> srcs;

@@ -31,6 +31,7 @@ void allow_in_place(const StepTraits& step, int inputs, BlockTraits& traits) {
   traits.adds_gradient = alone && step.layer.adds_addend;
   const bool each_once = static_cast<int>(step.srcs.size()) == inputs;
   if (!each_once) return;
+  traits.adds_in_place = step.residual && step.layer.adds_in_place;
   if (step.residual) traits.passed_srcs = inputs - 1;
   if (!step.sum) return;
   traits.passed_srcs = 0;
@@ -67,6 +68,7 @@ BlockTraits common_traits(const BlockTraits& a, const BlockTraits& b) {
           .weights_read_pending = a.weights_read_pending || b.weights_read_pending,
           .read_srcs = a.read_srcs < 0 || b.read_srcs < 0 ? -1 : std::max(a.read_srcs, b.read_srcs),
           .forward_in_place = a.forward_in_place && b.forward_in_place,
+          .adds_in_place = a.adds_in_place && b.adds_in_place,
           .diff_in_place = a.diff_in_place && b.diff_in_place,
           .adds_gradient = a.adds_gradient && b.adds_gradient,
           .passed_srcs = a.passed_srcs == b.passed_srcs ? a.passed_srcs : -1,

@@ -23,6 +23,7 @@ struct BlockTraits {
 
   // What memory can be saved. Of a block with one layer call only.
   bool forward_in_place = false;  ///< dst may lie where src was
+  bool adds_in_place = false;     ///< dst may lie where the last src was, which is added
   bool diff_in_place = false;     ///< the gradient of src may lie where that of dst was
   bool adds_gradient = false;     ///< backward_data adds to a gradient of src that is there
   /// The srcs from this number on have the gradient of dst as it is: those of a sum; -1: none.

@@ -22,6 +22,12 @@ bool is_relu(const ops::Operation& layer) {
   return activation != nullptr && activation->kind == ops::ActivationKind::relu;
 }
 
+/// Its kernel adds another tensor to the result.
+bool adds_another(const ops::Operation& layer) {
+  return std::holds_alternative<ops::Convolution>(layer) ||
+         std::holds_alternative<ops::SparseLinear>(layer);
+}
+
 bool ends_sparse(const ops::Operation& layer) {
   const auto* activation = std::get_if<ops::Activation>(&layer);
   return activation != nullptr && (activation->kind == ops::ActivationKind::relu ||
@@ -49,8 +55,7 @@ std::vector<FusedStep> fused_steps(const BlockSpec& block, int inputs) {
         return std::ranges::find(one.inputs, index) != one.inputs.end();
       });
       if (std::holds_alternative<ops::BatchNorm>(node.layer)) step.relu = is_relu(next->layer);
-      if (std::holds_alternative<ops::Convolution>(node.layer) &&
-          std::holds_alternative<ops::Add>(next->layer)) {
+      if (adds_another(node.layer) && std::holds_alternative<ops::Add>(next->layer)) {
         const int skip = next->inputs[next->inputs[0] == index ? 1 : 0];
         step.residual = skip < index;
         if (step.residual) step.srcs.push_back(tensor_of(skip));

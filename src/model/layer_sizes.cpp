@@ -73,7 +73,7 @@ struct SizesOf {
   LayerSizes operator()(const ops::SparseLinear& spec) const {
     LayerSizes sizes = plain_sizes(
         {.shape = {src.shape[0], spec.pattern->rows}, .layout = tensor::Layout::panels});
-    sizes.weights_reads_src = true;
+    sizes.weights_reads_src = sizes.adds_in_place = true;
     return sizes;
   }
   LayerSizes operator()(const ops::BatchNorm&) const {

@@ -20,6 +20,7 @@ struct LayerTraits {
   bool adds_addend = false;        ///< backward_data honours diff_addend
   bool diff_in_place = false;      ///< diff_src may be diff_dst's memory
   bool forward_in_place = false;   ///< dst may be src's memory
+  bool adds_in_place = false;      ///< dst may be the memory of the tensor that a residual adds
 };
 
 struct LayerSizes : LayerTraits {

@@ -16,7 +16,7 @@ bool LinearPiece::operator==(const LinearPiece& other) const {
 bool SparseLinear::operator==(const SparseLinear& other) const {
   return equal_or_same(pattern, other.pattern) && equal_or_same(values, other.values) &&
          bias == other.bias && initial_bias == other.initial_bias &&
-         equal_or_same(piece, other.piece) && adds == other.adds && ends_in == other.ends_in;
+         equal_or_same(piece, other.piece) && ends_in == other.ends_in;
 }
 
 std::string SparseLinear::text() const {

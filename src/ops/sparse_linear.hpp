@@ -30,8 +30,8 @@ struct SparseLinear {
   double initial_bias = 0;
   /// Of a piece of a layer cut by rows; null: a layer of its own. Equal pieces share this object.
   std::shared_ptr<const LinearPiece> piece{};
-  bool adds = false;  ///< adds to what is there instead of beginning anew
-  /// Forward ends in this activation, whose gradient is another block's task. Of pieces only.
+  /// Forward ends in this activation (behind a sum that is computed with it), whose gradient is
+  /// another block's task. Of pieces only.
   std::optional<Activation> ends_in{};
   bool operator==(const SparseLinear& other) const;
 

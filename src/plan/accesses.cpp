@@ -23,7 +23,6 @@ class Collector {
     for (const int tensor : block.srcs) read(Role::tensor, tensor);
     if (block.parameters > 0) read(Role::weights, home(forward.block));
     if (block.state > 0 && forward.moves_state) read_and_write(Role::state, home(forward.block));
-    if (block.adds) read(Role::tensor, block.dst);
     write(Role::tensor, block.dst);
     write(Role::saved, forward.block);
   }

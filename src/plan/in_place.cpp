@@ -68,8 +68,10 @@ class Sharing {
 
   void share_result(const Forward& task) {
     const NetworkBlock& block = plan_.network.blocks[at(task.block)];
-    if (block.adds || !traits_of(task.block).forward_in_place) return;
-    share(number_of(Role::tensor, block.srcs.front(), task.samples),
+    const model::BlockTraits& traits = traits_of(task.block);
+    if (!traits.forward_in_place && !traits.adds_in_place) return;
+    const int src = traits.forward_in_place ? block.srcs.front() : block.srcs.back();
+    share(number_of(Role::tensor, src, task.samples),
           number_of(Role::tensor, block.dst, task.samples), true);
   }
 

@@ -33,7 +33,6 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
             {"inner_elements", block.inner_elements},
             {"staleness", late}};
   const NetworkBlock usual{};
-  if (block.adds) json["adds"] = true;
   if (block.whole != usual.whole) {
     json["whole"] = block.whole;
     json["whole_name"] = block.whole_name;
@@ -91,7 +90,6 @@ NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseRea
       .macs = field.at("macs").number({0, model::kMaxMacs}),
       .inner_elements = field.at("inner_elements").number(kElements),
       .spec = read_spec(field, inputs, sparse),
-      .adds = field.flag_or("adds", false),
       .whole = index("whole", model::kMaxLayers),
       .whole_name = field.has("whole") ? field.at("whole_name").text() : "",
       .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
@@ -114,7 +112,6 @@ Json network_json(const Network& network, const std::vector<int>& late) {
   return {{"name", network.name},
           {"hash", network_hash(network)},
           {"input", network.input.dims()},
-          {"cut", network.cut},
           {"tensor_elements", network.tensors},
           {"index_lists", sparse.take_lists()},
           {"blocks", std::move(blocks)}};
@@ -126,8 +123,7 @@ Network read_network(const JsonField& field, const model::ModelSpec* model) {
       .name = field.at("name").text(),
       .blocks = {},
       .tensors = tensors.numbers(kMostTensors, {1, model::kMaxElements}),
-      .input = tensor::Shape(field.at("input").numbers(kMostExtents, {1, model::kMaxElements})),
-      .cut = field.at("cut").flag()};
+      .input = tensor::Shape(field.at("input").numbers(kMostExtents, {1, model::kMaxElements}))};
   if (network.tensors.empty()) tensors.refuse("is empty");
   SparseReader sparse(model, field.at("index_lists"));
   for (const JsonField& block : field.at("blocks").list(kMostBlocks)) {

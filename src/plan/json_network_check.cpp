@@ -16,7 +16,7 @@ namespace {
 class LayerCheck {
  public:
   LayerCheck(const Network& network, const JsonField& field)
-      : network_(network), field_(field), shapes_(network.tensors.size()) {}
+      : network_(network), cut_(is_cut(network)), field_(field), shapes_(network.tensors.size()) {}
 
   void run() {
     if (elements_of(network_.input) != network_.tensors.front()) {
@@ -64,7 +64,7 @@ class LayerCheck {
   const tensor::Shape& at(int tensor, const JsonField& field) {
     tensor::Shape& shape = shapes_[static_cast<std::size_t>(tensor)];
     if (shape.rank() != 0) return shape;
-    if (!network_.cut) {
+    if (!cut_) {
       field.refuse(fmt::format("reads tensor {}, which no block before it writes", tensor));
     }
     // Rows of others, which only messages write.
@@ -103,6 +103,7 @@ class LayerCheck {
   }
 
   const Network& network_;
+  bool cut_;
   const JsonField& field_;
   std::vector<tensor::Shape> shapes_;  ///< rank 0: not known
   std::int64_t parameters_ = 0;
@@ -128,11 +129,12 @@ void check_is_of_model(const Network& network, const model::ModelSpec& model,
   }
   const std::vector<NetworkBlock> blocks = make_network(model).blocks;
   std::vector<bool> found(blocks.size(), false);
+  const bool cut = is_cut(network);
   for (const NetworkBlock& block : network.blocks) {
     if (block.whole >= std::ssize(blocks)) {
       refuse_model(field, model, fmt::format("it has no block {}", block.whole));
     }
-    if (network.cut) {
+    if (cut) {
       if (block.whole >= 0) found[static_cast<std::size_t>(block.whole)] = true;
       continue;
     }
@@ -145,7 +147,7 @@ void check_is_of_model(const Network& network, const model::ModelSpec& model,
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     // Pieces of a layer have its activation too.
-    if (found[i] || (network.cut && blocks[i].parameters == 0)) continue;
+    if (found[i] || (cut && blocks[i].parameters == 0)) continue;
     refuse_model(field, model,
                  fmt::format("its block '{}' is not among those of the plan", blocks[i].name));
   }

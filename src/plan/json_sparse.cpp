@@ -106,7 +106,6 @@ Json SparseWriter::layer(const ops::SparseLinear& sparse, int dst) {
   json["matrix"] = hash_of(weight.whole);
   json["rows"] = number_of(rows_.at(dst));
   json["columns"] = number_of(columns_of(sparse));
-  json["adds"] = sparse.adds;
   if (sparse.ends_in) json["ends_in"] = layer_json(*sparse.ends_in);
   return json;
 }
@@ -194,7 +193,6 @@ ops::SparseLinear SparseReader::piece(const JsonField& field) {
   return {.pattern = std::make_shared<const tensor::SparsePattern>(std::move(pattern)),
           .bias = bias,
           .piece = std::move(piece),
-          .adds = field.at("adds").flag(),
           .ends_in = ends_in};
 }
 

@@ -72,30 +72,25 @@ Network make_network(const model::ModelSpec& model) {
 
 namespace {
 
-model::BlockTraits traits_in(const Network& network, const NetworkBlock& block,
-                             const std::vector<tensor::Shape>& shapes) {
+model::BlockTraits traits_in(const NetworkBlock& block, const std::vector<tensor::Shape>& shapes) {
   // Only its costs are known: as of a convolution, unless something lies inside.
   if (block.spec.nodes.empty()) return {.weights_read_pending = block.inner_elements > 0};
-  if (network.cut) return {.weights_read_pending = true};
   return model::traits_of(block.spec, src_shapes(block, shapes));
 }
 
 }  // namespace
 
 void complete(Network& network) {
-  const bool known =
-      !network.cut && std::ranges::any_of(network.blocks, [](const NetworkBlock& one) {
-        return !one.spec.nodes.empty();
-      });
+  const bool known = std::ranges::any_of(
+      network.blocks, [](const NetworkBlock& one) { return !one.spec.nodes.empty(); });
   const std::vector<tensor::Shape> shapes =
       known ? tensor_shapes(network) : std::vector<tensor::Shape>{};
-  for (NetworkBlock& block : network.blocks) block.traits = traits_in(network, block, shapes);
+  for (NetworkBlock& block : network.blocks) block.traits = traits_in(block, shapes);
   network.last_readers = last_readers(network);
   network.trained = trained_tensors(network);
 }
 
 std::vector<bool> trained_tensors(const Network& network) {
-  if (network.cut) return {};  // rows come from other workers
   std::vector<bool> trained(network.tensors.size(), true);
   trained.front() = false;
   bool usual = true;
@@ -146,13 +141,24 @@ std::vector<tensor::Shape> src_shapes(const NetworkBlock& block,
 }
 
 std::vector<tensor::Shape> tensor_shapes(const Network& network) {
-  std::vector<tensor::Shape> shapes(network.tensors.size());
+  std::vector<tensor::Shape> shapes;
+  for (const std::int64_t elements : network.tensors) shapes.push_back({elements});
   shapes.front() = network.input;
   for (const NetworkBlock& block : network.blocks) {
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
     shapes[static_cast<std::size_t>(block.dst)] = model::node_shapes(block.spec, srcs).back();
   }
   return shapes;
+}
+
+bool is_cut(const Network& network) {
+  const auto is_part = [](const model::Node& node) {
+    const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
+    return sparse != nullptr && sparse->piece != nullptr;
+  };
+  return std::ranges::any_of(network.blocks, [&](const NetworkBlock& block) {
+    return std::ranges::any_of(block.spec.nodes, is_part);
+  });
 }
 
 std::vector<int> alike_tensors(const Network& network) {

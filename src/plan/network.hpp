@@ -28,7 +28,6 @@ struct NetworkBlock {
   /// costs are known (published profiles).
   model::BlockSpec spec{};
   model::BlockTraits traits{};  ///< as the operations say
-  bool adds = false;            ///< forward adds to dst what others have written there
   /// Of a block that a strategy has made of one of the model's (a piece of it, or a repetition):
   /// the model's block, its name, and the piece's share of its work.
   int whole = -1;
@@ -56,7 +55,6 @@ struct Network {
   std::vector<NetworkBlock> blocks;
   std::vector<std::int64_t> tensors;  ///< elements per sample; tensor 0 is the input
   tensor::Shape input{};
-  bool cut = false;  ///< its blocks are pieces of the model's (ParameterPart names them)
 
   /// Per tensor the last block that reads it (blocks in place aside): its backward_data writes the
   /// gradient, those of earlier readers add to it, from the last to the first. Empty: each has one
@@ -111,8 +109,12 @@ bool begins_module(const Network& network, int block);
 std::vector<tensor::Shape> src_shapes(const NetworkBlock& block,
                                       const std::vector<tensor::Shape>& tensors);
 
-/// Of every tensor, without the batch. Not of a network that is cut.
+/// Of every tensor, without the batch; flat where no block writes it.
 std::vector<tensor::Shape> tensor_shapes(const Network& network);
+
+/// Whether its blocks are parts of the model's (ParameterPart names them). Tensors that no block
+/// writes are then rows of others, which only messages write.
+bool is_cut(const Network& network);
 
 /// Per tensor, of those it must lie like because they are added up, the one that stands for all.
 std::vector<int> alike_tensors(const Network& network);

@@ -61,7 +61,7 @@ const tensor::TensorDesc& Chain::src_of(const plan::NetworkBlock& block, int ten
   tensor::TensorDesc& src = tensors_[static_cast<std::size_t>(tensor)];
   if (src.shape.rank() == 0) src = like(tensor);
   if (src.shape.rank() != 0) return src;
-  if (!network_.cut) fail("block '{}' comes before the block it reads from", block.name);
+  if (!plan::is_cut(network_)) fail("block '{}' comes before the block it reads from", block.name);
   // Rows of others, which only messages write.
   src = layers::batch_desc({network_.tensors[static_cast<std::size_t>(tensor)]}, options_.batch,
                            rows_layout());

@@ -109,7 +109,7 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
   args.training = false;
   if (poisons_) {
     tensor::poison({saved_, saved_and_scratch_});
-    if (!block.adds && !block.reads(block.dst)) {
+    if (!block.reads(block.dst)) {
       tensor::poison(
           {reinterpret_cast<std::byte*>(args.dst), chain_.block(index).dst_desc().bytes()});
     }

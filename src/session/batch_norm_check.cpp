@@ -55,7 +55,6 @@ std::string other_ways(const plan::Plan& plan, const plan::Samples& samples) {
 
 void check_batch_norms(const plan::Plan& plan, const TrainConfig& config,
                        std::int64_t train_samples) {
-  if (plan.network.cut) return;  // by rows: sparse layers only
   const std::vector<std::optional<Norm>> norms = single_valued_norms(plan.network);
   const std::int64_t tail = config.drop_last ? 0 : train_samples % plan.batch;
   for (const plan::Program& program : plan.programs) {

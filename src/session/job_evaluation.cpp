@@ -9,7 +9,7 @@ JobEvaluation::JobEvaluation(const MemberParts& parts, run::Worker& worker, bool
     : parts_(parts), worker_(worker), evaluators_(replicated ? parts.control.size() : 1) {
   if (parts.control.rank() >= evaluators_) return;
   const TrainConfig& config = parts.job.config;
-  if (parts.plan.network.cut) {
+  if (plan::is_cut(parts.plan.network)) {
     whole_.emplace(parts.setup.model,
                    run::ChainOptions{.batch = config.batch, .threads = threads_per_worker(config)});
   }

@@ -36,8 +36,8 @@ void prepare_plan(const TrainJob& job, const plan::Machine& machine, Prepared& p
     // Now, while no run folder has been made.
     const plan::Network& network = prepared.plan.network;
     const std::vector<checkpoint::NamedTensor> weights = initial_weights(job, prepared.setup.model);
-    run::check_weights(network.cut ? plan::make_network(prepared.setup.model) : network, weights,
-                       job.config.init);
+    run::check_weights(plan::is_cut(network) ? plan::make_network(prepared.setup.model) : network,
+                       weights, job.config.init);
     if (const std::string wrong = run::non_finite_tensor(weights); !wrong.empty()) {
       user_error("{}: {}; start from other weights", job.config.init, wrong);
     }

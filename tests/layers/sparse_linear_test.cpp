@@ -134,7 +134,7 @@ TEST(SparseLinear, LetsNanThroughBackward) {
   }
 }
 
-TEST(SparseLinear, APieceAddsToWhatIsThere) {
+TEST(SparseLinear, AddsAnotherTensorInItsPlaceOrNot) {
   ops::SparseLinear spec = sparse(12, 15, 0.4, false);
   constexpr std::int64_t batch = 70;
   const Floats weight = random_floats(static_cast<std::size_t>(spec.pattern->size()), 1);
@@ -145,24 +145,28 @@ TEST(SparseLinear, APieceAddsToWhatIsThere) {
   Floats expected = whole.rig.forward(src);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += there[i];
 
-  spec.adds = true;
   for (const Backend backend : {Backend::reference, Backend::onednn}) {
     const tensor::Layout layout =
         backend == Backend::onednn ? tensor::Layout::panels : tensor::Layout::plain;
     const tensor::TensorDesc src_desc{.shape = {batch, 15}, .layout = layout};
-    LayerRequest request{.spec = spec, .srcs = {src_desc}};
+    const tensor::TensorDesc dst_desc{.shape = {batch, 12}, .layout = layout};
+    LayerRequest request{.spec = spec, .srcs = {src_desc, dst_desc}, .residual = true};
     const auto layer = make_layer(request, backend);
+    EXPECT_TRUE(layer->traits().adds_in_place);
     Memory from(to_physical(src_desc, src, Padding::activation));
-    Memory to(to_physical(layer->dst_desc(), there, Padding::activation));
+    Memory sums(to_physical(layer->dst_desc(), there, Padding::activation));
+    Memory to(to_physical(layer->dst_desc(), random_floats(batch * 12, 4), Padding::activation));
     Memory weights(layer->parameter_slots()[0].physical_size * sizeof(float));
     layer->pack_parameter(0, weight.data(), weights.floats());
     LayerArgs args;
-    args.src = {from.floats()};
-    args.dst = to.floats();
     args.weights = weights.floats();
-    layer->forward(args);
-    expect_close(to_plain(layer->dst_desc(), to.floats(), Padding::activation), expected,
-                 kTolerance, to_string(backend));
+    for (Memory* dst : {&to, &sums}) {
+      args.src = {from.floats(), sums.floats()};
+      args.dst = dst->floats();
+      layer->forward(args);
+      expect_close(to_plain(layer->dst_desc(), dst->floats(), Padding::activation), expected,
+                   kTolerance, to_string(backend));
+    }
   }
 }
 

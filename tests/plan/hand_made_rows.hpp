@@ -7,21 +7,18 @@ namespace plait::plan::hand_made {
 
 /// Layer a has 4 rows on worker 0 and 5 on worker 1, which reads rows 0 and 2 of layer a of worker
 /// 0 in its layer b; worker 0 reads rows 1 and 4 of worker 1's. Layer c is worker 0's and reads all
-/// of layer b.
+/// of layer b. Tensors 9, 10 and 11 are the sums before a neighbour's part is added.
 inline Network cut_network() {
-  Network net{.name = "cut",
-              .blocks = {},
-              .tensors = {16, 4, 5, 3, 2, 2, 2, 3, 2},
-              .input = {16},
-              .cut = true};
+  Network net{
+      .name = "cut", .blocks = {}, .tensors = {16, 4, 5, 3, 2, 2, 2, 3, 2, 3, 2, 3}, .input = {16}};
   net.blocks = {{.name = "a@0", .srcs = {0}, .dst = 1, .parameters = 8, .macs = 8},
                 {.name = "a@1", .srcs = {0}, .dst = 2, .parameters = 9, .macs = 9},
-                {.name = "b@0", .srcs = {1}, .dst = 3, .parameters = 6, .macs = 6},
-                {.name = "b@0<1", .srcs = {4}, .dst = 3, .parameters = 4, .macs = 4, .adds = true},
-                {.name = "b@1", .srcs = {2}, .dst = 5, .parameters = 7, .macs = 7},
-                {.name = "b@1<0", .srcs = {6}, .dst = 5, .parameters = 3, .macs = 3, .adds = true},
-                {.name = "c@0", .srcs = {3}, .dst = 7, .parameters = 9, .macs = 9},
-                {.name = "c@0<1", .srcs = {8}, .dst = 7, .parameters = 6, .macs = 6, .adds = true}};
+                {.name = "b@0", .srcs = {1}, .dst = 9, .parameters = 6, .macs = 6},
+                {.name = "b@0<1", .srcs = {4, 9}, .dst = 3, .parameters = 4, .macs = 4},
+                {.name = "b@1", .srcs = {2}, .dst = 10, .parameters = 7, .macs = 7},
+                {.name = "b@1<0", .srcs = {6, 10}, .dst = 5, .parameters = 3, .macs = 3},
+                {.name = "c@0", .srcs = {3}, .dst = 11, .parameters = 9, .macs = 9},
+                {.name = "c@0<1", .srcs = {8, 11}, .dst = 7, .parameters = 6, .macs = 6}};
   return net;
 }
 

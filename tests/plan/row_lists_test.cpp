@@ -52,7 +52,7 @@ TEST(RowLists, Accesses) {
   std::get<Receive>(back.what).adds = false;
   EXPECT_THAT(words(back), ElementsAre("write received_rows 1", "write diff 1"));
   EXPECT_THAT(words({.what = Forward{.block = 3}}),
-              ElementsAre("read tensor 4", "read weights 3", "read tensor 3", "write tensor 3",
+              ElementsAre("read tensor 4", "read tensor 9", "read weights 3", "write tensor 3",
                           "write saved 3"));
 }
 
@@ -169,15 +169,19 @@ const BadList kDamages[] = {
     {"OtherListsOnBothSides", [](Plan& p) { message(p, 0, kReceive, Role::tensor).list = 1; },
      "worker 1 never sends it"},
     {"AddsToWhatNobodyWrote", [](Plan& p) { hand_made::erase(p, 0, TaskKind::forward, 2); },
-     "reads tensor 3, which nothing has written before"},
+     "reads tensor 9, which no task of this worker writes"},
     {"AddsTooEarly",
      [](Plan& p) {
        hand_made::move_to(p, 0, position(p, 0, TaskKind::forward, 2),
                           position(p, 0, TaskKind::forward, 3));
      },
-     "reads tensor 3, which nothing has written before"},
-    {"BeginsWhatIsThereAlready", [](Plan& p) { p.network.blocks[3].adds = false; },
-     "writes tensor 3, which forward of b@0 (task 3) has written"},
+     "reads tensor 9, which forward of b@0 (task 5) writes only later"},
+    {"BeginsWhatIsThereAlready",
+     [](Plan& p) {
+       p.network.blocks[3].srcs = {4};
+       p.network.blocks[3].dst = 9;
+     },
+     "writes tensor 9, which forward of b@0 (task 3) has written"},
     {"AGradientAddsToNothing", [](Plan& p) { adds(p, 1) = true; },
      "reads the gradient of tensor 5, which nothing has written before"},
     {"AGradientOverwritesAnother", [](Plan& p) { adds(p, 0) = false; },

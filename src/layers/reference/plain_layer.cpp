@@ -15,10 +15,13 @@ PlainLayer::PlainLayer(const LayerRequest& request) : threads_(request.threads) 
     }
     samples.push_back(src.shape.without_front());
   }
-  const bool convolution = std::holds_alternative<ops::Convolution>(request.spec);
-  if (request.residual && (!convolution || request.srcs.size() != 2)) {
-    fail("layer '{}': only a convolution of two sources adds a residual, not {} of {}",
-         request.name, ops::name_of(request.spec), request.srcs.size());
+  const bool adds = std::holds_alternative<ops::Convolution>(request.spec) ||
+                    std::holds_alternative<ops::SparseLinear>(request.spec);
+  if (request.residual && (!adds || request.srcs.size() != 2)) {
+    fail(
+        "layer '{}': only a convolution or sparse linear of two sources adds a residual, not {} of "
+        "{}",
+        request.name, ops::name_of(request.spec), request.srcs.size());
   }
   if (request.relu && !std::holds_alternative<ops::BatchNorm>(request.spec)) {
     fail("layer '{}': only batch_norm ends in a fused relu, not {}", request.name,

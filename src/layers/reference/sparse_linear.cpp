@@ -1,4 +1,5 @@
-// Sparse linear: dst[n,o] = f(bias[o] + sum over the pattern of weight[k] src[n,column[k]]).
+// Sparse linear: dst[n,o] = f(bias[o] + sum over the pattern of weight[k] src[n,column[k]]), with a
+// residual added inside of f.
 #include "layers/reference/plain_layer.hpp"
 
 namespace plait::layers::reference {
@@ -8,25 +9,27 @@ namespace {
 class SparseLinear final : public PlainLayer {
  public:
   explicit SparseLinear(const LayerRequest& request)
-      : PlainLayer(request), spec_(std::get<ops::SparseLinear>(request.spec)) {
+      : PlainLayer(request),
+        spec_(std::get<ops::SparseLinear>(request.spec)),
+        adds_(request.residual) {
     const auto& ends_in = request.activation ? request.activation : spec_.ends_in;
     if (!ends_in) return;
     LayerRequest activation = request;
     activation.spec = *ends_in;
     activation.srcs = {dst_};
+    activation.residual = false;
     activation_ = make(*ends_in, activation);
   }
 
-  LayerTraits traits() const override { return {.weights_reads_src = true}; }
+  LayerTraits traits() const override { return {.weights_reads_src = true, .adds_in_place = true}; }
 
   void forward(const LayerArgs& args) override {
     for (std::int64_t n = 0; n < src_.shape[0]; ++n) {
       const float* src = args.src[0] + n * src_.shape[1];
       std::int64_t k = 0;
       for (std::int64_t o = 0; o < dst_.shape[1]; ++o) {
-        double sum = spec_.adds   ? args.dst[n * dst_.shape[1] + o]
-                     : spec_.bias ? args.weights[slots_[1].offset + o]
-                                  : 0.0F;
+        double sum = spec_.bias ? args.weights[slots_[1].offset + o] : 0.0F;
+        if (adds_) sum += args.src[1][n * dst_.shape[1] + o];
         for (const std::int32_t i : spec_.pattern->row(o)) {
           sum += static_cast<double>(args.weights[k++]) * src[i];
         }
@@ -79,6 +82,7 @@ class SparseLinear final : public PlainLayer {
 
  private:
   ops::SparseLinear spec_;
+  bool adds_;  ///< src[1] to the result
   std::unique_ptr<Layer> activation_;
 };
 

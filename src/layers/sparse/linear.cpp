@@ -1,5 +1,6 @@
-// Sparse linear: dst = f(bias + W src) with samples innermost. f is fused forward only: its
-// gradient is the next step's, where both backward tasks find it.
+// Sparse linear: dst = f(bias + W src), or f(src[1] + bias + W src), with samples innermost. f is
+// fused forward only: its gradient is the next step's, where both backward tasks find it.
+#include "layers/simd/add.hpp"
 #include "layers/sparse/kernel_cache.hpp"
 #include "layers/sparse/layers.hpp"
 
@@ -25,6 +26,7 @@ class Linear final : public Layer {
         cache_(request.kernels != nullptr ? request.kernels : std::make_shared<KernelCache>()),
         panels_(panels_for(request.srcs[0].shape[0])),
         activation_(fused(request.activation ? request.activation : spec_.ends_in)),
+        adds_(request.residual),
         threads_(request.threads),
         dst_desc_{.shape = {request.srcs[0].shape[0], spec_.pattern->rows},
                   .layout = tensor::Layout::panels} {
@@ -32,10 +34,11 @@ class Linear final : public Layer {
   }
 
   const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
-  LayerTraits traits() const override { return {.weights_reads_src = true}; }
+  LayerTraits traits() const override { return {.weights_reads_src = true, .adds_in_place = true}; }
 
   void forward(const LayerArgs& args) override {
-    if (spec_.adds) {
+    if (adds_) {
+      begin_sums(args);
       kernels().forward_add(panels_, args.weights, args.src[0], args.dst, activation_, threads_);
     } else {
       kernels().forward(panels_, args.weights, bias_of(args.weights), args.src[0], args.dst,
@@ -67,6 +70,24 @@ class Linear final : public Layer {
     return *kernels_;
   }
 
+  /// What the products are added to, in dst.
+  void begin_sums(const LayerArgs& args) const {
+    const float* bias = bias_of(args.weights);
+    const float* sums = args.src[1];
+    if (bias == nullptr) {
+      if (sums == args.dst) return;
+      return simd::copy(args.dst, sums, dst_desc_.bytes() / sizeof(float), threads_);
+    }
+    const std::int64_t rows = dst_desc_.shape[1];
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t line = 0; line < panels_.count * rows; ++line) {
+      const std::int64_t begin = line * panels_.width;
+      for (std::int64_t i = begin; i < begin + panels_.width; ++i) {
+        args.dst[i] = sums[i] + bias[line % rows];
+      }
+    }
+  }
+
   template <class T>
   T* bias_of(T* parameters) const {
     return spec_.bias ? parameters + slots_[1].offset : nullptr;
@@ -77,6 +98,7 @@ class Linear final : public Layer {
   mutable std::shared_ptr<const SparseKernels> kernels_;
   Panels panels_;
   Activation activation_;
+  bool adds_;  ///< src[1] to the result
   int threads_;
   tensor::TensorDesc dst_desc_;
 };

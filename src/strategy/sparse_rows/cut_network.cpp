@@ -53,8 +53,7 @@ class Cutter {
     cut_.network = {.name = network.name,
                     .blocks = {},
                     .tensors = {network.tensors.front()},
-                    .input = network.input,
-                    .cut = true};
+                    .input = network.input};
   }
 
   CutNetwork run() {
@@ -81,6 +80,7 @@ class Cutter {
     cut_.network.tensors.push_back(elements);
     return static_cast<int>(cut_.network.tensors.size()) - 1;
   }
+  int dst_of(int block) const { return cut_.network.blocks[static_cast<std::size_t>(block)].dst; }
   int add_block(plan::NetworkBlock block) {
     cut_.network.blocks.push_back(std::move(block));
     return cut_.network.size() - 1;
@@ -101,33 +101,34 @@ class Cutter {
     const std::string& name = name_of(layer);
     const auto elements = static_cast<std::int64_t>(rows.size());
     std::map<int, Piece> pieces = split(k, worker, rows);
-    Part part{.rows = add_tensor(elements)};
+    Part part;
     const int src = k == 0 ? 0 : cut_.parts[k - 1][static_cast<std::size_t>(worker)].out;
     part.in_place = layer.activation && follows_from_result(*layer.activation);
     const auto ends = [&](int owner) {
       return part.in_place && owner == last_owner(pieces, worker);
     };
     part.local = add_piece(layer, fmt::format("{}@{}", name, worker), std::move(pieces[worker]),
-                           {.src = src, .dst = part.rows, .activates = ends(worker)}, &rows);
+                           {.src = src, .activates = ends(worker)}, &rows);
+    int sums = dst_of(part.local);
     for (auto& [owner, piece] : pieces) {
       if (owner == worker) continue;
       Halo halo{.owner = owner,
                 .tensor = add_tensor(static_cast<std::int64_t>(piece.columns.size())),
                 .list = static_cast<int>(cut_.row_lists.size())};
       cut_.row_lists.push_back(places(piece.columns));
-      halo.block =
-          add_piece(layer, fmt::format("{}@{}<{}", name, worker, owner), std::move(piece),
-                    {.src = halo.tensor, .dst = part.rows, .activates = ends(owner)}, nullptr);
+      halo.block = add_piece(layer, fmt::format("{}@{}<{}", name, worker, owner), std::move(piece),
+                             {.src = halo.tensor, .sums = sums, .activates = ends(owner)}, nullptr);
+      sums = dst_of(halo.block);
       part.halos.push_back(halo);
     }
-    part.out = part.rows;
+    part.out = sums;
     if (layer.activation) {
       if (!part.in_place) part.out = add_tensor(elements);
       model::BlockSpec spec{.name = fmt::format("{}.{}@{}", name, layer.activation->name, worker),
                             .nodes = {}};
       spec.then(layer.activation->name, layer.activation->layer);
       part.activation = add_block({.name = spec.name,
-                                   .srcs = {part.rows},
+                                   .srcs = {sums},
                                    .dst = part.out,
                                    .spec = spec,
                                    .whole = layer.block,
@@ -188,10 +189,11 @@ class Cutter {
 
   struct Ends {
     int src = 0;
-    int dst = 0;
+    int sums = -1;  ///< that the piece adds to; -1: it begins them
     bool activates = false;
   };
-  /// `bias_rows`: rows whose bias begins the sums; null: the piece adds to them.
+  /// `bias_rows`: rows whose bias begins the sums; null: the piece adds to them. Its result is a
+  /// new tensor.
   int add_piece(const RowLayer& layer, const std::string& name, Piece piece, const Ends& ends,
                 const std::vector<std::int32_t>* bias_rows) {
     auto names = std::make_shared<ops::LinearPiece>();
@@ -212,21 +214,25 @@ class Cutter {
     const std::int64_t rows = piece.pattern.rows;
     model::BlockSpec spec{.name = name, .nodes = {}};
     if (layer.flatten) spec.then("flatten", ops::Flatten{});
-    spec.then(layer.linear.name.empty() ? "linear" : layer.linear.name,
-              ops::SparseLinear{.pattern = std::make_shared<const tensor::SparsePattern>(
-                                    std::move(piece.pattern)),
-                                .bias = bias,
-                                .piece = std::move(names),
-                                .adds = bias_rows == nullptr,
-                                .ends_in = activation});
+    const int linear = spec.then(
+        layer.linear.name.empty() ? "linear" : layer.linear.name,
+        ops::SparseLinear{
+            .pattern = std::make_shared<const tensor::SparsePattern>(std::move(piece.pattern)),
+            .bias = bias,
+            .piece = std::move(names),
+            .ends_in = activation});
+    std::vector<int> srcs{ends.src};
+    if (ends.sums >= 0) {
+      spec.join("sum", ops::Add{}, {linear, model::block_input(1)});
+      srcs.push_back(ends.sums);
+    }
     return add_block(
         {.name = name,
-         .srcs = {ends.src},
-         .dst = ends.dst,
+         .srcs = std::move(srcs),
+         .dst = add_tensor(rows),
          .parameters = size + (bias ? rows : 0),
          .macs = size,
          .spec = std::move(spec),
-         .adds = bias_rows == nullptr,
          .whole = layer.block,
          .whole_name = name_of(layer),
          .share = static_cast<double>(size) /

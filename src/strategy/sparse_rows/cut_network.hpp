@@ -1,5 +1,5 @@
 // A network cut by rows: for every layer and worker a block for the columns the worker owns itself
-// and one for the columns of each neighbour, which adds to the same sums.
+// and one for the columns of each neighbour, which adds to the sums of the one before.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -18,8 +18,7 @@ struct Halo {
 
 /// One layer on one worker. Tensors and blocks of the cut network; -1 where there is none.
 struct Part {
-  int rows = 0;  ///< tensor of the sums
-  int out = -1;  ///< tensor after the activation; `rows` where there is none, or it is in place
+  int out = -1;  ///< tensor of the sums, or after an activation that is not in place
   int local = -1;
   int activation = -1;
   bool in_place = false;  ///< the last piece ends in the activation: it has no forward of its own

@@ -119,7 +119,9 @@ class RowTasks {
 
   void backward(const Part& part) {
     if (part.activation >= 0) add(plan::BackwardData{part.activation});
-    for (const Halo& halo : part.halos) add(plan::BackwardData{halo.block});
+    for (auto halo = part.halos.rbegin(); halo != part.halos.rend(); ++halo) {
+      add(plan::BackwardData{halo->block});
+    }
     add(plan::BackwardData{part.local});
     add(plan::BackwardWeights{part.local});
     for (const Halo& halo : part.halos) add(plan::BackwardWeights{halo.block});
