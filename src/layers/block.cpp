@@ -14,31 +14,35 @@ namespace plait::layers {
 
 namespace {
 
-/// The pointer a place stands for in one call.
+/// The memory a place stands for in one call. What the block is handed keeps its own desc.
 struct Resolve {
   explicit Resolve(const BlockArgs& given) : args(given) {}
   const BlockArgs& args;
 
-  float* operator()(const Place& place) const {
+  tensor::View write(const Place& place, const tensor::TensorDesc& desc) const {
     switch (place.where) {
-      case Where::none: return nullptr;
-      case Where::block_src:
-        return const_cast<float*>(at(args.srcs, place));  // read only, by graph
       case Where::block_dst: return args.dst;
-      case Where::block_diff_dst: return const_cast<float*>(args.diff_dst);  // read only, by graph
       case Where::block_diff_src: return at(args.diff_srcs, place);
-      case Where::saved: return reinterpret_cast<float*>(args.saved + place.offset);
-      case Where::pending: return reinterpret_cast<float*>(args.pending + place.offset);
-      case Where::scratch: return reinterpret_cast<float*>(args.scratch + place.offset);
+      case Where::saved: return {args.saved + place.offset, desc};
+      case Where::pending: return {args.pending + place.offset, desc};
+      case Where::scratch: return {args.scratch + place.offset, desc};
+      case Where::none:
+      case Where::block_src:
+      case Where::block_diff_dst: break;  // read only, by graph
     }
-    return nullptr;
+    return {};
+  }
+  tensor::ConstView read(const Place& place, const tensor::TensorDesc& desc) const {
+    if (place.where == Where::block_src) return at(args.srcs, place);
+    if (place.where == Where::block_diff_dst) return args.diff_dst;
+    return write(place, desc);
   }
 
  private:
-  template <class Pointer>
-  static Pointer at(const std::vector<Pointer>& pointers, const Place& place) {
+  template <class V>
+  static V at(const std::vector<V>& views, const Place& place) {
     const auto input = static_cast<std::size_t>(place.input);
-    return input < pointers.size() ? pointers[input] : nullptr;
+    return input < views.size() ? views[input] : V();
   }
 };
 
@@ -57,10 +61,10 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
       threads_(options.threads),
       steps_(fuse(spec, static_cast<int>(src_descs_.size()))) {
   model::node_shapes(spec, sample_shapes(src_descs_));  // refuses what does not fit, with names
-  std::vector<tensor::TensorDesc> descs = src_descs_;
-  descs.resize(src_descs_.size() + spec.nodes.size());
+  descs_ = src_descs_;
+  descs_.resize(src_descs_.size() + spec.nodes.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (!steps_[i].convert_to && options.backend != Backend::reference) match_layouts(i, descs);
+    if (!steps_[i].convert_to && options.backend != Backend::reference) match_layouts(i);
     const GraphStep& step = steps_[i];
     LayerRequest request{.spec = step.spec,
                          .srcs = {},
@@ -71,23 +75,23 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
                          .threads = options.threads,
                          .name = name_ + "." + step.name,
                          .kernels = options.kernels};
-    for (int tensor : step.srcs) request.srcs.push_back(descs[static_cast<std::size_t>(tensor)]);
+    for (int tensor : step.srcs) request.srcs.push_back(descs_[static_cast<std::size_t>(tensor)]);
     layers_.push_back(make_layer(request, options.backend));
-    descs[static_cast<std::size_t>(step.dst)] = layers_.back()->dst_desc();
+    descs_[static_cast<std::size_t>(step.dst)] = layers_.back()->dst_desc();
     const bool last = i + 1 == steps_.size();
     if (last && options.dst_layout && layers_.back()->dst_desc().layout != *options.dst_layout) {
       steps_.push_back({.name = step.name + ".layout",
                         .spec = ops::Add{},
                         .srcs = {step.dst},
-                        .dst = static_cast<int>(descs.size()),
+                        .dst = static_cast<int>(descs_.size()),
                         .convert_to = options.dst_layout});
-      descs.emplace_back();
+      descs_.emplace_back();
     }
   }
-  dst_desc_ = descs[static_cast<std::size_t>(steps_.back().dst)];
+  dst_desc_ = descs_[static_cast<std::size_t>(steps_.back().dst)];
   std::vector<bool> wanted = options.wants_diff_srcs;
   if (wanted.empty()) wanted.assign(src_descs_.size(), true);
-  memory_ = place_memory(steps_, layers_, descs, wanted);
+  memory_ = place_memory(steps_, layers_, descs_, wanted);
   pending_bytes_ = memory_.pending_bytes;
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -118,24 +122,23 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
   scratch_bytes_ += memory_.transient_bytes;
 }
 
-void Block::match_layouts(std::size_t i, std::vector<tensor::TensorDesc>& descs) {
+void Block::match_layouts(std::size_t i) {
   std::vector<tensor::TensorDesc> srcs;
-  for (const int src : steps_[i].srcs) srcs.push_back(descs[static_cast<std::size_t>(src)]);
+  for (const int src : steps_[i].srcs) srcs.push_back(descs_[static_cast<std::size_t>(src)]);
   const std::vector<tensor::Layout> wanted = model::source_layouts(steps_[i].spec, srcs);
   for (std::size_t k = 0; k < srcs.size(); ++k) {
-    if (srcs[k].layout != wanted[k]) return convert(i, k, wanted[k], descs);
+    if (srcs[k].layout != wanted[k]) return convert(i, k, wanted[k]);
   }
 }
 
-void Block::convert(std::size_t i, std::size_t source, tensor::Layout layout,
-                    std::vector<tensor::TensorDesc>& descs) {
-  const int converted = static_cast<int>(descs.size());
+void Block::convert(std::size_t i, std::size_t source, tensor::Layout layout) {
+  const int converted = static_cast<int>(descs_.size());
   GraphStep step{.name = steps_[i].name + ".layout",
                  .spec = ops::Add{},
                  .srcs = {steps_[i].srcs[source]},
                  .dst = converted,
                  .convert_to = layout};
-  descs.emplace_back();
+  descs_.emplace_back();
   steps_[i].srcs[source] = converted;
   steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(i), std::move(step));
 }
@@ -143,10 +146,12 @@ void Block::convert(std::size_t i, std::size_t source, tensor::Layout layout,
 LayerArgs Block::layer_args(std::size_t i, const BlockArgs& args) const {
   const Resolve at{args};
   LayerArgs layer;
+  layer.src.reserve(steps_[i].srcs.size());
   for (const int src : steps_[i].srcs) {
-    layer.src.push_back(at(memory_.tensors[static_cast<std::size_t>(src)]));
+    layer.src.push_back(at.read(memory_.tensors[static_cast<std::size_t>(src)], desc_of(src)));
   }
-  layer.dst = at(memory_.tensors[static_cast<std::size_t>(steps_[i].dst)]);
+  const int dst = steps_[i].dst;
+  layer.dst = at.write(memory_.tensors[static_cast<std::size_t>(dst)], desc_of(dst));
   layer.weights = args.weights == nullptr ? nullptr : args.weights + weights_offset_[i];
   layer.diff_weights =
       args.diff_weights == nullptr ? nullptr : args.diff_weights + weights_offset_[i];
@@ -174,9 +179,14 @@ void Block::layer_backward_data(std::size_t i, const BlockArgs& args) const {
   const BackwardStep& step = memory_.steps[i];
   const Resolve at{args};
   LayerArgs layer = layer_args(i, args);
-  layer.diff_dst = at(step.diff_dst);
-  for (const Place& place : step.diff_srcs) layer.diff_srcs.push_back(at(place));
-  layer.diff_addend = memory_.traits.adds_gradient ? args.diff_addend : at(step.addend);
+  layer.diff_dst = at.read(step.diff_dst, desc_of(steps_[i].dst));
+  layer.diff_srcs.reserve(step.diff_srcs.size());
+  for (std::size_t k = 0; k < step.diff_srcs.size(); ++k) {
+    layer.diff_srcs.push_back(at.write(step.diff_srcs[k], desc_of(steps_[i].srcs[k])));
+  }
+  layer.diff_addend = memory_.traits.adds_gradient
+                          ? args.diff_addend
+                          : at.read(step.addend, desc_of(steps_[i].srcs[0]));
   layer.diff_weights = nullptr;
   if (early_[i].bytes > 0) {
     std::memset(args.pending + early_[i].offset, 0, early_[i].bytes);  // the padding stays 0
@@ -191,11 +201,14 @@ void Block::backward_data(const BlockArgs& args) {
     const BackwardStep& step = memory_.steps[i];
     if (step.run_data) layer_backward_data(i, args);
     for (const GradientSum& sum : step.sums) {
-      float* result = at(sum.result);
+      const tensor::TensorDesc& desc = desc_of(sum.tensor);
+      const std::size_t count = desc.bytes() / sizeof(float);
+      float* result = at.write(sum.result, desc).floats();
+      const float* a = at.read(sum.a, desc).floats();
       if (sum.b.where != Where::none) {
-        simd::add({result, at(sum.a), at(sum.b), sum.bytes / sizeof(float)}, threads_);
-      } else if (result != nullptr && result != at(sum.a)) {
-        simd::copy(result, at(sum.a), sum.bytes / sizeof(float), threads_);
+        simd::add({result, a, at.read(sum.b, desc).floats(), count}, threads_);
+      } else if (result != nullptr && result != a) {
+        simd::copy(result, a, count, threads_);
       }
     }
   }
@@ -211,7 +224,7 @@ void Block::backward_weights(const BlockArgs& args) {
     }
     if (!memory_.steps[i].run_weights) continue;
     LayerArgs layer = layer_args(i, args);
-    layer.diff_dst = at(memory_.steps[i].diff_dst);
+    layer.diff_dst = at.read(memory_.steps[i].diff_dst, desc_of(steps_[i].dst));
     layers_[i]->backward_weights(layer);
   }
   clear_gaps(*this, args.diff_weights);

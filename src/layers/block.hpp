@@ -30,11 +30,11 @@ struct BlockOptions {
 /// parameters. backward_weights overwrites all of diff_weights. Everything between tasks is plain
 /// data: the tasks of one minibatch may run in different processes.
 struct BlockArgs {
-  std::vector<const float*> srcs{};
-  float* dst = nullptr;
-  const float* diff_dst = nullptr;
-  std::vector<float*> diff_srcs{};     ///< null: not wanted
-  const float* diff_addend = nullptr;  ///< where traits().adds_gradient: added to diff_srcs[0]
+  std::vector<tensor::ConstView> srcs{};
+  tensor::View dst{};
+  tensor::ConstView diff_dst{};
+  std::vector<tensor::View> diff_srcs{};  ///< empty: not wanted
+  tensor::ConstView diff_addend{};        ///< where traits().adds_gradient: added to diff_srcs[0]
   const float* weights = nullptr;
   float* diff_weights = nullptr;
   float* state = nullptr;
@@ -91,16 +91,19 @@ class Block {
  private:
   /// Puts a conversion before step `i` where its layer does not take the layout of what it reads;
   /// the next step to build is then the conversion.
-  void match_layouts(std::size_t i, std::vector<tensor::TensorDesc>& descs);
+  void match_layouts(std::size_t i);
   /// The same for source `source` of step `i`, whatever it is.
-  void convert(std::size_t i, std::size_t source, tensor::Layout layout,
-               std::vector<tensor::TensorDesc>& descs);
+  void convert(std::size_t i, std::size_t source, tensor::Layout layout);
+  const tensor::TensorDesc& desc_of(int tensor) const {
+    return descs_[static_cast<std::size_t>(tensor)];
+  }
   LayerArgs layer_args(std::size_t step, const BlockArgs& args) const;
   void layer_backward_data(std::size_t step, const BlockArgs& args) const;
 
   std::string name_;
   std::vector<tensor::TensorDesc> src_descs_;
   tensor::TensorDesc dst_desc_;
+  std::vector<tensor::TensorDesc> descs_;  ///< by tensor of the graph; those fused away are empty
   int threads_ = 1;
   std::vector<GraphStep> steps_;
   std::vector<std::shared_ptr<Layer>> layers_;

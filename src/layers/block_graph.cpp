@@ -183,9 +183,8 @@ class Placement {
       if (place.where == Where::pending) shared_.insert(place.offset);
       gradient = place;
     } else {
-      const std::size_t bytes = descs_[index(t)].bytes();
-      const Place sum = take(memory_.pending_bytes, Where::pending, bytes);
-      memory_.steps[i].sums.push_back({sum, gradient, place, bytes});
+      const Place sum = take(memory_.pending_bytes, Where::pending, descs_[index(t)].bytes());
+      memory_.steps[i].sums.push_back({sum, gradient, place, t});
       gradient = sum;
     }
   }
@@ -216,7 +215,7 @@ class Placement {
       if (earlier.where != Where::none && traits.adds_addend) {
         step.addend = earlier;
       } else if (earlier.where != Where::none) {
-        step.sums.push_back({diff_src, diff_src, earlier, descs_[index(src)].bytes()});
+        step.sums.push_back({diff_src, diff_src, earlier, src});
       }
       gradients_[index(src)] = diff_src;
     }
@@ -239,7 +238,7 @@ class Placement {
     for (int k = 0; k < inputs_; ++k) {
       const Place home{.where = Where::block_diff_src, .input = k};
       if (!wants_gradient_[index(k)] || gradients_[index(k)] == home) continue;
-      memory_.steps[0].sums.push_back({home, gradients_[index(k)], {}, descs_[index(k)].bytes()});
+      memory_.steps[0].sums.push_back({home, gradients_[index(k)], {}, k});
     }
   }
 

@@ -49,12 +49,12 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// result <- a + b, on `bytes` of floats; a plain copy of a where b is nowhere.
+/// result <- a + b, gradients of `tensor`; a plain copy of a where b is nowhere.
 struct GradientSum {
   Place result;
   Place a;
   Place b;
-  std::size_t bytes = 0;
+  int tensor = 0;
 };
 
 /// Gradient side of one step: the layer call, then the sums that join gradients which met.

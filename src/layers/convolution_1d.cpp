@@ -57,7 +57,7 @@ class Convolution1d final : public Layer {
   void forward(const LayerArgs& args) override {
     LayerArgs inside = args;
     inside.scratch = args.scratch + inside_bytes_;
-    if (convert_) inside.dst = reinterpret_cast<float*>(args.scratch);
+    if (convert_) inside.dst = {args.scratch, convolution_->dst_desc()};
     convolution_->forward(inside);
     if (!convert_) return;
     LayerArgs move;
@@ -88,10 +88,10 @@ class Convolution1d final : public Layer {
     if (!convert_) return inside;
     LayerArgs move;
     move.diff_dst = args.diff_dst;
-    move.diff_srcs = {reinterpret_cast<float*>(args.scratch)};
+    move.diff_srcs = {{args.scratch, convolution_->dst_desc()}};
     move.scratch = inside.scratch;
     convert_->backward_data(move);
-    inside.diff_dst = move.diff_src();
+    inside.diff_dst = move.diff_srcs[0];
     return inside;
   }
 

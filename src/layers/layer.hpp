@@ -1,6 +1,7 @@
-// Layer: what one layer computes, as three tasks on raw memory. A layer is built once per shape and
-// keeps no activations: everything between forward and backward lives in memory the caller hands
-// in, so one layer object serves any number of minibatches in flight, one call at a time.
+// Layer: what one layer computes, as three tasks on views of memory. A layer is built once per
+// shape and keeps no activations: everything between forward and backward lives in memory the
+// caller hands in, so one layer object serves any number of minibatches in flight, one call at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 #include "model/layer_sizes.hpp"
 #include "model/parameters.hpp"
 #include "model/spec.hpp"
-#include "tensor/tensor.hpp"
+#include "tensor/view.hpp"
 
 namespace plait::layers {
 
@@ -31,23 +32,24 @@ struct Randomness {
 };
 
 /// The memory one task of one layer reads and writes, all of it 64-byte aligned. Every task gets
-/// the pointers its comment in Layer names; the others may be null.
+/// what its comment in Layer names; the rest may be empty. Parameters are flat arrays of floats in
+/// a layout that only the layer knows, so they have no descs.
 struct LayerArgs {
-  std::vector<const float*> src{};
-  float* dst = nullptr;
-  const float* diff_dst = nullptr;
-  std::vector<float*> diff_srcs{};     ///< by input; null: not wanted
-  const float* diff_addend = nullptr;  ///< if set: diff_src <- gradient + diff_addend
-  const float* weights = nullptr;      ///< the layer's trainable parameters, physical
-  float* diff_weights = nullptr;       ///< same layout; overwritten
-  float* state = nullptr;              ///< the layer's other parameters (running statistics)
+  std::vector<tensor::ConstView> src{};
+  tensor::View dst{};
+  tensor::ConstView diff_dst{};
+  std::vector<tensor::View> diff_srcs{};  ///< by input; empty: not wanted
+  tensor::ConstView diff_addend{};        ///< if set: diff_src <- gradient + diff_addend
+  const float* weights = nullptr;         ///< the layer's trainable parameters, physical
+  float* diff_weights = nullptr;          ///< same layout; overwritten
+  float* state = nullptr;                 ///< the layer's other parameters (running statistics)
   std::byte* saved = nullptr;    ///< the layer's own memory, from forward to its last backward
   std::byte* scratch = nullptr;  ///< garbage before and after
   bool training = true;
   Randomness randomness;
 
   /// Of a layer with one input.
-  float* diff_src() const { return diff_srcs.empty() ? nullptr : diff_srcs.front(); }
+  float* diff_src() const { return diff_srcs.empty() ? nullptr : diff_srcs.front().floats(); }
 };
 
 using model::LayerTraits;

@@ -59,18 +59,19 @@ class TransposedConvolution final : public Layer {
     inside.diff_dst = converted(args);
     inside.diff_srcs = {args.dst};
     convolution_->backward_data(inside);
-    if (spec_.bias) add_bias(args.weights + slots_[1].offset, args.dst);
+    if (spec_.bias) add_bias(args.weights + slots_[1].offset, args.dst.floats());
   }
 
   void backward_data(const LayerArgs& args) override {
     LayerArgs inside = inner(args);
     inside.src = {args.diff_dst};
-    inside.dst = convert_ ? reinterpret_cast<float*>(args.scratch) : args.diff_src();
+    inside.dst = args.diff_srcs[0];
+    if (convert_) inside.dst = {args.scratch, convert_->dst_desc()};
     convolution_->forward(inside);
     if (!convert_) return;
     LayerArgs back;
     back.diff_dst = inside.dst;
-    back.diff_srcs = {args.diff_src()};
+    back.diff_srcs = {args.diff_srcs[0]};
     back.scratch = inside.scratch;
     convert_->backward_data(back);
   }
@@ -81,7 +82,7 @@ class TransposedConvolution final : public Layer {
     inside.src = {args.diff_dst};
     inside.diff_weights = args.diff_weights;
     convolution_->backward_weights(inside);
-    if (spec_.bias) sum_bias(args.diff_dst, args.diff_weights + slots_[1].offset);
+    if (spec_.bias) sum_bias(args.diff_dst.floats(), args.diff_weights + slots_[1].offset);
   }
 
   void pack_parameter(std::size_t index, const float* plain, float* physical) const override {
@@ -103,11 +104,11 @@ class TransposedConvolution final : public Layer {
   }
 
   /// src as the convolution's result lies.
-  const float* converted(const LayerArgs& args) {
+  tensor::ConstView converted(const LayerArgs& args) {
     if (!convert_) return args.src[0];
     LayerArgs move;
     move.src = {args.src[0]};
-    move.dst = reinterpret_cast<float*>(args.scratch);
+    move.dst = {args.scratch, convert_->dst_desc()};
     move.scratch = args.scratch + converted_bytes_;
     convert_->forward(move);
     return move.dst;

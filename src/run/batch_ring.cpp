@@ -68,22 +68,23 @@ void BatchRing::fetch(std::int64_t minibatch, std::int64_t samples) {
   }
 }
 
-std::span<const float> BatchRing::part(const tensor::Tensor& tensor, const plan::Samples& samples,
-                                       std::int64_t whole) const {
-  const std::span<const float> all = tensor.floats();
+std::span<const std::byte> BatchRing::part(const tensor::Tensor& tensor,
+                                           const plan::Samples& samples, std::int64_t whole) const {
+  const std::span<const std::byte> all(tensor.data(), tensor.bytes());
   const auto each = all.size() / static_cast<std::size_t>(share_.count(whole));
   const auto first = static_cast<std::size_t>(samples.first(whole) - share_.first(whole));
   return all.subspan(first * each, static_cast<std::size_t>(samples.count(whole)) * each);
 }
 
-std::span<const float> BatchRing::images(std::int64_t minibatch, const plan::Samples& samples,
-                                         std::int64_t whole) const {
+std::span<const std::byte> BatchRing::images(std::int64_t minibatch, const plan::Samples& samples,
+                                             std::int64_t whole) const {
   return part(at(minibatch).images, samples, whole);
 }
 
 std::span<const float> BatchRing::targets(std::int64_t minibatch, const plan::Samples& samples,
                                           std::int64_t whole) const {
-  return part(at(minibatch).targets, samples, whole);
+  const std::span<const std::byte> bytes = part(at(minibatch).targets, samples, whole);
+  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
 }  // namespace plait::run

@@ -29,14 +29,14 @@ class BatchRing {
     return batches_[static_cast<std::size_t>(minibatch) % batches_.size()];
   }
   /// Of the part `samples` of a minibatch of `whole` samples.
-  std::span<const float> images(std::int64_t minibatch, const plan::Samples& samples,
-                                std::int64_t whole) const;
+  std::span<const std::byte> images(std::int64_t minibatch, const plan::Samples& samples,
+                                    std::int64_t whole) const;
   std::span<const float> targets(std::int64_t minibatch, const plan::Samples& samples,
                                  std::int64_t whole) const;
 
  private:
-  std::span<const float> part(const tensor::Tensor& tensor, const plan::Samples& samples,
-                              std::int64_t whole) const;
+  std::span<const std::byte> part(const tensor::Tensor& tensor, const plan::Samples& samples,
+                                  std::int64_t whole) const;
 
   std::function<void(data::Batch&)> next_batch_;
   plan::Samples share_;

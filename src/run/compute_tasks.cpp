@@ -61,24 +61,34 @@ void ComputeTasks::load(const TaskRun& at) {
   if (batches_.read_in_place() || at.samples == 0) return;
   const plan::Samples samples = plan::samples_of(parts_.context.task(at));
   std::ranges::copy(batches_.images(at.minibatch, samples, at.whole),
-                    floats(bound_[at.task].dst, at));
+                    parts_.memory.at(bound_[at.task].dst, at.minibatch));
 }
 
 layers::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) const {
   const Binding& bound = bound_[at.task];
   const plan::Task& task = parts_.context.task(at);
+  const auto index = static_cast<std::size_t>(plan::block_of(task));
   const std::vector<int>& tensors = parts_.context.block(plan::block_of(task)).srcs;
-  std::vector<const float*> srcs;
-  std::vector<float*> diff_srcs;
+  const layers::Block& block = parts_.model.chains.at(at.samples).block(index);
+  const auto view = [&](int slot, const tensor::TensorDesc& desc) {
+    return tensor::View(parts_.memory.at(slot, at.minibatch), desc);
+  };
+  std::vector<tensor::ConstView> srcs;
+  std::vector<tensor::View> diff_srcs;
+  srcs.reserve(tensors.size());
+  diff_srcs.reserve(tensors.size());
   for (std::size_t k = 0; k < tensors.size(); ++k) {
-    const bool in_place = tensors[k] == 0 && batches_.read_in_place();
-    srcs.push_back(in_place ? batches_.at(at.minibatch).images.floats().data()
-                            : floats(bound.srcs[k], at));
-    diff_srcs.push_back(floats(bound.diff_srcs[k], at));
+    const tensor::TensorDesc& desc = block.src_descs()[k];
+    if (tensors[k] == 0 && batches_.read_in_place()) {
+      srcs.emplace_back(batches_.at(at.minibatch).images);
+    } else {
+      srcs.push_back(view(bound.srcs[k], desc));
+    }
+    diff_srcs.push_back(view(bound.diff_srcs[k], desc));
   }
   return {.srcs = std::move(srcs),
-          .dst = floats(bound.dst, at),
-          .diff_dst = floats(bound.diff_dst, at),
+          .dst = view(bound.dst, block.dst_desc()),
+          .diff_dst = view(bound.diff_dst, block.dst_desc()),
           .diff_srcs = std::move(diff_srcs),
           .weights = parameters.weights.floats().data(),
           .diff_weights = parameters.gradient.floats().data(),
@@ -189,10 +199,10 @@ std::vector<ComputeTasks::Added> ComputeTasks::redirect_added(const TaskRun& at,
   std::size_t used = block.scratch_bytes();
   const std::vector<int>& tensors = network.blocks[static_cast<std::size_t>(index)].srcs;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
-    if (args.diff_srcs[k] == nullptr || !network.adds_gradient(index, tensors[k])) continue;
+    if (args.diff_srcs[k].empty() || !network.adds_gradient(index, tensors[k])) continue;
     const tensor::TensorDesc& desc = chain.tensor_desc(tensors[k]);
     const auto count = static_cast<std::size_t>(desc.physical_elements());
-    float* sum = args.diff_srcs[k];
+    const tensor::View sum = args.diff_srcs[k];
     if (block.traits().adds_gradient) {
       args.diff_addend = sum;
       continue;
@@ -200,14 +210,14 @@ std::vector<ComputeTasks::Added> ComputeTasks::redirect_added(const TaskRun& at,
     const int number = static_cast<int>(k);
     const bool subtracted = number == block.traits().subtracted_src;
     if (subtracted || block.traits().passes(number)) {
-      added.push_back({{sum, sum, args.diff_dst, count}, subtracted});
-      args.diff_srcs[k] = nullptr;
+      added.push_back({{sum.floats(), sum.floats(), args.diff_dst.floats(), count}, subtracted});
+      args.diff_srcs[k] = {};
       continue;
     }
     used = cache_lines(used);
-    auto* gradient = reinterpret_cast<float*>(args.scratch + used);
+    const tensor::View gradient(args.scratch + used, desc);
     used += desc.bytes();
-    added.push_back({{sum, sum, gradient, count}});
+    added.push_back({{sum.floats(), sum.floats(), gradient.floats(), count}});
     args.diff_srcs[k] = gradient;
   }
   return added;
@@ -248,7 +258,7 @@ std::string ComputeTasks::first_non_finite_block(const TaskRun& at) {
     layers::Block& block = parts_.model.chains.at(at.samples).block(index);
     block.forward(args);
     const std::span<const float> dst(
-        args.dst, static_cast<std::size_t>(block.dst_desc().physical_elements()));
+        args.dst.floats(), static_cast<std::size_t>(block.dst_desc().physical_elements()));
     if (!std::ranges::all_of(dst, [](float x) { return std::isfinite(x); })) return block.name();
   }
   return "";

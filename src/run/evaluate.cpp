@@ -90,7 +90,7 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
                  {images_.floats().subspan(at * sample_size, sample_size),
                   targets_.floats().subspan(at * target_size, target_size)});
     }
-    const std::span<const float> logits = workspace_.forward(parameters, images_.floats().data());
+    const std::span<const float> logits = workspace_.forward(parameters, images_);
     const optim::LossBatch answers{
         .logits = logits.first(
             static_cast<std::size_t>(valid * outputs * std::max<std::int64_t>(1, pixels))),

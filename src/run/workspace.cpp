@@ -100,8 +100,13 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
   BlockMemory& memory =
       parameters.block(static_cast<std::size_t>(chain_.network().home_of(static_cast<int>(index))));
   layers::BlockArgs args;
-  for (const int src : block.srcs) args.srcs.push_back(src == 0 ? images_ : tensor(src));
-  args.dst = tensor(block.dst);
+  const auto view = [&](int tensor, float* data) {
+    return tensor::View(data, chain_.tensor_desc(tensor));
+  };
+  for (const int src : block.srcs) {
+    args.srcs.push_back(src == 0 ? images_ : view(src, tensor(src)));
+  }
+  args.dst = view(block.dst, tensor(block.dst));
   args.weights = memory.weights.floats().data();
   args.state = parameters.state(index);
   args.saved = saved_;
@@ -111,7 +116,7 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
     tensor::poison({saved_, saved_and_scratch_});
     if (!block.reads(block.dst)) {
       tensor::poison(
-          {reinterpret_cast<std::byte*>(args.dst), chain_.block(index).dst_desc().bytes()});
+          {static_cast<std::byte*>(args.dst.data()), chain_.block(index).dst_desc().bytes()});
     }
   }
   chain_.block(index).forward(args);
@@ -124,7 +129,7 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
                residuals_[index]);
 }
 
-std::span<const float> Workspace::forward(ParameterStore& parameters, const float* images) {
+std::span<const float> Workspace::forward(ParameterStore& parameters, tensor::ConstView images) {
   images_ = images;
   const plan::Network& network = chain_.network();
   for (std::size_t i = 0; i < chain_.size(); ++i) {

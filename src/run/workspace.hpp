@@ -17,7 +17,7 @@ class Workspace {
   explicit Workspace(Chain& chain);
 
   /// `images` as the network wants them. The logits stay until the next call.
-  std::span<const float> forward(ParameterStore& parameters, const float* images);
+  std::span<const float> forward(ParameterStore& parameters, tensor::ConstView images);
   /// Per block: of the differences since the last call; 0 for all others.
   std::vector<ResidualSums> take_residuals();
 
@@ -27,7 +27,7 @@ class Workspace {
 
   Chain& chain_;
   std::shared_ptr<std::byte> memory_;
-  const float* images_ = nullptr;
+  tensor::ConstView images_{};
   std::vector<bool> needed_;     ///< by block
   std::vector<float*> tensors_;  ///< by tensor; null where no block writes it
   std::byte* saved_ = nullptr;

@@ -27,23 +27,24 @@ class Learner {
         memory_(store.block(static_cast<std::size_t>(block))),
         options_(options),
         rate_(options.learning_rate * (memory_.state.floats().empty() ? 1 : kNormalisedRate)),
-        dst_(floats_of(block_.dst_desc())),
-        diff_dst_(floats_of(block_.dst_desc())),
-        diff_src_(floats_of(block_.src_desc())),
+        dst_(block_.dst_desc()),
+        diff_dst_(block_.dst_desc()),
+        diff_src_(block_.src_desc()),
         saved_(tensor::allocate_bytes(block_.saved_bytes())),
         pending_(tensor::allocate_bytes(block_.pending_bytes())),
         scratch_(tensor::allocate_bytes(block_.scratch_bytes())),
         optimizer_(optim::make_optimizer({.kind = "adam"})) {}
 
-  const float* forward(const float* src) {
+  const tensor::Tensor& forward(const tensor::Tensor& src) {
     src_ = src;
     block_.forward(args());
-    return dst_.floats().data();
+    return dst_;
   }
-  /// One step of `steps` towards `target`; gives |dst - target|^2 / |target|^2 before it.
-  double learn(const float* target, std::int64_t step, std::int64_t steps) {
+  /// One step of `steps` towards `wanted`; gives |dst - wanted|^2 / |wanted|^2 before it.
+  double learn(const tensor::Tensor& wanted, std::int64_t step, std::int64_t steps) {
     const std::span<const float> dst = dst_.floats();
     const std::span<float> diff = diff_dst_.floats();
+    const std::span<const float> target = wanted.floats();
     double missed = 0;
     double size = 0;
     const float scale = 2.0F / static_cast<float>(dst.size());
@@ -71,14 +72,11 @@ class Learner {
   }
 
  private:
-  static tensor::Tensor floats_of(const tensor::TensorDesc& desc) {
-    return tensor::Tensor(tensor::Shape{desc.physical_elements()});
-  }
   layers::BlockArgs args() {
     return {.srcs = {src_},
-            .dst = dst_.floats().data(),
-            .diff_dst = diff_dst_.floats().data(),
-            .diff_srcs = {diff_src_.floats().data()},
+            .dst = dst_,
+            .diff_dst = diff_dst_,
+            .diff_srcs = {diff_src_},
             .weights = memory_.weights.floats().data(),
             .diff_weights = memory_.gradient.floats().data(),
             .state = memory_.state.floats().data(),
@@ -93,7 +91,7 @@ class Learner {
   run::BlockMemory& memory_;
   const FitOptions& options_;
   double rate_;
-  const float* src_ = nullptr;
+  tensor::ConstView src_;
   tensor::Tensor dst_;
   tensor::Tensor diff_dst_;
   tensor::Tensor diff_src_;
@@ -118,7 +116,7 @@ class Frozen {
   }
 
   /// The result of `blocks`, of which the first reads nothing but `src`.
-  tensor::Tensor forward(const std::vector<int>& blocks, const float* src) {
+  tensor::Tensor forward(const std::vector<int>& blocks, const tensor::Tensor& src) {
     const auto of_network = [&](int index) -> const plan::NetworkBlock& {
       return chain_.network().blocks[static_cast<std::size_t>(index)];
     };
@@ -132,12 +130,12 @@ class Frozen {
     for (const int index : blocks) {
       layers::Block& block = chain_.block(static_cast<std::size_t>(index));
       run::BlockMemory& memory = store_.block(static_cast<std::size_t>(index));
-      tensor::Tensor dst(tensor::Shape{block.dst_desc().physical_elements()});
+      tensor::Tensor dst(block.dst_desc());
       layers::BlockArgs args;
       for (const int tensor : of_network(index).srcs) {
-        args.srcs.push_back(tensor == from ? src : made.at(tensor).floats().data());
+        args.srcs.emplace_back(tensor == from ? src : made.at(tensor));
       }
-      args.dst = dst.floats().data();
+      args.dst = dst;
       args.weights = memory.weights.floats().data();
       args.state = memory.state.floats().data();
       args.saved = saved_.get();
@@ -163,10 +161,10 @@ class Frozen {
   std::shared_ptr<std::byte> scratch_;
 };
 
-tensor::Tensor difference(const tensor::Tensor& a, const float* b) {
-  tensor::Tensor result(a.shape());
+tensor::Tensor difference(const tensor::Tensor& a, const tensor::Tensor& b) {
+  tensor::Tensor result(a.desc());
   const std::span<float> out = result.floats();
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = a.floats()[i] - b[i];
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = a.floats()[i] - b.floats()[i];
   return result;
 }
 
@@ -195,22 +193,19 @@ std::vector<checkpoint::NamedTensor> fit_added(const plan::Network& network,
   for (std::int64_t step = 0; step < options.steps; ++step) {
     stream.load_into(static_cast<std::uint64_t>(step / stream.batches_per_epoch()),
                      step % stream.batches_per_epoch(), batch);
-    const float* images = batch.images.floats().data();
     tensor::Tensor exact;
     for (std::size_t i = 0; i < interfaces.size(); ++i) {
       const FitInterface& one = interfaces[i];
-      exact = frozen.forward(one.before, i == 0 ? images : exact.floats().data());
-      const float* x = enters[i].forward(images);
+      exact = frozen.forward(one.before, i == 0 ? batch.images : exact);
+      const tensor::Tensor& x = enters[i].forward(batch.images);
       if (step < first) {
-        errors[i].first = enters[i].learn(exact.floats().data(), step, first);
+        errors[i].first = enters[i].learn(exact, step, first);
       } else if (one.coarse >= 0) {
         const tensor::Tensor d = difference(exact, x);
         const tensor::Tensor from_x = frozen.forward(one.piece, x);
-        const tensor::Tensor target =
-            difference(frozen.forward(one.piece, exact.floats().data()), from_x.floats().data());
-        coarses[i].forward(d.floats().data());
-        errors[i].second =
-            coarses[i].learn(target.floats().data(), step - first, options.steps - first);
+        const tensor::Tensor target = difference(frozen.forward(one.piece, exact), from_x);
+        coarses[i].forward(d);
+        errors[i].second = coarses[i].learn(target, step - first, options.steps - first);
       }
     }
     if (options.tick) options.tick();

@@ -1,5 +1,5 @@
 // Tensor: typed, shaped memory. A TensorDesc says how the bytes lie; a Tensor adds the bytes,
-// shared by copies of the Tensor. Layers compute on raw pointers described by TensorDescs.
+// shared by copies of the Tensor. Layers compute on views (view.hpp).
 #pragma once
 
 #include <cstddef>

@@ -93,7 +93,7 @@ TEST_P(TorchNames, GiveThePyTorchLogits) {
     images.floats()[i] = 2 * static_cast<float>(spread(1000, i));
   }
   run::Workspace workspace(chain);
-  const auto logits = workspace.forward(parameters, images.floats().data());
+  const auto logits = workspace.forward(parameters, images);
   const auto wanted = recorded_["logits"].get<std::vector<double>>();
   ASSERT_EQ(logits.size(), wanted.size());
   double largest = 1;

@@ -42,8 +42,10 @@ class PlainBlock {
     for (const Floats& input : inputs) inputs_.emplace_back(input);
     dst_ = Memory(block_.dst_desc().bytes());
     BlockArgs args = base_args();
-    for (Memory& input : inputs_) args.srcs.push_back(input.floats());
-    args.dst = dst_.floats();
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      args.srcs.emplace_back(inputs_[k].data(), block_.src_descs()[k]);
+    }
+    args.dst = {dst_.data(), block_.dst_desc()};
     block_.forward(args);
     return values(dst_, block_.dst_desc());
   }
@@ -54,12 +56,14 @@ class PlainBlock {
     BlockArgs args = base_args();
     std::vector<Memory> diffs;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      args.srcs.push_back(inputs_[k].floats());
+      args.srcs.emplace_back(inputs_[k].data(), block_.src_descs()[k]);
       diffs.emplace_back(block_.src_descs()[k].bytes());
     }
-    for (Memory& diff : diffs) args.diff_srcs.push_back(diff.floats());
-    args.dst = dst_.floats();
-    args.diff_dst = diff_dst.floats();
+    for (std::size_t k = 0; k < diffs.size(); ++k) {
+      args.diff_srcs.emplace_back(diffs[k].data(), block_.src_descs()[k]);
+    }
+    args.dst = {dst_.data(), block_.dst_desc()};
+    args.diff_dst = {diff_dst.data(), block_.dst_desc()};
     block_.backward_data(args);
     block_.backward_weights(args);
     std::vector<Floats> result;

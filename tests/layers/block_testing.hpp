@@ -43,8 +43,8 @@ class BlockRig {
     saved_ = Memory(block.saved_bytes());
     BlockArgs args = base_args();
     Memory scratch(block.scratch_bytes());
-    args.srcs = {src_.floats()};
-    args.dst = dst.floats();
+    args.srcs = {{src_.data(), block.src_desc()}};
+    args.dst = {dst.data(), block.dst_desc()};
     args.scratch = scratch.data();
     block.forward(args);
     for (const Memory* memory : {&dst, &saved_, &scratch})
@@ -63,16 +63,16 @@ class BlockRig {
     Memory dst(dst_);
     diff_weights_ = Memory(weights.size() * sizeof(float));
     BlockArgs args = base_args();
-    args.dst = block.traits().data_reads_dst ? dst.floats() : no_dst.floats();
-    args.diff_dst = gradient.floats();
-    args.diff_srcs = {wants_diff_src_ ? diff_src.floats() : nullptr};
+    args.dst = {(block.traits().data_reads_dst ? dst : no_dst).data(), block.dst_desc()};
+    args.diff_dst = {gradient.data(), block.dst_desc()};
+    if (wants_diff_src_) args.diff_srcs = {{diff_src.data(), block.src_desc()}};
     args.diff_weights = diff_weights_.floats();
     args.pending = pending.data();
     for (bool data : {true, false}) {
       Memory scratch(block.scratch_bytes());
       args.scratch = scratch.data();
       const bool reads = data ? block.traits().data_reads_src : block.traits().weights_read_src;
-      args.srcs = {reads ? src_.floats() : no_src.floats()};
+      args.srcs = {{(reads ? src_ : no_src).data(), block.src_desc()}};
       if (data && block.has_backward_data()) block.backward_data(args);
       if (!data && block.has_backward_weights()) block.backward_weights(args);
       scratch.expect_intact("scratch");

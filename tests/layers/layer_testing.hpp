@@ -132,11 +132,13 @@ class Rig {
     Memory unsaved(layer_->saved_bytes());
     LayerArgs args = base_args();
     args.saved = options.training ? saved_.data() : unsaved.data();
-    for (Memory& src : srcs_) args.src.push_back(src.floats());
-    args.dst = dst_.floats();
+    for (std::size_t k = 0; k < srcs.size(); ++k) {
+      args.src.emplace_back(srcs_[k].data(), request_.srcs[k]);
+    }
+    args.dst = {dst_.data(), dst_desc};
     if (options.in_place && layer_->traits().forward_in_place) {
       std::memcpy(dst_.data(), srcs_[0].data(), dst_desc.bytes());
-      args.src[0] = dst_.floats();
+      args.src[0] = args.dst;
     }
     run(Pass::forward, args);
     dst_.expect_intact("dst");
@@ -153,10 +155,12 @@ class Rig {
     diff_weights_ = Memory(weights_.bytes());
     LayerArgs args =
         backward_args(layer_->traits().data_reads_src, layer_->traits().data_reads_dst);
-    args.diff_dst = gradient.floats();
-    args.diff_srcs = {diff_src.floats()};
-    if (options.in_place && layer_->traits().diff_in_place) args.diff_srcs = {gradient.floats()};
-    if (!addend.empty()) args.diff_addend = added.floats();
+    args.diff_dst = {gradient.data(), layer_->dst_desc()};
+    args.diff_srcs = {{diff_src.data(), src_desc}};
+    if (options.in_place && layer_->traits().diff_in_place) {
+      args.diff_srcs = {{gradient.data(), src_desc}};
+    }
+    if (!addend.empty()) args.diff_addend = {added.data(), src_desc};
     run(Pass::backward_data, args);
     gradient.expect_intact("diff_dst");
     diff_src.expect_intact("diff_src");
@@ -169,7 +173,7 @@ class Rig {
       Memory gradient(to_physical(layer_->dst_desc(), diff_dst));
       diff_weights_ = Memory(weights_.bytes());
       LayerArgs args = backward_args(true, false);
-      args.diff_dst = gradient.floats();
+      args.diff_dst = {gradient.data(), layer_->dst_desc()};
       run(Pass::backward_weights, args);
     }
     return unpack_gradients();
@@ -190,10 +194,11 @@ class Rig {
     LayerArgs args = base_args();
     for (std::size_t k = 0; k < srcs_.size(); ++k) {
       unreadable_.emplace_back(request_.srcs[k].bytes());
-      args.src.push_back(reads_src ? srcs_[k].floats() : unreadable_.back().floats());
+      Memory& src = reads_src ? srcs_[k] : unreadable_.back();
+      args.src.emplace_back(src.data(), request_.srcs[k]);
     }
     unreadable_.emplace_back(layer_->dst_desc().bytes());
-    args.dst = reads_dst ? dst_.floats() : unreadable_.back().floats();
+    args.dst = {(reads_dst ? dst_ : unreadable_.back()).data(), layer_->dst_desc()};
     args.diff_weights = diff_weights_.floats();
     return args;
   }

@@ -161,8 +161,8 @@ TEST(SparseLinear, AddsAnotherTensorInItsPlaceOrNot) {
     LayerArgs args;
     args.weights = weights.floats();
     for (Memory* dst : {&to, &sums}) {
-      args.src = {from.floats(), sums.floats()};
-      args.dst = dst->floats();
+      args.src = {{from.data(), src_desc}, {sums.data(), layer->dst_desc()}};
+      args.dst = {dst->data(), layer->dst_desc()};
       layer->forward(args);
       expect_close(to_plain(layer->dst_desc(), dst->floats(), Padding::activation), expected,
                    kTolerance, to_string(backend));

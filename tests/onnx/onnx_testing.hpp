@@ -48,7 +48,7 @@ inline std::vector<float> logits_of(const model::ModelSpec& model,
   run::ParameterStore parameters(chain, 1, 0);
   parameters.import_weights(weights, "the test");
   run::Workspace workspace(chain);
-  const auto logits = workspace.forward(parameters, images.floats().data());
+  const auto logits = workspace.forward(parameters, images);
   return {logits.begin(), logits.end()};
 }
 

@@ -65,7 +65,9 @@ TEST(BatchRing, GivesATaskItsPartOfTheWorkersShare) {
   EXPECT_FALSE(ring.read_in_place());
   EXPECT_EQ(ring.share(), (plan::Samples{2, 4, 4}));
   ring.fetch(0, 8);
-  const std::span<const float> images = ring.images(0, plan::part_of(3, 4), 8);
+  const std::span<const std::byte> bytes = ring.images(0, plan::part_of(3, 4), 8);
+  const std::span images(reinterpret_cast<const float*>(bytes.data()),
+                         bytes.size() / sizeof(float));
   EXPECT_EQ(std::vector<float>(images.begin(), images.end()), (std::vector<float>{2, -2, 3, -3}));
   const std::span<const float> targets = ring.targets(0, plan::part_of(2, 4), 8);
   EXPECT_EQ(std::vector<float>(targets.begin(), targets.end()), (std::vector<float>{0, 1}));

@@ -35,8 +35,8 @@ class PlainPart {
       *array = tensor::Tensor(tensor::Shape{std::max<std::int64_t>(1, block_.weights_size())});
     }
     state_ = tensor::Tensor(tensor::Shape{std::max<std::int64_t>(1, block_.state_size())});
-    args_ = {.dst = dst_.floats().data(),
-             .diff_srcs = {wants_diff_src ? diff_src_.floats().data() : nullptr},
+    args_ = {.dst = dst_,
+             .diff_srcs = {wants_diff_src ? tensor::View(diff_src_) : tensor::View()},
              .weights = weights_.floats().data(),
              .diff_weights = gradient_.floats().data(),
              .state = state_.floats().data(),
@@ -51,12 +51,12 @@ class PlainPart {
   std::span<float> diff_src() { return diff_src_.floats(); }
 
   std::span<const float> forward(std::span<const float> src) {
-    args_.srcs = {src.data()};
+    args_.srcs = {{src.data(), block_.src_desc()}};
     block_.forward(args_);
     return dst_.floats();
   }
   std::span<const float> backward(std::span<const float> diff_dst) {
-    args_.diff_dst = diff_dst.data();
+    args_.diff_dst = {diff_dst.data(), block_.dst_desc()};
     block_.backward_data(args_);
     block_.backward_weights(args_);
     return diff_src_.floats();

@@ -199,31 +199,30 @@ class PlainReplicas {
       const std::size_t each = of.floats().size() / static_cast<std::size_t>(nodes_ * places_);
       return of.floats().subspan(static_cast<std::size_t>(worker) * each, each);
     };
-    const std::span<const float> images = part(batch.images);
+    const tensor::Tensor images(chain_.src_desc(), const_cast<float*>(part(batch.images).data()));
     tensor::Tensor diff(chain_.dst_desc());
     const plan::Network& network = chain_.network();
     const auto args = [&](std::size_t i) {
-      std::vector<const float*> srcs;
-      std::vector<float*> diff_srcs;
+      std::vector<tensor::ConstView> srcs;
+      std::vector<tensor::View> diff_srcs;
       for (const int read : network.blocks[i].srcs) {  // block b writes tensor b + 1
-        srcs.push_back(read == 0 ? images.data()
-                                 : dst_[static_cast<std::size_t>(read) - 1].floats().data());
-        diff_srcs.push_back(
-            network.has_gradient(read) ? own_diffs_[i][diff_srcs.size()].floats().data() : nullptr);
+        srcs.emplace_back(read == 0 ? images : dst_[static_cast<std::size_t>(read) - 1]);
+        diff_srcs.push_back(network.has_gradient(read)
+                                ? tensor::View(own_diffs_[i][diff_srcs.size()])
+                                : tensor::View());
       }
-      return layers::BlockArgs{
-          .srcs = std::move(srcs),
-          .dst = dst_[i].floats().data(),
-          .diff_dst = i + 1 == store.size() ? diff.floats().data() : diff_[i].floats().data(),
-          .diff_srcs = std::move(diff_srcs),
-          .weights = store.block(i).weights.floats().data(),
-          .diff_weights = store.block(i).gradient.floats().data(),
-          .state = state[i].data(),
-          .saved = saved_[i].get(),
-          .pending = pending_[i].get(),
-          .scratch = scratch_.get(),
-          .training = true,
-          .randomness = {}};
+      return layers::BlockArgs{.srcs = std::move(srcs),
+                               .dst = dst_[i],
+                               .diff_dst = i + 1 == store.size() ? diff : diff_[i],
+                               .diff_srcs = std::move(diff_srcs),
+                               .weights = store.block(i).weights.floats().data(),
+                               .diff_weights = store.block(i).gradient.floats().data(),
+                               .state = state[i].data(),
+                               .saved = saved_[i].get(),
+                               .pending = pending_[i].get(),
+                               .scratch = scratch_.get(),
+                               .training = true,
+                               .randomness = {}};
     };
     for (std::size_t i = 0; i < store.size(); ++i) chain_.block(i).forward(args(i));
     optim::LossSpec spec = loss_spec(config_);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 
@@ -183,8 +184,8 @@ class PlainSgd {
     return versions_[i][static_cast<std::size_t>(std::max<std::int64_t>(0, number))];
   }
 
-  layers::BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch, const float* images,
-                         const float* diff) {
+  layers::BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch,
+                         const tensor::Tensor& images, const tensor::Tensor* diff) {
     BlockState& of = size.blocks[i];
     const float* weights = weights_of(i, minibatch, diff != nullptr);
     float* state = store_.block(i).state.floats().data();
@@ -196,18 +197,19 @@ class PlainSgd {
       weights = size.weights[i].floats().data();
       state = size.state[i].floats().data();
     }
-    std::vector<const float*> srcs;
-    std::vector<float*> diff_srcs;
+    std::vector<tensor::ConstView> srcs;
+    std::vector<tensor::View> diff_srcs;
     const plan::Network& network = size.chain.network();
     for (const int read : network.blocks[i].srcs) {  // block b writes tensor b + 1
-      srcs.push_back(
-          read == 0 ? images : size.blocks[static_cast<std::size_t>(read) - 1].dst.floats().data());
-      diff_srcs.push_back(
-          network.has_gradient(read) ? of.diff_srcs[diff_srcs.size()].floats().data() : nullptr);
+      srcs.emplace_back(read == 0 ? images : size.blocks[static_cast<std::size_t>(read) - 1].dst);
+      diff_srcs.push_back(network.has_gradient(read) ? tensor::View(of.diff_srcs[diff_srcs.size()])
+                                                     : tensor::View());
     }
+    tensor::ConstView diff_dst(of.diff_dst);
+    if (i + 1 == size.blocks.size()) diff_dst = diff == nullptr ? tensor::ConstView() : *diff;
     return {.srcs = std::move(srcs),
-            .dst = of.dst.floats().data(),
-            .diff_dst = i + 1 == size.blocks.size() ? diff : of.diff_dst.floats().data(),
+            .dst = of.dst,
+            .diff_dst = diff_dst,
             .diff_srcs = std::move(diff_srcs),
             .weights = weights,
             .diff_weights =
@@ -231,9 +233,11 @@ class PlainSgd {
                                  static_cast<std::size_t>(samples) * each);
     };
     tensor::Tensor images(chain.src_desc());
-    std::ranges::copy(part(batch.images), images.floats().begin());
+    const auto bytes = images.bytes() / static_cast<std::size_t>(samples);
+    std::memcpy(images.data(), batch.images.data() + static_cast<std::size_t>(first) * bytes,
+                images.bytes());
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      layers::BlockArgs now = args(size, i, minibatch, images.floats().data(), nullptr);
+      layers::BlockArgs now = args(size, i, minibatch, images, nullptr);
       float* state = now.state;
       if (k > 0) now.state = nullptr;
       chain.block(i).forward(now);
@@ -253,8 +257,7 @@ class PlainSgd {
                  diff.floats());
     std::vector<bool> begun(sums_.size(), false);
     for (std::size_t i = sums_.size(); i-- > 0;) {
-      const layers::BlockArgs now =
-          args(size, i, minibatch, images.floats().data(), diff.floats().data());
+      const layers::BlockArgs now = args(size, i, minibatch, images, &diff);
       chain.block(i).backward_data(now);
       hand_back(size, i, begun);
       chain.block(i).backward_weights(now);

@@ -109,7 +109,7 @@ class Evaluated {
       : Evaluated(network, batch, random_weights(network)) {}
 
   std::vector<float> logits(const tensor::Tensor& images) {
-    const auto result = workspace_.forward(store_, images.floats().data());
+    const auto result = workspace_.forward(store_, images);
     return {result.begin(), result.end()};
   }
   /// By block, of the last logits.

@@ -81,14 +81,16 @@ class Activation final : public Layer {
   }
   void forward(const LayerArgs& args) override {
     if (kind_ == ops::ActivationKind::relu) {  // oneDNN's turns NaN into 0
-      return simd::relu(args.src[0], args.dst, desc_.bytes() / sizeof(float), threads_);
+      return simd::relu(args.src[0].floats(), args.dst.floats(), desc_.bytes() / sizeof(float),
+                        threads_);
     }
-    forward_.run({{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}}, args.scratch);
+    forward_.run({{DNNL_ARG_SRC, args.src[0].floats()}, {DNNL_ARG_DST, args.dst.floats()}},
+                 args.scratch);
   }
   void backward_data(const LayerArgs& args) override {
-    backward_.run({{DNNL_ARG_SRC, args.src[0]},
-                   {DNNL_ARG_DST, args.dst},
-                   {DNNL_ARG_DIFF_DST, args.diff_dst},
+    backward_.run({{DNNL_ARG_SRC, args.src[0].floats()},
+                   {DNNL_ARG_DST, args.dst.floats()},
+                   {DNNL_ARG_DIFF_DST, args.diff_dst.floats()},
                    {DNNL_ARG_DIFF_SRC, args.diff_src()}},
                   args.scratch);
   }

@@ -25,17 +25,17 @@ class Concat final : public Layer {
 
   void forward(const LayerArgs& args) override {
     each_run([&](std::size_t n, std::size_t k) {
-      const auto* src = reinterpret_cast<const std::byte*>(args.src[k]);
-      auto* dst = reinterpret_cast<std::byte*>(args.dst);
+      const auto* src = reinterpret_cast<const std::byte*>(args.src[k].floats());
+      auto* dst = reinterpret_cast<std::byte*>(args.dst.floats());
       std::memcpy(dst + n * sample_bytes_ + runs_[k].first, src + n * runs_[k].bytes,
                   runs_[k].bytes);
     });
   }
   void backward_data(const LayerArgs& args) override {
     each_run([&](std::size_t n, std::size_t k) {
-      float* const diff = args.diff_srcs[k];
+      float* const diff = args.diff_srcs[k].floats();
       if (diff == nullptr) return;
-      const auto* diff_dst = reinterpret_cast<const std::byte*>(args.diff_dst);
+      const auto* diff_dst = reinterpret_cast<const std::byte*>(args.diff_dst.floats());
       std::memcpy(reinterpret_cast<std::byte*>(diff) + n * runs_[k].bytes,
                   diff_dst + n * sample_bytes_ + runs_[k].first, runs_[k].bytes);
     });

@@ -126,20 +126,24 @@ class Convolution final : public Layer {
 
   void forward(const LayerArgs& args) override {
     if (by_winograd(Pass::forward)) {
-      winograd_->forward(args.src[0], args.weights, bias_of(args.weights), args.dst, args.scratch);
+      winograd_->forward(args.src[0].floats(), args.weights, bias_of(args.weights),
+                         args.dst.floats(), args.scratch);
     } else {
       run_forward(args);
     }
     if (residual_ && (add_after_ || by_winograd(Pass::forward))) {
-      simd::add({args.dst, args.dst, args.src[1], dst_desc_.bytes() / sizeof(float)}, threads_);
+      simd::add({args.dst.floats(), args.dst.floats(), args.src[1].floats(),
+                 dst_desc_.bytes() / sizeof(float)},
+                threads_);
     }
   }
 
   void backward_data(const LayerArgs& args) override {
     if (by_winograd(Pass::backward_data)) {
-      return winograd_->backward_data(args.diff_dst, args.weights, args.diff_src(), args.scratch);
+      return winograd_->backward_data(args.diff_dst.floats(), args.weights, args.diff_src(),
+                                      args.scratch);
     }
-    backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
+    backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst.floats()},
                         {DNNL_ARG_WEIGHTS, args.weights},
                         {DNNL_ARG_DIFF_SRC, args.diff_src()}},
                        args.scratch);
@@ -147,14 +151,16 @@ class Convolution final : public Layer {
 
   void backward_weights(const LayerArgs& args) override {
     if (by_winograd(Pass::backward_weights)) {
-      return winograd_->backward_weights(args.src[0], args.diff_dst, args.diff_weights,
-                                         bias_of(args.diff_weights), args.scratch);
+      return winograd_->backward_weights(args.src[0].floats(), args.diff_dst.floats(),
+                                         args.diff_weights, bias_of(args.diff_weights),
+                                         args.scratch);
     }
     if (narrow_) return narrow_->run(args, bias_of(args.diff_weights));
     if (depthwise_) {
-      simd::depthwise_backward_weights(
-          *depthwise_, {args.src[0], args.diff_dst, args.diff_weights, bias_of(args.diff_weights)},
-          threads_);
+      simd::depthwise_backward_weights(*depthwise_,
+                                       {args.src[0].floats(), args.diff_dst.floats(),
+                                        args.diff_weights, bias_of(args.diff_weights)},
+                                       threads_);
     } else {
       run_backward_weights(args);
     }
@@ -165,8 +171,8 @@ class Convolution final : public Layer {
   }
 
   void run_backward_weights(const LayerArgs& args) {
-    backward_weights_.run({{DNNL_ARG_SRC, args.src[0]},
-                           {DNNL_ARG_DIFF_DST, args.diff_dst},
+    backward_weights_.run({{DNNL_ARG_SRC, args.src[0].floats()},
+                           {DNNL_ARG_DIFF_DST, args.diff_dst.floats()},
                            {DNNL_ARG_DIFF_WEIGHTS, args.diff_weights},
                            {DNNL_ARG_DIFF_BIAS, bias_of(args.diff_weights)}},
                           args.scratch);
@@ -197,12 +203,12 @@ class Convolution final : public Layer {
   bool by_winograd(Pass pass) const { return by_winograd_[static_cast<std::size_t>(pass)]; }
 
   void run_forward(const LayerArgs& args) {
-    const float* residual = residual_ ? args.src[1] : nullptr;
-    forward_.run({{DNNL_ARG_SRC, args.src[0]},
+    const float* residual = residual_ ? args.src[1].floats() : nullptr;
+    forward_.run({{DNNL_ARG_SRC, args.src[0].floats()},
                   {DNNL_ARG_WEIGHTS, args.weights},
                   {DNNL_ARG_BIAS, bias_of(args.weights)},
                   {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual},
-                  {DNNL_ARG_DST, args.dst}},
+                  {DNNL_ARG_DST, args.dst.floats()}},
                  args.scratch);
   }
 

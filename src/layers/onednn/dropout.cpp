@@ -27,13 +27,15 @@ class Dropout final : public Layer {
   void forward(const LayerArgs& args) override {
     if (args.training) {
       draw(args);
-      multiply(args.src[0], reinterpret_cast<const std::uint8_t*>(args.saved), args.dst);
-    } else if (args.dst != args.src[0]) {
-      std::copy_n(args.src[0], desc_.physical_elements(), args.dst);
+      multiply(args.src[0].floats(), reinterpret_cast<const std::uint8_t*>(args.saved),
+               args.dst.floats());
+    } else if (args.dst.floats() != args.src[0].floats()) {
+      std::copy_n(args.src[0].floats(), desc_.physical_elements(), args.dst.floats());
     }
   }
   void backward_data(const LayerArgs& args) override {
-    multiply(args.diff_dst, reinterpret_cast<const std::uint8_t*>(args.saved), args.diff_src());
+    multiply(args.diff_dst.floats(), reinterpret_cast<const std::uint8_t*>(args.saved),
+             args.diff_src());
   }
 
  private:

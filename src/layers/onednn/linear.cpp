@@ -66,22 +66,22 @@ class Linear final : public Layer {
   }
 
   void forward(const LayerArgs& args) override {
-    forward_.run({{DNNL_ARG_SRC, args.src[0]},
+    forward_.run({{DNNL_ARG_SRC, args.src[0].floats()},
                   {DNNL_ARG_WEIGHTS, args.weights},
                   {DNNL_ARG_BIAS, spec_.bias ? args.weights + slots_[1].offset : nullptr},
-                  {DNNL_ARG_DST, args.dst}},
+                  {DNNL_ARG_DST, args.dst.floats()}},
                  args.scratch);
   }
   void backward_data(const LayerArgs& args) override {
-    backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst},
+    backward_data_.run({{DNNL_ARG_DIFF_DST, args.diff_dst.floats()},
                         {DNNL_ARG_WEIGHTS, args.weights},
                         {DNNL_ARG_DIFF_SRC, args.diff_src()}},
                        args.scratch);
   }
   void backward_weights(const LayerArgs& args) override {
     backward_weights_.run(
-        {{DNNL_ARG_SRC, args.src[0]},
-         {DNNL_ARG_DIFF_DST, args.diff_dst},
+        {{DNNL_ARG_SRC, args.src[0].floats()},
+         {DNNL_ARG_DIFF_DST, args.diff_dst.floats()},
          {DNNL_ARG_DIFF_WEIGHTS, args.diff_weights},
          {DNNL_ARG_DIFF_BIAS, spec_.bias ? args.diff_weights + slots_[1].offset : nullptr}},
         args.scratch);

@@ -22,8 +22,9 @@ std::size_t NarrowWeights::scratch_bytes() const {
 
 void NarrowWeights::run(const LayerArgs& args, float* diff_bias) {
   auto* blocked = reinterpret_cast<float*>(args.scratch);
-  simd::narrow_backward_weights(shape_, {args.src[0], args.diff_dst, blocked, diff_bias}, threads_,
-                                args.scratch + sums_offset_);
+  simd::narrow_backward_weights(shape_,
+                                {args.src[0].floats(), args.diff_dst.floats(), blocked, diff_bias},
+                                threads_, args.scratch + sums_offset_);
   reorder_.run({{DNNL_ARG_FROM, blocked}, {DNNL_ARG_TO, args.diff_weights}},
                args.scratch + reorder_offset_);
 }

@@ -95,16 +95,17 @@ class Pool final : public Layer {
   }
   void forward(const LayerArgs& args) override {
     if (large_) {
-      simd::average_windows(*large_, args.src[0], args.dst, threads_);
+      simd::average_windows(*large_, args.src[0].floats(), args.dst.floats(), threads_);
     } else {
-      forward_.run(
-          {{DNNL_ARG_SRC, args.src[0]}, {DNNL_ARG_DST, args.dst}, {DNNL_ARG_WORKSPACE, args.saved}},
-          args.scratch);
+      forward_.run({{DNNL_ARG_SRC, args.src[0].floats()},
+                    {DNNL_ARG_DST, args.dst.floats()},
+                    {DNNL_ARG_WORKSPACE, args.saved}},
+                   args.scratch);
     }
-    if (scales()) scale(args.dst);
+    if (scales()) scale(args.dst.floats());
   }
   void backward_data(const LayerArgs& args) override {
-    const float* diff_dst = args.diff_dst;
+    const float* diff_dst = args.diff_dst.floats();
     if (scales()) {
       auto* scaled = reinterpret_cast<float*>(args.scratch);
       std::copy_n(diff_dst, dst_desc_.physical_elements(), scaled);

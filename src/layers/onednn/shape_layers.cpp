@@ -48,9 +48,11 @@ class Relayout final : public Layer {
   std::size_t scratch_bytes(Pass) const override {
     return std::max(out_.scratch_bytes(), back_.scratch_bytes());
   }
-  void forward(const LayerArgs& args) override { out_.run(args.src[0], args.dst, args.scratch); }
+  void forward(const LayerArgs& args) override {
+    out_.run(args.src[0].floats(), args.dst.floats(), args.scratch);
+  }
   void backward_data(const LayerArgs& args) override {
-    back_.run(args.diff_dst, args.diff_src(), args.scratch);
+    back_.run(args.diff_dst.floats(), args.diff_src(), args.scratch);
   }
 
  private:
@@ -69,7 +71,9 @@ class Add final : public Layer {
   const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override { return {}; }
   void forward(const LayerArgs& args) override {
-    simd::add({args.dst, args.src[0], args.src[1], desc_.bytes() / sizeof(float)}, threads_);
+    simd::add({args.dst.floats(), args.src[0].floats(), args.src[1].floats(),
+               desc_.bytes() / sizeof(float)},
+              threads_);
   }
   void backward_data(const LayerArgs&) override {}
 
@@ -91,14 +95,16 @@ class Subtract final : public Layer {
   const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override { return {}; }
   void forward(const LayerArgs& args) override {
-    simd::subtract({args.dst, args.src[0], args.src[1], size_}, threads_);
+    simd::subtract({args.dst.floats(), args.src[0].floats(), args.src[1].floats(), size_},
+                   threads_);
   }
   void backward_data(const LayerArgs& args) override {
-    float* first = args.diff_srcs[0];
-    float* second = args.diff_srcs[1];
-    if (second != nullptr) simd::negate(second, args.diff_dst, size_, threads_);
-    if (first != nullptr && first != args.diff_dst) {
-      simd::copy(first, args.diff_dst, size_, threads_);
+    const float* g = args.diff_dst.floats();
+    float* first = args.diff_srcs[0].floats();
+    float* second = args.diff_srcs[1].floats();
+    if (second != nullptr) simd::negate(second, g, size_, threads_);
+    if (first != nullptr && first != g) {
+      simd::copy(first, g, size_, threads_);
     }
   }
 

@@ -37,15 +37,19 @@ class Activation final : public PlainLayer {
   }
 
   void forward(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    float* const y = args.dst.floats();
     for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
-      args.dst[i] = static_cast<float>(value(args.src[0][i]));
+      y[i] = static_cast<float>(value(x[i]));
     }
   }
 
   void backward_data(const LayerArgs& args) override {
-    const float* from = from_src() ? args.src[0] : args.dst;
+    float* const dx = args.diff_src();
+    const float* const g = args.diff_dst.floats();
+    const float* from = from_src() ? args.src[0].floats() : args.dst.floats();
     for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
-      args.diff_src()[i] = static_cast<float>(args.diff_dst[i] * derivative(from[i]));
+      dx[i] = static_cast<float>(g[i] * derivative(from[i]));
     }
   }
 

@@ -32,8 +32,8 @@ class AdaptiveAveragePool final : public PlainLayer {
 
   void forward(const LayerArgs& args) override {
     in_parallel(images(), [&](std::int64_t image) {
-      const float* src = args.src[0] + image * src_pixels();
-      float* dst = args.dst + image * dst_pixels();
+      const float* src = args.src[0].floats() + image * src_pixels();
+      float* dst = args.dst.floats() + image * dst_pixels();
       for (const Span& y : rows_) {
         for (const Span& x : columns_) {
           double sum = 0;
@@ -47,7 +47,7 @@ class AdaptiveAveragePool final : public PlainLayer {
   }
   void backward_data(const LayerArgs& args) override {
     in_parallel(images(), [&](std::int64_t image) {
-      const float* diff_dst = args.diff_dst + image * dst_pixels();
+      const float* diff_dst = args.diff_dst.floats() + image * dst_pixels();
       std::vector<double> sum(static_cast<std::size_t>(src_pixels()));
       for (const Span& y : rows_) {
         for (const Span& x : columns_) {

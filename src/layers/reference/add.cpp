@@ -14,8 +14,11 @@ class Add final : public PlainLayer {
   LayerTraits traits() const override { return {.forward_in_place = true}; }
 
   void forward(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    const float* const x1 = args.src[1].floats();
+    float* const y = args.dst.floats();
     for (std::int64_t i = 0; i < src_.shape.elements(); ++i) {
-      args.dst[i] = args.src[0][i] + args.src[1][i];
+      y[i] = x[i] + x1[i];
     }
   }
   void backward_data(const LayerArgs&) override {

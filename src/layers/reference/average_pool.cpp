@@ -15,18 +15,21 @@ class AveragePool final : public PlainLayer {
   LayerTraits traits() const override { return {}; }
 
   void forward(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    float* const y = args.dst.floats();
     std::vector<double> sum(static_cast<std::size_t>(dst_.shape.elements()));
-    for_each_pair([&](std::size_t src, std::size_t dst) { sum[dst] += args.src[0][src]; });
+    for_each_pair([&](std::size_t src, std::size_t dst) { sum[dst] += x[src]; });
     for (std::size_t i = 0; i < sum.size(); ++i) {
-      args.dst[i] = static_cast<float>(sum[i] / divisor(i));
+      y[i] = static_cast<float>(sum[i] / divisor(i));
     }
   }
 
   void backward_data(const LayerArgs& args) override {
+    float* const dx = args.diff_src();
+    const float* const g = args.diff_dst.floats();
     std::vector<double> sum(static_cast<std::size_t>(src_.shape.elements()));
-    for_each_pair(
-        [&](std::size_t src, std::size_t dst) { sum[src] += args.diff_dst[dst] / divisor(dst); });
-    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src()[i] = static_cast<float>(sum[i]);
+    for_each_pair([&](std::size_t src, std::size_t dst) { sum[src] += g[dst] / divisor(dst); });
+    for (std::size_t i = 0; i < sum.size(); ++i) dx[i] = static_cast<float>(sum[i]);
   }
 
  private:

@@ -34,6 +34,8 @@ class BatchNorm final : public PlainLayer {
   }
 
   void forward(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    float* const y = args.dst.floats();
     for (std::int64_t c = 0; c < channels_; ++c) {
       const Statistics s = args.training ? batch_statistics(args, c) : running_statistics(args, c);
       if (args.training) {
@@ -43,23 +45,26 @@ class BatchNorm final : public PlainLayer {
       const double weight = args.weights[slots_[0].offset + c];
       const double bias = spec_.centered ? args.weights[slots_[1].offset + c] : 0;
       for_each_of_channel(c, [&](std::int64_t i) {
-        const auto value =
-            static_cast<float>(weight * (args.src[0][i] - s.mean) * s.inverse + bias);
+        const auto value = static_cast<float>(weight * (x[i] - s.mean) * s.inverse + bias);
         const bool passes = !relu_ || !(value <= 0);  // a NaN stays one
         if (relu_ && args.training) saved_mask(args)[i] = passes ? 1 : 0;
-        args.dst[i] = passes ? value : 0.0F;
+        y[i] = passes ? value : 0.0F;
       });
     }
   }
 
   void backward_data(const LayerArgs& args) override {
+    float* const dx = args.diff_src();
+    const float* const x = args.src[0].floats();
+    const float* const diff_dst = args.diff_dst.floats();
+    const float* const addend = args.diff_addend.floats();
     for (std::int64_t c = 0; c < channels_; ++c) {
       const double mean = saved_mean(args)[c];
       const double inverse = saved_inverse(args)[c];
       const auto g = [&](std::int64_t i) -> double {
-        return !relu_ || saved_mask(args)[i] != 0 ? args.diff_dst[i] : 0.0F;
+        return !relu_ || saved_mask(args)[i] != 0 ? diff_dst[i] : 0.0F;
       };
-      const auto xhat = [&](std::int64_t i) { return (args.src[0][i] - mean) * inverse; };
+      const auto xhat = [&](std::int64_t i) { return (x[i] - mean) * inverse; };
 
       double diff_bias = 0;
       double diff_weight = 0;
@@ -69,15 +74,15 @@ class BatchNorm final : public PlainLayer {
       });
       args.diff_weights[slots_[0].offset + c] = static_cast<float>(diff_weight);
       if (spec_.centered) args.diff_weights[slots_[1].offset + c] = static_cast<float>(diff_bias);
-      if (args.diff_src() == nullptr) continue;
+      if (dx == nullptr) continue;
 
       const double weight = args.weights[slots_[0].offset + c];
       const double count = per_channel();
       for_each_of_channel(c, [&](std::int64_t i) {
         double value =
             weight * inverse * (g(i) - diff_bias / count - xhat(i) * diff_weight / count);
-        if (args.diff_addend != nullptr) value += args.diff_addend[i];
-        args.diff_src()[i] = static_cast<float>(value);
+        if (addend != nullptr) value += addend[i];
+        dx[i] = static_cast<float>(value);
       });
     }
   }
@@ -98,12 +103,12 @@ class BatchNorm final : public PlainLayer {
   }
 
   Statistics batch_statistics(const LayerArgs& args, std::int64_t c) const {
+    const float* const x = args.src[0].floats();
     double mean = 0;
-    if (spec_.centered) for_each_of_channel(c, [&](std::int64_t i) { mean += args.src[0][i]; });
+    if (spec_.centered) for_each_of_channel(c, [&](std::int64_t i) { mean += x[i]; });
     mean /= per_channel();
     double squares = 0;
-    for_each_of_channel(
-        c, [&](std::int64_t i) { squares += (args.src[0][i] - mean) * (args.src[0][i] - mean); });
+    for_each_of_channel(c, [&](std::int64_t i) { squares += (x[i] - mean) * (x[i] - mean); });
     if (args.state != nullptr && !spec_.centered) {
       blend(args.state[running_var_ + c], squares / per_channel());
     } else if (args.state != nullptr) {

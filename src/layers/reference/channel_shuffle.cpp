@@ -17,12 +17,12 @@ class ChannelShuffle final : public PlainLayer {
 
   void forward(const LayerArgs& args) override {
     each_channel([&](std::int64_t src, std::int64_t dst, std::int64_t pixels) {
-      std::copy_n(args.src[0] + src, pixels, args.dst + dst);
+      std::copy_n(args.src[0].floats() + src, pixels, args.dst.floats() + dst);
     });
   }
   void backward_data(const LayerArgs& args) override {
     each_channel([&](std::int64_t src, std::int64_t dst, std::int64_t pixels) {
-      std::copy_n(args.diff_dst + dst, pixels, args.diff_src() + src);
+      std::copy_n(args.diff_dst.floats() + dst, pixels, args.diff_src() + src);
     });
   }
 

@@ -16,19 +16,21 @@ class Concat final : public PlainLayer {
   LayerTraits traits() const override { return {}; }
 
   void forward(const LayerArgs& args) override {
+    float* const y = args.dst.floats();
     for (std::int64_t n = 0, at = 0; n < src_.shape[0]; ++n) {
       for (std::size_t k = 0; k < sizes_.size(); ++k) {
         for (std::int64_t i = 0; i < sizes_[k]; ++i)
-          args.dst[at++] = args.src[k][n * sizes_[k] + i];
+          y[at++] = args.src[k].floats()[n * sizes_[k] + i];
       }
     }
   }
   void backward_data(const LayerArgs& args) override {
+    const float* const g = args.diff_dst.floats();
     for (std::int64_t n = 0, at = 0; n < src_.shape[0]; ++n) {
       for (std::size_t k = 0; k < sizes_.size(); ++k) {
-        float* diff = args.diff_srcs[k];
+        float* diff = args.diff_srcs[k].floats();
         for (std::int64_t i = 0; i < sizes_[k]; ++i, ++at) {
-          if (diff != nullptr) diff[n * sizes_[k] + i] = args.diff_dst[at];
+          if (diff != nullptr) diff[n * sizes_[k] + i] = g[at];
         }
       }
     }

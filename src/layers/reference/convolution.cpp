@@ -17,33 +17,39 @@ class Convolution final : public PlainLayer {
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
 
   void forward(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    const float* const x1 = residual_ ? args.src[1].floats() : nullptr;
+    float* const y = args.dst.floats();
     std::vector<double> sum(elements(dst_));
     for_each_product([&](Product at) {
-      sum[at.dst] += static_cast<double>(args.weights[at.weight]) * args.src[0][at.src];
+      sum[at.dst] += static_cast<double>(args.weights[at.weight]) * x[at.src];
     });
     const std::size_t plane = static_cast<std::size_t>(dst_.shape[2] * dst_.shape[3]);
     const std::size_t channels = static_cast<std::size_t>(dst_.shape[1]);
     for (std::size_t i = 0; i < sum.size(); ++i) {
       double value = sum[i];
       if (spec_.bias) value += args.weights[bias_offset() + i / plane % channels];
-      if (residual_) value += args.src[1][i];
-      args.dst[i] = static_cast<float>(value);
+      if (residual_) value += x1[i];
+      y[i] = static_cast<float>(value);
     }
   }
 
   void backward_data(const LayerArgs& args) override {
+    float* const dx = args.diff_src();
+    const float* const g = args.diff_dst.floats();
     std::vector<double> sum(elements(src_));
     for_each_product([&](Product at) {
-      sum[at.src] += static_cast<double>(args.weights[at.weight]) * args.diff_dst[at.dst];
+      sum[at.src] += static_cast<double>(args.weights[at.weight]) * g[at.dst];
     });
-    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src()[i] = static_cast<float>(sum[i]);
+    for (std::size_t i = 0; i < sum.size(); ++i) dx[i] = static_cast<float>(sum[i]);
   }
 
   void backward_weights(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    const float* const g = args.diff_dst.floats();
     std::vector<double> sum(static_cast<std::size_t>(slots_[0].physical_size));
-    for_each_product([&](Product at) {
-      sum[at.weight] += static_cast<double>(args.src[0][at.src]) * args.diff_dst[at.dst];
-    });
+    for_each_product(
+        [&](Product at) { sum[at.weight] += static_cast<double>(x[at.src]) * g[at.dst]; });
     for (std::size_t i = 0; i < sum.size(); ++i) args.diff_weights[i] = static_cast<float>(sum[i]);
     if (spec_.bias) bias_gradient(args);
   }
@@ -62,10 +68,11 @@ class Convolution final : public PlainLayer {
   std::size_t bias_offset() const { return static_cast<std::size_t>(slots_[1].offset); }
 
   void bias_gradient(const LayerArgs& args) const {
+    const float* const g = args.diff_dst.floats();
     const std::size_t plane = static_cast<std::size_t>(dst_.shape[2] * dst_.shape[3]);
     const std::size_t channels = static_cast<std::size_t>(dst_.shape[1]);
     std::vector<double> sum(channels);
-    for (std::size_t i = 0; i < elements(dst_); ++i) sum[i / plane % channels] += args.diff_dst[i];
+    for (std::size_t i = 0; i < elements(dst_); ++i) sum[i / plane % channels] += g[i];
     for (std::size_t o = 0; o < channels; ++o) {
       args.diff_weights[bias_offset() + o] = static_cast<float>(sum[o]);
     }

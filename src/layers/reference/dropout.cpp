@@ -21,8 +21,10 @@ class Dropout final : public PlainLayer {
   }
 
   void forward(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    float* const y = args.dst.floats();
     if (!args.training) {
-      for (std::int64_t i = 0; i < src_.shape.elements(); ++i) args.dst[i] = args.src[0][i];
+      for (std::int64_t i = 0; i < src_.shape.elements(); ++i) y[i] = x[i];
       return;
     }
     const std::int64_t batch = src_.shape[0];
@@ -33,11 +35,11 @@ class Dropout final : public PlainLayer {
           .key = key_, .randomness = args.randomness, .sample = n, .probability = probability_};
       draw_dropout_mask(draw, {keep + static_cast<std::size_t>(n) * sample_size, sample_size});
     }
-    apply(args, args.src[0], args.dst);
+    apply(args, x, y);
   }
 
   void backward_data(const LayerArgs& args) override {
-    apply(args, args.diff_dst, args.diff_src());
+    apply(args, args.diff_dst.floats(), args.diff_src());
   }
 
  private:

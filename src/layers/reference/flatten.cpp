@@ -14,10 +14,13 @@ class Flatten final : public PlainLayer {
   LayerTraits traits() const override { return {.diff_in_place = true, .forward_in_place = true}; }
 
   void forward(const LayerArgs& args) override {
-    if (args.dst != args.src[0]) std::memcpy(args.dst, args.src[0], src_.bytes());
+    const float* const x = args.src[0].floats();
+    float* const y = args.dst.floats();
+    if (y != x) std::memcpy(y, x, src_.bytes());
   }
   void backward_data(const LayerArgs& args) override {
-    if (args.diff_src() != args.diff_dst) std::memcpy(args.diff_src(), args.diff_dst, src_.bytes());
+    const float* const g = args.diff_dst.floats();
+    if (args.diff_src() != g) std::memcpy(args.diff_src(), g, src_.bytes());
   }
 };
 

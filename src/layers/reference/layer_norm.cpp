@@ -31,8 +31,8 @@ class LayerNorm final : public PlainLayer {
 
   void forward(const LayerArgs& args) override {
     in_parallel(rows_, [&](std::int64_t row) {
-      const float* src = args.src[0] + row * size_;
-      float* dst = args.dst + row * size_;
+      const float* src = args.src[0].floats() + row * size_;
+      float* dst = args.dst.floats() + row * size_;
       const Statistics s = statistics(src);
       const float* weight = args.weights + weight_;
       const float* bias = args.weights + bias_;
@@ -45,8 +45,8 @@ class LayerNorm final : public PlainLayer {
 
   void backward_data(const LayerArgs& args) override {
     in_parallel(rows_, [&](std::int64_t row) {
-      const float* src = args.src[0] + row * size_;
-      const float* diff_dst = args.diff_dst + row * size_;
+      const float* src = args.src[0].floats() + row * size_;
+      const float* diff_dst = args.diff_dst.floats() + row * size_;
       float* diff_src = args.diff_src() + row * size_;
       const Statistics s = statistics(src);
       const float* weight = args.weights + weight_;
@@ -71,9 +71,10 @@ class LayerNorm final : public PlainLayer {
 
   /// By columns, so that no sum over rows is split.
   void backward_weights(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
     std::vector<Statistics> all(static_cast<std::size_t>(rows_));
     in_parallel(rows_, [&](std::int64_t row) {
-      all[static_cast<std::size_t>(row)] = statistics(args.src[0] + row * size_);
+      all[static_cast<std::size_t>(row)] = statistics(x + row * size_);
     });
     constexpr std::int64_t kColumns = 64;
     in_parallel((size_ + kColumns - 1) / kColumns, [&](std::int64_t part) {
@@ -83,8 +84,8 @@ class LayerNorm final : public PlainLayer {
       double bias[kColumns] = {};
       for (std::int64_t row = 0; row < rows_; ++row) {
         const Statistics& s = all[static_cast<std::size_t>(row)];
-        const float* src = args.src[0] + row * size_ + first;
-        const float* g = args.diff_dst + row * size_ + first;
+        const float* src = x + row * size_ + first;
+        const float* g = args.diff_dst.floats() + row * size_ + first;
         for (std::int64_t k = 0; k < count; ++k) {
           weight[k] += g[k] * ((src[k] - s.mean) * s.inverse);
           bias[k] += g[k];

@@ -13,41 +13,47 @@ class Linear final : public PlainLayer {
   LayerTraits traits() const override { return {.weights_reads_src = true}; }
 
   void forward(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    float* const y = args.dst.floats();
     for (std::int64_t n = 0; n < batch(); ++n) {
       for (std::int64_t o = 0; o < out(); ++o) {
         double sum = has_bias_ ? args.weights[slots_[1].offset + o] : 0.0F;
         for (std::int64_t i = 0; i < in(); ++i) {
-          sum += static_cast<double>(args.weights[o * in() + i]) * args.src[0][n * in() + i];
+          sum += static_cast<double>(args.weights[o * in() + i]) * x[n * in() + i];
         }
-        args.dst[n * out() + o] = static_cast<float>(sum);
+        y[n * out() + o] = static_cast<float>(sum);
       }
     }
   }
 
   void backward_data(const LayerArgs& args) override {
+    float* const dx = args.diff_src();
+    const float* const g = args.diff_dst.floats();
     for (std::int64_t n = 0; n < batch(); ++n) {
       for (std::int64_t i = 0; i < in(); ++i) {
         double sum = 0;
         for (std::int64_t o = 0; o < out(); ++o) {
-          sum += static_cast<double>(args.weights[o * in() + i]) * args.diff_dst[n * out() + o];
+          sum += static_cast<double>(args.weights[o * in() + i]) * g[n * out() + o];
         }
-        args.diff_src()[n * in() + i] = static_cast<float>(sum);
+        dx[n * in() + i] = static_cast<float>(sum);
       }
     }
   }
 
   void backward_weights(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    const float* const g = args.diff_dst.floats();
     for (std::int64_t o = 0; o < out(); ++o) {
       for (std::int64_t i = 0; i < in(); ++i) {
         double sum = 0;
         for (std::int64_t n = 0; n < batch(); ++n) {
-          sum += static_cast<double>(args.diff_dst[n * out() + o]) * args.src[0][n * in() + i];
+          sum += static_cast<double>(g[n * out() + o]) * x[n * in() + i];
         }
         args.diff_weights[o * in() + i] = static_cast<float>(sum);
       }
       if (!has_bias_) continue;
       double sum = 0;
-      for (std::int64_t n = 0; n < batch(); ++n) sum += args.diff_dst[n * out() + o];
+      for (std::int64_t n = 0; n < batch(); ++n) sum += g[n * out() + o];
       args.diff_weights[slots_[1].offset + o] = static_cast<float>(sum);
     }
   }

@@ -21,14 +21,15 @@ class MaxPool final : public PlainLayer {
   }
 
   void forward(const LayerArgs& args) override {
+    float* const dst = args.dst.floats();
     auto* winners = reinterpret_cast<std::int32_t*>(args.saved);
     std::int64_t i = 0;
     for (std::int64_t image = 0; image < dst_.shape[0] * dst_.shape[1]; ++image) {
-      const float* src = args.src[0] + image * src_pixels();
+      const float* src = args.src[0].floats() + image * src_pixels();
       for (std::int64_t y = 0; y < dst_.shape[2]; ++y) {
         for (std::int64_t x = 0; x < dst_.shape[3]; ++x, ++i) {
           const std::int64_t best = winner(src, pool_window(spec_, src_.shape, y, x));
-          args.dst[i] = src[best];
+          dst[i] = src[best];
           if (args.training) winners[i] = static_cast<std::int32_t>(best);
         }
       }
@@ -36,13 +37,15 @@ class MaxPool final : public PlainLayer {
   }
 
   void backward_data(const LayerArgs& args) override {
+    float* const dx = args.diff_src();
+    const float* const g = args.diff_dst.floats();
     const auto* winners = reinterpret_cast<const std::int32_t*>(args.saved);
     std::vector<double> sum(static_cast<std::size_t>(src_.shape.elements()));
     const std::int64_t dst_pixels = dst_.shape[2] * dst_.shape[3];
     for (std::int64_t i = 0; i < dst_.shape.elements(); ++i) {
-      sum[static_cast<std::size_t>(i / dst_pixels * src_pixels() + winners[i])] += args.diff_dst[i];
+      sum[static_cast<std::size_t>(i / dst_pixels * src_pixels() + winners[i])] += g[i];
     }
-    for (std::size_t i = 0; i < sum.size(); ++i) args.diff_src()[i] = static_cast<float>(sum[i]);
+    for (std::size_t i = 0; i < sum.size(); ++i) dx[i] = static_cast<float>(sum[i]);
   }
 
  private:

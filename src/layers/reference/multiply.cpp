@@ -16,23 +16,27 @@ class Multiply final : public PlainLayer {
   LayerTraits traits() const override { return {.data_reads_src = true}; }
 
   void forward(const LayerArgs& args) override {
-    if (each_ == 1) return multiply(args.src[0], args.src[1], args.dst);
-    in_parallel(factors_, [&](std::int64_t f) {
-      scale(args.src[0] + f * each_, args.src[1][f], args.dst + f * each_);
-    });
+    const float* const x = args.src[0].floats();
+    const float* const x1 = args.src[1].floats();
+    float* const y = args.dst.floats();
+    if (each_ == 1) return multiply(x, x1, y);
+    in_parallel(factors_, [&](std::int64_t f) { scale(x + f * each_, x1[f], y + f * each_); });
   }
   void backward_data(const LayerArgs& args) override {
-    float* diff_a = args.diff_srcs[0];
-    float* diff_b = args.diff_srcs[1];
+    const float* const x = args.src[0].floats();
+    const float* const x1 = args.src[1].floats();
+    const float* const diff_dst = args.diff_dst.floats();
+    float* diff_a = args.diff_srcs[0].floats();
+    float* diff_b = args.diff_srcs[1].floats();
     if (each_ == 1) {
-      if (diff_a != nullptr) multiply(args.diff_dst, args.src[1], diff_a);
-      if (diff_b != nullptr) multiply(args.diff_dst, args.src[0], diff_b);
+      if (diff_a != nullptr) multiply(diff_dst, x1, diff_a);
+      if (diff_b != nullptr) multiply(diff_dst, x, diff_b);
       return;
     }
     in_parallel(factors_, [&](std::int64_t f) {
-      const float* g = args.diff_dst + f * each_;
-      if (diff_b != nullptr) diff_b[f] = dot(g, args.src[0] + f * each_);
-      if (diff_a != nullptr) scale(g, args.src[1][f], diff_a + f * each_);
+      const float* g = diff_dst + f * each_;
+      if (diff_b != nullptr) diff_b[f] = dot(g, x + f * each_);
+      if (diff_a != nullptr) scale(g, x1[f], diff_a + f * each_);
     });
   }
 

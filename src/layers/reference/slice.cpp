@@ -19,14 +19,14 @@ class Slice final : public PlainLayer {
 
   void forward(const LayerArgs& args) override {
     in_parallel(src_.shape[0], [&](std::int64_t n) {
-      std::copy_n(args.src[0] + n * from_ + first_, to_, args.dst + n * to_);
+      std::copy_n(args.src[0].floats() + n * from_ + first_, to_, args.dst.floats() + n * to_);
     });
   }
   void backward_data(const LayerArgs& args) override {
     in_parallel(src_.shape[0], [&](std::int64_t n) {
       float* diff_src = args.diff_src() + n * from_;
       std::fill_n(diff_src, first_, 0.0F);
-      std::copy_n(args.diff_dst + n * to_, to_, diff_src + first_);
+      std::copy_n(args.diff_dst.floats() + n * to_, to_, diff_src + first_);
       std::fill(diff_src + first_ + to_, diff_src + from_, 0.0F);
     });
   }

@@ -24,16 +24,17 @@ class SparseLinear final : public PlainLayer {
   LayerTraits traits() const override { return {.weights_reads_src = true, .adds_in_place = true}; }
 
   void forward(const LayerArgs& args) override {
+    float* const y = args.dst.floats();
     for (std::int64_t n = 0; n < src_.shape[0]; ++n) {
-      const float* src = args.src[0] + n * src_.shape[1];
+      const float* src = args.src[0].floats() + n * src_.shape[1];
       std::int64_t k = 0;
       for (std::int64_t o = 0; o < dst_.shape[1]; ++o) {
         double sum = spec_.bias ? args.weights[slots_[1].offset + o] : 0.0F;
-        if (adds_) sum += args.src[1][n * dst_.shape[1] + o];
+        if (adds_) sum += args.src[1].floats()[n * dst_.shape[1] + o];
         for (const std::int32_t i : spec_.pattern->row(o)) {
           sum += static_cast<double>(args.weights[k++]) * src[i];
         }
-        args.dst[n * dst_.shape[1] + o] = static_cast<float>(sum);
+        y[n * dst_.shape[1] + o] = static_cast<float>(sum);
       }
     }
     if (activation_ == nullptr) return;
@@ -43,10 +44,11 @@ class SparseLinear final : public PlainLayer {
   }
 
   void backward_data(const LayerArgs& args) override {
+    float* const dx = args.diff_src();
     std::vector<double> sums(static_cast<std::size_t>(src_.shape[1]));
     for (std::int64_t n = 0; n < src_.shape[0]; ++n) {
       std::fill(sums.begin(), sums.end(), 0.0);
-      const float* diff_dst = args.diff_dst + n * dst_.shape[1];
+      const float* diff_dst = args.diff_dst.floats() + n * dst_.shape[1];
       std::int64_t k = 0;
       for (std::int64_t o = 0; o < dst_.shape[1]; ++o) {
         for (const std::int32_t i : spec_.pattern->row(o)) {
@@ -54,13 +56,14 @@ class SparseLinear final : public PlainLayer {
         }
       }
       for (std::int64_t i = 0; i < src_.shape[1]; ++i) {
-        args.diff_src()[n * src_.shape[1] + i] =
-            static_cast<float>(sums[static_cast<std::size_t>(i)]);
+        dx[n * src_.shape[1] + i] = static_cast<float>(sums[static_cast<std::size_t>(i)]);
       }
     }
   }
 
   void backward_weights(const LayerArgs& args) override {
+    const float* const x = args.src[0].floats();
+    const float* const g = args.diff_dst.floats();
     const std::int64_t batch = src_.shape[0];
     const std::int64_t in = src_.shape[1];
     const std::int64_t out = dst_.shape[1];
@@ -69,13 +72,13 @@ class SparseLinear final : public PlainLayer {
       for (const std::int32_t i : spec_.pattern->row(o)) {
         double sum = 0;
         for (std::int64_t n = 0; n < batch; ++n) {
-          sum += static_cast<double>(args.diff_dst[n * out + o]) * args.src[0][n * in + i];
+          sum += static_cast<double>(g[n * out + o]) * x[n * in + i];
         }
         args.diff_weights[k++] = static_cast<float>(sum);
       }
       if (!spec_.bias) continue;
       double sum = 0;
-      for (std::int64_t n = 0; n < batch; ++n) sum += args.diff_dst[n * out + o];
+      for (std::int64_t n = 0; n < batch; ++n) sum += g[n * out + o];
       args.diff_weights[slots_[1].offset + o] = static_cast<float>(sum);
     }
   }

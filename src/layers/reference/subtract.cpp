@@ -12,16 +12,18 @@ class Subtract final : public PlainLayer {
   LayerTraits traits() const override { return {}; }
 
   void forward(const LayerArgs& args) override {
-    const float* a = args.src[0];
-    const float* b = args.src[1];
-    in_parallel(dst_.shape.elements(), [&](std::int64_t i) { args.dst[i] = a[i] - b[i]; });
+    const float* a = args.src[0].floats();
+    const float* b = args.src[1].floats();
+    float* const y = args.dst.floats();
+    in_parallel(dst_.shape.elements(), [&](std::int64_t i) { y[i] = a[i] - b[i]; });
   }
   void backward_data(const LayerArgs& args) override {
-    float* diff_a = args.diff_srcs[0];
-    float* diff_b = args.diff_srcs[1];
+    const float* const g = args.diff_dst.floats();
+    float* diff_a = args.diff_srcs[0].floats();
+    float* diff_b = args.diff_srcs[1].floats();
     in_parallel(dst_.shape.elements(), [&](std::int64_t i) {
-      if (diff_b != nullptr) diff_b[i] = -args.diff_dst[i];
-      if (diff_a != nullptr) diff_a[i] = args.diff_dst[i];
+      if (diff_b != nullptr) diff_b[i] = -g[i];
+      if (diff_a != nullptr) diff_a[i] = g[i];
     });
   }
 };

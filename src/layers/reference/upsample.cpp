@@ -44,8 +44,8 @@ class Upsample final : public PlainLayer {
 
   void forward(const LayerArgs& args) override {
     in_parallel(images(), [&](std::int64_t image) {
-      const float* src = args.src[0] + image * src_pixels();
-      float* dst = args.dst + image * dst_pixels();
+      const float* src = args.src[0].floats() + image * src_pixels();
+      float* dst = args.dst.floats() + image * dst_pixels();
       for (const Blend& y : rows_) {
         const float* first = src + y.first * src_.shape[3];
         const float* second = src + y.second * src_.shape[3];
@@ -59,7 +59,7 @@ class Upsample final : public PlainLayer {
   }
   void backward_data(const LayerArgs& args) override {
     in_parallel(images(), [&](std::int64_t image) {
-      const float* diff_dst = args.diff_dst + image * dst_pixels();
+      const float* diff_dst = args.diff_dst.floats() + image * dst_pixels();
       std::vector<double> sum(static_cast<std::size_t>(src_pixels()));
       for (const Blend& y : rows_) {
         double* first = sum.data() + y.first * src_.shape[3];

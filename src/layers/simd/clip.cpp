@@ -17,8 +17,8 @@ class Clip final : public Layer {
     return {.data_reads_dst = true, .diff_in_place = true, .forward_in_place = true};
   }
   void forward(const LayerArgs& args) override {
-    const float* src = args.src[0];
-    float* dst = args.dst;
+    const float* src = args.src[0].floats();
+    float* dst = args.dst.floats();
     const float ceiling = ceiling_;
 #pragma omp parallel for simd num_threads(threads_) schedule(static)
     for (std::int64_t i = 0; i < desc_.physical_elements(); ++i) {
@@ -26,8 +26,8 @@ class Clip final : public Layer {
     }
   }
   void backward_data(const LayerArgs& args) override {
-    const float* dst = args.dst;
-    const float* diff_dst = args.diff_dst;
+    const float* dst = args.dst.floats();
+    const float* diff_dst = args.diff_dst.floats();
     float* diff_src = args.diff_src();
     const float ceiling = ceiling_;
 #pragma omp parallel for simd num_threads(threads_) schedule(static)

@@ -26,15 +26,15 @@ class HardSigmoid final : public Layer {
     return {.data_reads_dst = true, .diff_in_place = true, .forward_in_place = true};
   }
   void forward(const LayerArgs& args) override {
-    const float* src = args.src[0];
-    float* dst = args.dst;
+    const float* src = args.src[0].floats();
+    float* dst = args.dst.floats();
 #pragma omp parallel for simd num_threads(threads_) schedule(static)
     for (std::int64_t i = 0; i < desc_.physical_elements(); ++i) dst[i] = gate(src[i]);
     clear_padding(dst);
   }
   void backward_data(const LayerArgs& args) override {
-    const float* dst = args.dst;
-    const float* diff_dst = args.diff_dst;
+    const float* dst = args.dst.floats();
+    const float* diff_dst = args.diff_dst.floats();
     float* diff_src = args.diff_src();
 #pragma omp parallel for simd num_threads(threads_) schedule(static)
     for (std::int64_t i = 0; i < desc_.physical_elements(); ++i) {
@@ -70,15 +70,15 @@ class HardSwish final : public Layer {
   const tensor::TensorDesc& dst_desc() const override { return desc_; }
   LayerTraits traits() const override { return {.data_reads_src = true, .diff_in_place = true}; }
   void forward(const LayerArgs& args) override {
-    const float* src = args.src[0];
-    float* dst = args.dst;
+    const float* src = args.src[0].floats();
+    float* dst = args.dst.floats();
 #pragma omp parallel for simd num_threads(threads_) schedule(static)
     for (std::int64_t i = 0; i < desc_.physical_elements(); ++i) dst[i] = src[i] * gate(src[i]);
   }
   /// At the corners as PyTorch: -1/2 at -3, 1 at 3.
   void backward_data(const LayerArgs& args) override {
-    const float* src = args.src[0];
-    const float* diff_dst = args.diff_dst;
+    const float* src = args.src[0].floats();
+    const float* diff_dst = args.diff_dst.floats();
     float* diff_src = args.diff_src();
 #pragma omp parallel for simd num_threads(threads_) schedule(static)
     for (std::int64_t i = 0; i < desc_.physical_elements(); ++i) {

@@ -37,14 +37,14 @@ class MaxPool final : public Layer {
 
   void forward(const LayerArgs& args) override {
     MaxPoolPass pass = pass_;
-    pass.src = args.src[0];
-    pass.dst = args.dst;
+    pass.src = args.src[0].floats();
+    pass.dst = args.dst.floats();
     pass.places = reinterpret_cast<std::uint8_t*>(args.saved);
     in_planes(pass, max_pool);
   }
   void backward_data(const LayerArgs& args) override {
     MaxPoolPass pass = pass_;
-    pass.diff_dst = args.diff_dst;
+    pass.diff_dst = args.diff_dst.floats();
     pass.diff_src = args.diff_src();
     pass.places = reinterpret_cast<std::uint8_t*>(args.saved);
     in_planes(pass, max_pool_diff);

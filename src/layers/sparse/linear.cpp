@@ -39,18 +39,20 @@ class Linear final : public Layer {
   void forward(const LayerArgs& args) override {
     if (adds_) {
       begin_sums(args);
-      kernels().forward_add(panels_, args.weights, args.src[0], args.dst, activation_, threads_);
+      kernels().forward_add(panels_, args.weights, args.src[0].floats(), args.dst.floats(),
+                            activation_, threads_);
     } else {
-      kernels().forward(panels_, args.weights, bias_of(args.weights), args.src[0], args.dst,
-                        activation_, threads_);
+      kernels().forward(panels_, args.weights, bias_of(args.weights), args.src[0].floats(),
+                        args.dst.floats(), activation_, threads_);
     }
   }
   void backward_data(const LayerArgs& args) override {
-    kernels().backward_data(panels_, args.weights, args.diff_dst, args.diff_src(), false, threads_);
+    kernels().backward_data(panels_, args.weights, args.diff_dst.floats(), args.diff_src(), false,
+                            threads_);
   }
   void backward_weights(const LayerArgs& args) override {
-    kernels().backward_weights(panels_, args.src[0], args.diff_dst, args.diff_weights,
-                               bias_of(args.diff_weights), threads_);
+    kernels().backward_weights(panels_, args.src[0].floats(), args.diff_dst.floats(),
+                               args.diff_weights, bias_of(args.diff_weights), threads_);
   }
 
   bool layout_follows_batch() const override { return false; }
@@ -73,17 +75,18 @@ class Linear final : public Layer {
   /// What the products are added to, in dst.
   void begin_sums(const LayerArgs& args) const {
     const float* bias = bias_of(args.weights);
-    const float* sums = args.src[1];
+    const float* sums = args.src[1].floats();
+    float* dst = args.dst.floats();
     if (bias == nullptr) {
-      if (sums == args.dst) return;
-      return simd::copy(args.dst, sums, dst_desc_.bytes() / sizeof(float), threads_);
+      if (sums == dst) return;
+      return simd::copy(dst, sums, dst_desc_.bytes() / sizeof(float), threads_);
     }
     const std::int64_t rows = dst_desc_.shape[1];
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t line = 0; line < panels_.count * rows; ++line) {
       const std::int64_t begin = line * panels_.width;
       for (std::int64_t i = begin; i < begin + panels_.width; ++i) {
-        args.dst[i] = sums[i] + bias[line % rows];
+        dst[i] = sums[i] + bias[line % rows];
       }
     }
   }
@@ -113,11 +116,13 @@ class Conversion final : public Layer {
 
   const tensor::TensorDesc& dst_desc() const override { return dst_desc_; }
   LayerTraits traits() const override { return {}; }
-  void forward(const LayerArgs& args) override { convert(dst_desc_.layout, args.src[0], args.dst); }
+  void forward(const LayerArgs& args) override {
+    convert(dst_desc_.layout, args.src[0].floats(), args.dst.floats());
+  }
   void backward_data(const LayerArgs& args) override {
     convert(
         dst_desc_.layout == tensor::Layout::panels ? tensor::Layout::plain : tensor::Layout::panels,
-        args.diff_dst, args.diff_src());
+        args.diff_dst.floats(), args.diff_src());
   }
 
  private:
