@@ -9,6 +9,7 @@
 #include "cli/picture.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "data/batch.hpp"
 #include "data/fetch.hpp"
 #include "data/open.hpp"
 
@@ -57,13 +58,13 @@ int run_fetch(const Arguments& arguments) {
 
 struct SampleBuffer {
   explicit SampleBuffer(const data::Dataset& dataset)
-      : image(static_cast<std::size_t>(dataset.sample_shape().elements())),
-        target(static_cast<std::size_t>(dataset.target_shape().elements())) {}
-  std::vector<float> image;
-  std::vector<float> target;
+      : memory(dataset, 1), image(memory.at(0).image), target(memory.at(0).target) {}
+  data::SampleMemory memory;
+  std::span<const float> image;
+  std::span<const float> target;
 
   void read(const data::Dataset& dataset, std::int64_t index) {
-    dataset.get(index, 0, {.image = image, .target = target});
+    dataset.get(index, 0, memory.at(0));
   }
 };
 
@@ -82,7 +83,8 @@ std::string class_counts(const data::Dataset& dataset) {
 
 void show_split(const std::string& name, const data::Dataset& dataset) {
   std::string text =
-      fmt::format("{} samples of {}, ", with_commas(dataset.size()), dataset.sample_shape());
+      fmt::format("{} samples of {}{}, ", with_commas(dataset.size()), dataset.sample_shape(),
+                  dataset.sample_type() == tensor::DType::i32 ? " token ids" : "");
   text += dataset.classes() == 0
               ? fmt::format("targets of {}", dataset.target_shape())
               : fmt::format("{} classes; {}per class: {}", dataset.classes(),
@@ -98,7 +100,7 @@ std::string target_text(const data::Dataset& dataset, const SampleBuffer& sample
 
 void show_pictures(const data::Dataset& dataset, std::int64_t wanted) {
   const tensor::Shape& shape = dataset.sample_shape();
-  if (shape.rank() != 3) return;
+  if (shape.rank() != 3 || dataset.sample_type() != tensor::DType::f32) return;
   SampleBuffer sample(dataset);
   const std::int64_t size = (shape[2] + 31) / 32;
   const std::int64_t columns = divide_up(shape[2], size);

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
+#include "data/ids.hpp"
 
 namespace plait::data {
 
@@ -16,6 +17,9 @@ constexpr std::uint64_t kCropSalt = 0x63726F70;
 constexpr std::uint64_t kFlipSalt = 0x666C6970;
 
 void require_images(const Dataset& dataset, const char* what) {
+  if (holds_ids(dataset)) {
+    user_error("augmentation {} needs images, but the samples are token ids; use none", what);
+  }
   if (dataset.sample_shape().rank() != 3) {
     user_error(
         "augmentation {} needs images (channels x height x width), the samples have shape {}", what,

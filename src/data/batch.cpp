@@ -14,12 +14,32 @@ namespace plait::data {
 
 namespace {
 
-void shape_to(tensor::Tensor& tensor, tensor::Shape shape) {
-  tensor::TensorDesc desc{.shape = std::move(shape)};
+void shape_to(tensor::Tensor& tensor, tensor::Shape shape,
+              tensor::DType dtype = tensor::DType::f32) {
+  tensor::TensorDesc desc{.shape = std::move(shape), .dtype = dtype};
   if (tensor.empty() || !(tensor.desc() == desc)) tensor = tensor::Tensor(std::move(desc));
 }
 
 }  // namespace
+
+SampleMemory::SampleMemory(const Dataset& dataset, std::int64_t count)
+    : images(dataset.sample_shape().with_front(count), dataset.sample_type()),
+      targets(dataset.target_shape().with_front(count)) {}
+
+Sample SampleMemory::sample_at(tensor::Tensor& images, tensor::Tensor& targets, std::int64_t n) {
+  const auto at = static_cast<std::size_t>(n);
+  const auto part = [&](auto all, const tensor::Tensor& of) {
+    const std::size_t each = all.size() / static_cast<std::size_t>(of.shape()[0]);
+    return all.subspan(at * each, each);
+  };
+  Sample sample{.image = {}, .target = part(targets.floats(), targets)};
+  if (images.desc().dtype == tensor::DType::i32) {
+    sample.ids = part(images.as<std::int32_t>(), images);
+  } else {
+    sample.image = part(images.floats(), images);
+  }
+  return sample;
+}
 
 BatchStream::BatchStream(DatasetPtr dataset, BatchOptions options)
     : dataset_(std::move(dataset)), options_(options) {
@@ -86,23 +106,16 @@ void BatchStream::load_into(std::uint64_t epoch, std::int64_t index, Batch& batc
     batch = {.images = {}, .targets = {}, .epoch = epoch, .index = index};
     return;
   }
-  shape_to(batch.images, dataset_->sample_shape().with_front(count));
+  shape_to(batch.images, dataset_->sample_shape().with_front(count), dataset_->sample_type());
   shape_to(batch.targets, dataset_->target_shape().with_front(count));
   batch.epoch = epoch;
   batch.index = index;
 
   const Order order = options_.shuffle ? cached_order(epoch) : nullptr;
-  const std::span<float> images = batch.images.floats();
-  const std::span<float> targets = batch.targets.floats();
-  const std::size_t image_elements = images.size() / static_cast<std::size_t>(count);
-  const std::size_t target_elements = targets.size() / static_cast<std::size_t>(count);
   for_each_on(dataset_->is_slow() ? options_.threads : 1, count, [&](std::int64_t i) {
-    const auto at = static_cast<std::size_t>(i);
     const std::int64_t sample =
         order ? std::int64_t{(*order)[static_cast<std::size_t>(first + i)]} : first + i;
-    dataset_->get(sample, epoch,
-                  {images.subspan(at * image_elements, image_elements),
-                   targets.subspan(at * target_elements, target_elements)});
+    dataset_->get(sample, epoch, SampleMemory::sample_at(batch.images, batch.targets, i));
   });
 }
 

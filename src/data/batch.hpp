@@ -11,8 +11,19 @@
 
 namespace plait::data {
 
+/// Memory of some samples.
+struct SampleMemory {
+  SampleMemory(const Dataset& dataset, std::int64_t count);
+  tensor::Tensor images;
+  tensor::Tensor targets;
+  /// Of sample n.
+  Sample at(std::int64_t n) { return sample_at(images, targets, n); }
+
+  static Sample sample_at(tensor::Tensor& images, tensor::Tensor& targets, std::int64_t n);
+};
+
 struct Batch {
-  /// N x sample_shape, f32, plain.
+  /// N x sample_shape of sample_type, plain.
   tensor::Tensor images;
   /// N x target_shape, f32.
   tensor::Tensor targets;

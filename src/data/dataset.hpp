@@ -1,5 +1,5 @@
-// Dataset: numbered samples, each an image (or a row of features) and a target. An interface of
-// small readers and decorators; batches, order and threads live elsewhere (batch.hpp,
+// Dataset: numbered samples, each an image (a row of features, token ids) and a target. An
+// interface of small readers and decorators; batches, order and threads live elsewhere (batch.hpp,
 // prefetch.hpp).
 #pragma once
 
@@ -7,14 +7,15 @@
 #include <memory>
 #include <span>
 
-#include "tensor/shape.hpp"
+#include "tensor/tensor.hpp"
 
 namespace plait::data {
 
 /// Where get() writes: exactly sample_shape() and target_shape() elements, owned by the caller.
 struct Sample {
-  std::span<float> image;
+  std::span<float> image;  ///< empty where samples are ids
   std::span<float> target;
+  std::span<std::int32_t> ids{};  ///< empty where they are not
 };
 
 /// get() may be called from several threads at once: implementations hold no hidden mutable state.
@@ -25,6 +26,8 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   /// {C, H, W} or {F}.
   virtual const tensor::Shape& sample_shape() const = 0;
+  /// f32, or i32: token ids, of which get() writes `ids`.
+  virtual tensor::DType sample_type() const { return tensor::DType::f32; }
   /// {1} for classification (the class index, exact in a float); {H, W} where each pixel of the
   /// image has one, or one below 0 if it does not count; the target's own shape for regression.
   virtual const tensor::Shape& target_shape() const = 0;
@@ -50,6 +53,7 @@ class Decorator : public Dataset {
 
   std::int64_t size() const override { return inner_->size(); }
   const tensor::Shape& sample_shape() const override { return inner_->sample_shape(); }
+  tensor::DType sample_type() const override { return inner_->sample_type(); }
   const tensor::Shape& target_shape() const override { return inner_->target_shape(); }
   int classes() const override { return inner_->classes(); }
   bool is_slow() const override { return inner_->is_slow(); }

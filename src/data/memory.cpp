@@ -23,7 +23,8 @@ MemoryDataset::MemoryDataset(MemoryData data)
 
 void MemoryDataset::get(std::int64_t index, std::uint64_t, Sample out) const {
   assert(index >= 0 && index < size_);
-  assert(out.image.size() == image_elements_ && out.target.size() == target_elements_);
+  assert(out.image.size() + out.ids.size() == image_elements_);
+  assert(out.target.size() == target_elements_);
   const auto at = static_cast<std::size_t>(index);
   if (const auto* bytes = std::get_if<std::vector<std::uint8_t>>(&data_.images)) {
     const std::uint8_t* src = bytes->data() + at * image_elements_;
@@ -31,6 +32,8 @@ void MemoryDataset::get(std::int64_t index, std::uint64_t, Sample out) const {
     for (std::size_t i = 0; i < image_elements_; ++i) {
       dst[i] = static_cast<float>(src[i]) * (1.0F / 255.0F);
     }
+  } else if (const auto* ids = std::get_if<std::vector<std::int32_t>>(&data_.images)) {
+    std::copy_n(ids->data() + at * image_elements_, image_elements_, out.ids.data());
   } else {
     const auto& floats = std::get<std::vector<float>>(data_.images);
     std::copy_n(floats.data() + at * image_elements_, image_elements_, out.image.data());

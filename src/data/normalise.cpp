@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "data/ids.hpp"
 
 namespace plait::data {
 
@@ -42,6 +43,7 @@ struct Moments {
 
 ChannelStatistics measure_channels(const Dataset& dataset, std::int64_t channels) {
   const std::int64_t elements = dataset.sample_shape().elements();
+  if (holds_ids(dataset)) user_error("token ids have no mean and deviation; do not normalise them");
   if (channels == 0) channels = dataset.sample_shape()[0];
   if (channels < 1 || elements % channels != 0 || dataset.size() == 0) {
     fail("cannot measure {} channels on {} samples of shape {}", channels, dataset.size(),
@@ -75,6 +77,7 @@ ChannelStatistics measure_channels(const Dataset& dataset, std::int64_t channels
 
 Normalise::Normalise(DatasetPtr inner, const ChannelStatistics& statistics)
     : Decorator(std::move(inner)) {
+  if (holds_ids(*this)) user_error("token ids cannot be normalised");
   const std::size_t channels = statistics.mean.size();
   const auto elements = static_cast<std::size_t>(sample_shape().elements());
   if (channels == 0 || statistics.deviation.size() != channels || elements % channels != 0) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -40,6 +41,22 @@ std::vector<float> to_floats(ByteView values, const std::string& name) {
   return out;
 }
 
+bool has_wide_integers(const NpyHeader& header) {
+  return header.descr[1] != 'f' && header.descr[2] != '1';
+}
+
+/// use(T{}) with the type of a file's integers.
+template <class Use>
+auto with_integers(const std::string& descr, const Use& use) {
+  const bool is_signed = descr[1] == 'i';
+  switch (descr[2]) {
+    case '1': return is_signed ? use(std::int8_t{}) : use(std::uint8_t{});
+    case '2': return is_signed ? use(std::int16_t{}) : use(std::uint16_t{});
+    case '4': return is_signed ? use(std::int32_t{}) : use(std::uint32_t{});
+    default: return is_signed ? use(std::int64_t{}) : use(std::uint64_t{});
+  }
+}
+
 /// Integers of a file as labels; a pixel's label that is ignored becomes -1.
 struct LabelReader {
   ByteView values;
@@ -64,13 +81,7 @@ struct LabelReader {
     return out;
   }
   std::vector<float> all(const std::string& descr) const {
-    const bool is_signed = descr[1] == 'i';
-    switch (descr[2]) {
-      case '1': return is_signed ? as<std::int8_t>() : as<std::uint8_t>();
-      case '2': return is_signed ? as<std::int16_t>() : as<std::uint16_t>();
-      case '4': return is_signed ? as<std::int32_t>() : as<std::uint32_t>();
-      default: return is_signed ? as<std::int64_t>() : as<std::uint64_t>();
-    }
+    return with_integers(descr, [&](auto type) { return as<decltype(type)>(); });
   }
 };
 
@@ -97,7 +108,33 @@ NpyInputs parse_npy_inputs(ByteView bytes, const std::string& name) {
   }
   if (header.descr == "<f4") return {header.shape, to_floats<float>(values, name)};
   if (header.descr == "<f8") return {header.shape, to_floats<double>(values, name)};
-  user_error("{}: inputs of type {}; expected u1, f4 or f8", name, header.descr);
+  user_error("{}: inputs of type {}; expected u1, f4 or f8{}", name, header.descr,
+             header.descr[1] == 'f' ? "" : " (a model with input_type = \"int32\" reads integers)");
+}
+
+NpyInputs parse_npy_ids(ByteView bytes, const std::string& name) {
+  const NpyHeader header = parse_npy_header(bytes, name);
+  if (header.descr[1] == 'f') {
+    user_error("{}: inputs of type {}, but the model reads token ids: integers", name,
+               header.descr);
+  }
+  if (header.shape.rank() < 2) {
+    user_error("{}: token ids of shape {}; expected rank 2 (samples, positions)", name,
+               header.shape);
+  }
+  const ByteView values = bytes.subspan(header.size);
+  const auto each = static_cast<std::size_t>(header.shape.elements() / header.shape[0]);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(header.shape.elements()));
+  with_integers(header.descr, [&](auto type) {
+    for_each<decltype(type)>(values, [&](std::size_t i, auto value) {
+      if (std::cmp_less(value, 0) || !std::in_range<std::int32_t>(value)) {
+        user_error("{}: sample {} has the token id {} at position {}; expected 0 to 2^31 - 1", name,
+                   i / each, value, i % each);
+      }
+      ids[i] = static_cast<std::int32_t>(value);
+    });
+  });
+  return {header.shape, std::move(ids)};
 }
 
 NpyTargets parse_npy_targets(ByteView bytes, const std::string& name, std::int64_t ignored) {
@@ -121,7 +158,7 @@ NpyTargets parse_npy_targets(ByteView bytes, const std::string& name, std::int64
 }
 
 MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split,
-                         std::int64_t ignored) {
+                         const NpyOptions& options) {
   const auto x_path = dir / (split + "_x.npy");
   const auto y_path = dir / (split + "_y.npy");
   for (const auto& path : {x_path, y_path}) {
@@ -132,14 +169,18 @@ MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& sp
           path.string());
     }
   }
-  NpyInputs x = parse_npy_inputs(read_file(x_path), x_path.string());
-  NpyTargets y = parse_npy_targets(read_file(y_path), y_path.string(), ignored);
+  const Bytes x_bytes = read_file(x_path);
+  const bool ids = options.inputs ? *options.inputs == tensor::DType::i32
+                                  : has_wide_integers(parse_npy_header(x_bytes, x_path.string()));
+  NpyInputs x =
+      ids ? parse_npy_ids(x_bytes, x_path.string()) : parse_npy_inputs(x_bytes, x_path.string());
+  NpyTargets y = parse_npy_targets(read_file(y_path), y_path.string(), options.ignored);
   if (x.shape[0] != y.shape[0]) {
     user_error("{} holds {} samples, {} holds {} targets; they do not belong together",
                x_path.string(), x.shape[0], y_path.string(), y.shape[0]);
   }
   tensor::Shape sample = x.shape.without_front();
-  if (sample.rank() == 2) sample = sample.with_front(1);
+  if (sample.rank() == 2 && !ids) sample = sample.with_front(1);
   tensor::Shape target = y.shape.rank() == 1 ? tensor::Shape{1} : y.shape.without_front();
   if (target.rank() == 2 && (sample.rank() != 3 || !(sample.without_front() == target))) {
     user_error("{} has labels of {} pixels, {} has samples of {}; a label per pixel is needed",

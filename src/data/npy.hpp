@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "data/bytes.hpp"
@@ -23,13 +24,15 @@ struct NpyHeader {
 /// values.
 NpyHeader parse_npy_header(ByteView bytes, const std::string& name);
 
-/// Values in C order: bytes for u1, floats for f4 and f8 (rounded; must stay finite).
+/// Values in C order: bytes for u1, floats for f4 and f8 (rounded; must stay finite); token ids.
 struct NpyInputs {
   tensor::Shape shape;
-  std::variant<Bytes, std::vector<float>> values;
+  std::variant<Bytes, std::vector<float>, std::vector<std::int32_t>> values;
 };
 
 NpyInputs parse_npy_inputs(ByteView bytes, const std::string& name);
+/// Token ids: integers of any size from 0 to 2^31 - 1, of rank 2 (or more: samples of any shape).
+NpyInputs parse_npy_ids(ByteView bytes, const std::string& name);
 
 /// Integers of rank 1 are class labels and those of rank 3 are labels of pixels, where -1 stands
 /// for one that does not count. Floats of rank 1 or 2 are regression targets.
@@ -42,9 +45,15 @@ struct NpyTargets {
 /// `ignored`: the label of pixels that do not count.
 NpyTargets parse_npy_targets(ByteView bytes, const std::string& name, std::int64_t ignored = 255);
 
+struct NpyOptions {
+  std::int64_t ignored = 255;  ///< label of pixels that do not count
+  /// f32, or i32: x holds token ids. Empty: it does where it holds integers of more than a byte.
+  std::optional<tensor::DType> inputs{};
+};
+
 /// One split: `dir`/`split`_x.npy and `dir`/`split`_y.npy. x: rank 2 (features), 3 (grey images) or
-/// 4 (channels first). classes is the largest label + 1, or 0 for regression.
+/// 4 (channels first), or token ids. classes is the largest label + 1, or 0 for regression.
 MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split,
-                         std::int64_t ignored = 255);
+                         const NpyOptions& options = {});
 
 }  // namespace plait::data

@@ -11,6 +11,7 @@
 #include "data/augment.hpp"
 #include "data/cifar.hpp"
 #include "data/glyphs.hpp"
+#include "data/ids.hpp"
 #include "data/idx.hpp"
 #include "data/images/open_images.hpp"
 #include "data/npy.hpp"
@@ -71,9 +72,9 @@ Raw open_cifar(const CifarFiles& files, CifarFormat format) {
   return {.train = read_cifar(files.train, format), .test = read_cifar(files.test, format)};
 }
 
-Raw open_npy(const std::filesystem::path& dir, std::int64_t ignored) {
-  MemoryData train = read_npy_pair(dir, "train", ignored);
-  MemoryData test = read_npy_pair(dir, "test", ignored);
+Raw open_npy(const std::filesystem::path& dir, const NpyOptions& options) {
+  MemoryData train = read_npy_pair(dir, "train", options);
+  MemoryData test = read_npy_pair(dir, "test", options);
   if ((train.classes == 0) != (test.classes == 0)) {
     user_error("{}: train_y.npy and test_y.npy must both be integers (classes) or both be floats",
                dir.string());
@@ -103,7 +104,9 @@ Raw open_kind(const DataKind& kind, const std::filesystem::path& dir, const Data
   if (kind.name == "cifar10") return open_cifar(find_cifar10(dir), kCifar10);
   if (kind.name == "cifar100") return open_cifar(find_cifar100(dir), kCifar100);
   if (kind.name == "images") return open_image_files(dir, options);
-  if (kind.name == "npy") return open_npy(dir, options.ignore_label);
+  if (kind.name == "npy") {
+    return open_npy(dir, {.ignored = options.ignore_label, .inputs = options.input});
+  }
   return open_idx(dir, kind.how_to_get);
 }
 
@@ -169,7 +172,7 @@ std::vector<DataKind> data_kinds() {
       {"npy", "npy:DIR",
        "your own arrays: train_x.npy, train_y.npy, test_x.npy, test_y.npy; integers N or NxHxW in "
        "y "
-       "are labels of samples or pixels",
+       "are labels of samples or pixels; for a model with input_type = \"int32\" x are token ids",
        "write the four files with numpy.save"},
   };
 }
@@ -183,6 +186,12 @@ Splits open_data(const std::string& spec, const DataOptions& options) {
   const DataKind kind = find_kind(spec.substr(0, colon), spec);
   const std::string dir = colon < spec.size() ? spec.substr(colon + 1) : "";
   check_folder(kind, dir);
+  if (options.input == tensor::DType::i32 && kind.name != "npy") {
+    user_error(
+        "data '{}': has images, but the model reads token ids (input_type = \"int32\"); use "
+        "npy:DIR with arrays of integers",
+        spec);
+  }
 
   const Raw raw = open_kind(kind, dir, options);
   if (raw.train->sample_shape() != raw.test->sample_shape() ||
@@ -195,7 +204,7 @@ Splits open_data(const std::string& spec, const DataOptions& options) {
                 .test = limit(raw.test, options.test_limit),
                 .classes = raw.classes,
                 .notes = raw.notes};
-  if (options.normalise) {
+  if (options.normalise && !holds_ids(*splits.train)) {
     splits.statistics = raw.fixed ? *raw.fixed : measured(splits.train, raw.channels, raw.measured);
     splits.train = std::make_shared<Normalise>(splits.train, splits.statistics);
     splits.test = std::make_shared<Normalise>(splits.test, splits.statistics);

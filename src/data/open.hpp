@@ -2,6 +2,7 @@
 // limited, normalised and augmented as asked.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,9 @@ struct DataOptions {
   /// First samples only; 0 is all.
   std::int64_t train_limit = 0;
   std::int64_t test_limit = 0;
-  bool normalise = true;
+  bool normalise = true;  ///< images; token ids are as they are
+  /// What the model reads: f32, or i32 for token ids. Empty: what the files hold.
+  std::optional<tensor::DType> input{};
   /// In files with a label for each pixel, of those that do not count.
   std::int64_t ignore_label = 255;
   /// For the training split only.

@@ -90,7 +90,10 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
   }
   dst_desc_ = descs_[static_cast<std::size_t>(steps_.back().dst)];
   std::vector<bool> wanted = options.wants_diff_srcs;
-  if (wanted.empty()) wanted.assign(src_descs_.size(), true);
+  wanted.resize(src_descs_.size(), true);
+  for (std::size_t k = 0; k < wanted.size(); ++k) {  // integers have no gradient
+    wanted[k] = wanted[k] && src_descs_[k].dtype == tensor::DType::f32;
+  }
   memory_ = place_memory(steps_, layers_, descs_, wanted);
   pending_bytes_ = memory_.pending_bytes;
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.hpp"
+#include "model/input_type.hpp"
 #include "model/shapes.hpp"
 
 namespace plait::model {
@@ -108,11 +109,11 @@ class Checker {
     }
   }
 
-  /// Of an operation without weight_extents: its parameters are no larger than its input.
+  /// Of an operation without weight_extents.
   static std::int64_t trained_values(const ops::Operation& layer, const tensor::Shape& src) {
     std::int64_t values = 0;
     for (const ops::ParameterSpec& one : ops::parameters_of(layer, src)) {
-      if (one.trainable) values += one.shape.elements();
+      if (one.trainable) values += bounded_product(one.shape.dims(), kMaxElements);
     }
     return values;
   }
@@ -180,6 +181,12 @@ void check_model(const ModelSpec& model, const std::string& where) {
   Checker checker(where);
   std::vector<tensor::Shape> borders{model.input};
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    std::vector<bool> ids;
+    for (const int input : inputs_of(model, i)) {
+      ids.push_back(input == kModelInput && model.input_type == tensor::DType::i32);
+    }
+    check_input_types(model.blocks[i], ids,
+                      fmt::format("{}: block '{}'", where, model.blocks[i].name));
     borders.push_back(checker.block(model.blocks[i], input_shapes(model, borders, i)));
   }
 }

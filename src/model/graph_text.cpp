@@ -61,8 +61,8 @@ std::string graph_text(const ModelSpec& model) {
       "digraph \"{}\" {{\n"
       "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=11];\n"
       "  edge [fontname=\"Helvetica\", fontsize=9, fontcolor=\"#555555\", color=\"#777777\"];\n"
-      "  input [label=\"input\\n{}\", fillcolor=\"#fdf1d3\"];\n",
-      quoted(model.name), model.input);
+      "  input [label=\"input\\n{}{}\", fillcolor=\"#fdf1d3\"];\n",
+      quoted(model.name), model.input, model.input_type == tensor::DType::i32 ? " token ids" : "");
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     text += box(model, i, borders[i + 1], costs[i].parameters);
   }

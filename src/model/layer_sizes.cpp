@@ -31,7 +31,7 @@ struct SizesOf {
 
   /// oneDNN's products for AVX-512 pad the weights to whole blocks.
   std::int64_t linear_weights(std::int64_t out) const {
-    const std::int64_t in = src.shape[1];
+    const std::int64_t in = src.shape[src.shape.rank() - 1];
     if (options.images != tensor::Layout::blocked16) return out * in;
     const std::int64_t block = out >= 64 ? 64 : out > 16 ? 32 : 16;
     return round_up(out, block) * round_up(in, 16);
@@ -61,7 +61,7 @@ struct SizesOf {
     return sizes;
   }
   LayerSizes operator()(const ops::Linear& spec) const {
-    LayerSizes sizes = plain_sizes({.shape = {src.shape[0], spec.out_features}});
+    LayerSizes sizes = plain_sizes(result_desc(layer, srcs));
     sizes.weights_reads_src = true;
     sizes.weights = whole_lines(linear_weights(spec.out_features)) +
                     (spec.bias ? whole_lines(spec.out_features) : 0);

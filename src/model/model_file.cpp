@@ -8,14 +8,15 @@
 #include <map>
 #include <span>
 #include <sstream>
-#include <unordered_map>
 
 #include "base/error.hpp"
 #include "base/in_file.hpp"
 #include "base/nearest.hpp"
+#include "model/block_builder.hpp"
 #include "model/check.hpp"
 #include "model/default_names.hpp"
-#include "model/model_layers.hpp"
+#include "model/input_type.hpp"
+#include "model/model_splits.hpp"
 #include "model/shapes.hpp"
 #include "model/toml_value.hpp"
 #include "model/zoo.hpp"
@@ -27,6 +28,7 @@ namespace {
 struct FileContext {
   const std::string& file;
   std::int64_t classes = 0;
+  ModelSplits& splits;
   std::map<std::string, int, std::less<>> blocks{};  ///< read so far, by name
 };
 
@@ -49,20 +51,27 @@ void name_layers(std::vector<FileLayer>& layers, const std::string& prefix) {
   }
 }
 
-/// What a block reads, if the file says so: blocks of the model, and their names.
-struct BlockInputs {
-  std::vector<int> blocks;
-  std::vector<std::string> names;
-};
+void refuse_splits(const std::vector<FileLayer>& layers, const TomlReader& reader) {
+  const auto split =
+      std::ranges::find_if(layers, [](const FileLayer& layer) { return layer.split.has_value(); });
+  if (split == layers.end()) return;
+  user_error("{}a residual block has no split", reader.place(split->line));
+}
 
 BlockInputs read_inputs(const TomlReader& reader, const FileContext& context) {
   BlockInputs inputs;
   const TomlValue* value = reader.find("inputs");
-  if (value == nullptr) return inputs;
+  if (value == nullptr) {
+    context.splits.refuse_silent_reader(reader.place(reader.line()));
+    return inputs;
+  }
   for (const TomlValue& one : reader.array("inputs")) {
     const std::string name = reader.text_of(one, "inputs");
     const auto found = context.blocks.find(name);
-    if (name != "input" && found == context.blocks.end()) {
+    const bool known_block = name == "input" || found != context.blocks.end();
+    const std::optional<int> output =
+        known_block ? std::nullopt : context.splits.output(name, reader.place(value->line));
+    if (!known_block && !output) {
       std::vector<std::string> known{"input"};
       for (const auto& [block, index] : context.blocks) known.push_back(block);
       const std::string shown = name.substr(0, 60);
@@ -73,7 +82,7 @@ BlockInputs read_inputs(const TomlReader& reader, const FileContext& context) {
       user_error("{}inputs names '{}' twice; its layers may read it more than once",
                  reader.place(value->line), name);
     }
-    inputs.blocks.push_back(name == "input" ? kModelInput : found->second);
+    inputs.blocks.push_back(output ? *output : name == "input" ? kModelInput : found->second);
     inputs.names.push_back(name);
   }
   if (inputs.blocks.empty()) {
@@ -81,57 +90,6 @@ BlockInputs read_inputs(const TomlReader& reader, const FileContext& context) {
   }
   return inputs;
 }
-
-/// A block that grows layer by layer, with its layers found by name.
-class BlockBuilder {
- public:
-  BlockBuilder(std::string name, const TomlReader& reader, const BlockInputs& inputs)
-      : block_{.name = std::move(name), .nodes = {}, .inputs = inputs.blocks}, reader_(reader) {
-    const auto count = static_cast<int>(inputs.names.size());
-    for (int k = 0; k < count; ++k) index_[inputs.names[static_cast<std::size_t>(k)]] = start(k);
-    if (count < 2) index_["input"] = kBlockInput;
-    for (int k = 0; k < std::max(1, count); ++k) all_.push_back(start(k));
-  }
-
-  /// A layer without `from` takes the layer before, the first one all inputs of the block. Returns
-  /// the last index.
-  int append(std::span<const FileLayer> layers) { return append(layers, all_); }
-  /// The same where the first one takes `previous`.
-  int append(std::span<const FileLayer> layers, std::vector<int> previous) {
-    for (const FileLayer& layer : layers) {
-      if (layer.from) {
-        previous.clear();
-        for (const std::string& wanted : *layer.from) previous.push_back(find(wanted, layer.line));
-      }
-      const int index = block_.join(*layer.name, layer.layer, std::move(previous));
-      previous = {index_[*layer.name] = index};
-    }
-    return previous.front();
-  }
-  int append_sum(int branch, int skip) {
-    return index_["add"] = block_.join("add", ops::Add{}, {branch, skip});
-  }
-  BlockSpec take() { return std::move(block_); }
-
- private:
-  static int start(int input) { return block_input(input); }
-
-  int find(const std::string& wanted, std::int64_t line) const {
-    const auto found = index_.find(wanted);
-    if (found != index_.end()) return found->second;
-    std::vector<std::string> known;
-    for (const auto& [name, index] : index_) known.push_back(name);
-    const std::string shown = wanted.substr(0, 60);
-    user_error("{}from = '{}' is neither an earlier layer of the block nor {}{}",
-               reader_.place(line), shown, all_.size() < 2 ? "'input'" : "one of its inputs",
-               did_you_mean(shown, known));
-  }
-
-  BlockSpec block_;
-  const TomlReader& reader_;
-  std::vector<int> all_;  ///< inputs
-  std::unordered_map<std::string, int> index_;
-};
 
 BlockSpec read_block(const TomlReader& reader, const std::string& name,
                      const FileContext& context) {
@@ -150,7 +108,8 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name,
   BlockBuilder builder(name, reader, inputs);
   if (!residual) {
     name_layers(layers, "");
-    builder.append(layers);
+    context.splits.expand(layers, name, reader);
+    if (!layers.empty()) builder.append(layers);
     return builder.take();
   }
   if (inputs.blocks.size() > 1) {
@@ -162,6 +121,8 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name,
   layers.insert(layers.end(), after.begin(), after.end());
   name_layers(layers, "");
   std::vector<FileLayer> shortcut = read_layers(reader, "shortcut", context);
+  refuse_splits(layers, reader);
+  refuse_splits(shortcut, reader);
   name_layers(shortcut, "shortcut.");
   const std::span<const FileLayer> named(layers);
   const int branch = builder.append(named.first(branch_size));
@@ -209,11 +170,13 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   if (classes < 1) user_error("{}: a model needs at least 1 class but was given {}", file, classes);
   const TomlValue document = parse_toml(text, file);
   const TomlReader reader(document, file, "");
-  reader.only({"name", "input", "block"});
+  reader.only({"name", "input", "input_type", "block"});
   ModelSpec model{.name = reader.text("name", std::filesystem::path(file).stem().string()),
                   .input = read_input(reader, input),
-                  .blocks = {}};
-  FileContext context{.file = file, .classes = classes};
+                  .blocks = {},
+                  .input_type = read_input_type(reader)};
+  ModelSplits splits(model);
+  FileContext context{.file = file, .classes = classes, .splits = splits};
   const TomlValue::Array& blocks = reader.array("block");
   std::int64_t layers = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -229,15 +192,30 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
       user_error("{}repeat = {}: only a block with one input can be repeated",
                  block.place(block.line()), repeat);
     }
+    if (splits.at_end() && block.find("repeat") != nullptr) {
+      user_error("{}a block that ends in a split cannot be repeated", block.place(block.line()));
+    }
+    const int before = static_cast<int>(model.blocks.size()) - 1;
+    if (spec.nodes.empty()) {  // a split alone
+      if (spec.inputs.size() > 1) {
+        user_error("{}a split reads one tensor", block.place(block.line()));
+      }
+      splits.finish(name, spec.inputs.empty() ? before : spec.inputs.front());
+      continue;
+    }
     for (std::int64_t r = 0; r < repeat; ++r) {
       if (block.find("repeat") != nullptr) spec.name = fmt::format("{}.{}", name, r);
       if (r > 0) spec.inputs.clear();  // the one before
       context.blocks.emplace(spec.name, static_cast<int>(model.blocks.size()));
       model.blocks.push_back(spec);
     }
+    if (splits.at_end()) context.blocks.erase(name);  // others read its outputs
+    splits.finish(name, static_cast<int>(model.blocks.size()) - 1);
   }
   if (model.blocks.empty()) user_error("{}: the model has no blocks; add [[block]]", file);
+  splits.check_read();
   check_model(model, file);
+  splits.check_sizes();
   const tensor::Shape output = border_shapes(model).back();
   if (output[0] != classes || (output.rank() != 1 && output.rank() != 3)) {
     user_error(
@@ -248,7 +226,7 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   return model;
 }
 
-ModelSpec read_model_file(const std::string& path, const tensor::Shape& input, int classes) {
+std::string model_file_text(const std::string& path) {
   check_input_file(path);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
@@ -258,7 +236,11 @@ ModelSpec read_model_file(const std::string& path, const tensor::Shape& input, i
   std::ostringstream text;
   text << stream.rdbuf();
   if (!stream) user_error("{}: cannot read the model file", path);
-  return parse_model(text.str(), path, input, classes);
+  return text.str();
+}
+
+ModelSpec read_model_file(const std::string& path, const tensor::Shape& input, int classes) {
+  return parse_model(model_file_text(path), path, input, classes);
 }
 
 ModelSpec load_model(const std::string& name_or_file, const tensor::Shape& input, int classes) {

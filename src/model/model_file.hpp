@@ -2,6 +2,7 @@
 //
 //   name = "tiny"                     # optional, otherwise the file's name
 //   input = [3, 32, 32]               # optional, otherwise the shape of the data
+//   input_type = "int32"              # optional: token ids, which an embedding reads
 //   [[block]]
 //   name = "conv1"                    # optional, otherwise block1, block2, ...
 //   repeat = 2                        # optional: blocks conv1.0 and conv1.1
@@ -35,6 +36,8 @@ namespace plait::model {
 /// the data.
 ModelSpec parse_model(std::string_view text, const std::string& file, const tensor::Shape& input,
                       int classes);
+/// What the file holds; UserError where it cannot be read.
+std::string model_file_text(const std::string& path);
 ModelSpec read_model_file(const std::string& path, const tensor::Shape& input, int classes);
 
 /// TOML text with parse_model(write_model(m), ...) == m for every model that passes check_model,

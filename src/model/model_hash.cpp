@@ -20,7 +20,8 @@ std::string model_hash(const ModelSpec& model) {
   const std::vector<BlockCost> costs = block_costs(model);
   add_number(static_cast<std::int64_t>(borders.size()));
   for (const tensor::Shape& border : borders) add_number(border.elements());
-  ModelSpec layers{.name = model.name, .input = model.input, .blocks = {}};
+  ModelSpec layers{
+      .name = model.name, .input = model.input, .blocks = {}, .input_type = model.input_type};
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     add_text(model.blocks[i].name);
     for (const int read : inputs_of(model, i)) add_number(read + 1);

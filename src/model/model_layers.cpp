@@ -20,6 +20,7 @@ using Keys = std::vector<std::string>;
 /// What others call this operation, for those who write their word.
 std::string known_elsewhere(std::string type) {
   if (type.starts_with("nn.")) type.erase(0, 3);
+  if (type == "Split") return " (did you mean 'split'?)";
   for (const ops::OperationInfo& info : ops::operations()) {
     if (type == info.torch || type == info.onnx) {
       return fmt::format(" (did you mean '{}'?)", info.name);
@@ -28,9 +29,19 @@ std::string known_elsewhere(std::string type) {
   return "";
 }
 
+constexpr std::string_view kSplit = "split";
+constexpr std::size_t kMostOutputs = 1000;
+
+bool is_split(const TomlReader& reader) {
+  const TomlValue* type = reader.find("type");
+  const auto* text = type == nullptr ? nullptr : std::get_if<std::string>(&type->data);
+  return text != nullptr && *text == kSplit;
+}
+
 const ops::OperationInfo& read_type(const TomlReader& reader) {
   Keys types;
   for (const ops::OperationInfo& info : ops::operations()) types.emplace_back(info.name);
+  types.emplace_back(kSplit);
   std::ranges::sort(types);
   const TomlValue* value = reader.find("type");
   if (value == nullptr) {
@@ -118,9 +129,34 @@ std::vector<std::string> read_from(const TomlReader& reader, const TomlValue& va
 
 }  // namespace
 
+namespace {
+
+FileLayer read_split(const TomlValue& value, const std::string& file, const std::string& block) {
+  const TomlReader reader(value, file, block + ", split");
+  reader.only({"type", "name", "from", "axis", "sizes"});
+  FileSplit split{.axis = reader.integer("axis", 0, {0, 7}), .sizes = {}};
+  for (const TomlValue& size : reader.array("sizes")) {
+    split.sizes.push_back(reader.integer_of(size, "sizes", {1, ops::kMaxChannels}));
+  }
+  if (split.sizes.empty() || split.sizes.size() > kMostOutputs) {
+    user_error("{}a split needs sizes = [...], 1 to {} of them, but has {}",
+               reader.place(reader.line()), kMostOutputs, split.sizes.size());
+  }
+  FileLayer layer{.layer = ops::Slice{},
+                  .name = reader.text("name", "split"),
+                  .from = {},
+                  .line = value.line,
+                  .split = std::move(split)};
+  if (const TomlValue* from = reader.find("from")) layer.from = read_from(reader, *from);
+  return layer;
+}
+
+}  // namespace
+
 FileLayer read_layer(const TomlValue& value, const std::string& file, const std::string& block,
                      std::int64_t classes) {
   const TomlReader untyped(value, file, block + ", a layer");
+  if (is_split(untyped)) return read_split(value, file, block);
   const ops::OperationInfo& info = read_type(untyped);
   const TomlReader reader(value, file, fmt::format("{}, {}", block, info.name));
   FileLayer layer{.layer = info.usual, .name = {}, .from = {}, .line = value.line};

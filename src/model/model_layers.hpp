@@ -10,11 +10,18 @@
 
 namespace plait::model {
 
+/// {type = "split", axis = 1, sizes = [8, 8, 8]}; no operation of its own (model_splits).
+struct FileSplit {
+  std::int64_t axis = 0;
+  std::vector<std::int64_t> sizes;
+};
+
 struct FileLayer {
   ops::Operation layer;
   std::optional<std::string> name;
   std::optional<std::vector<std::string>> from;
   std::int64_t line = 0;
+  std::optional<FileSplit> split{};
 };
 
 /// `block` opens messages ("block 'conv1'"); `classes` is what out = "classes" means.

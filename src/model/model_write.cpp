@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/default_names.hpp"
+#include "model/input_type.hpp"
 #include "model/matrix_market.hpp"
 #include "model/model_file.hpp"
 #include "model/model_layers.hpp"
@@ -92,6 +93,9 @@ std::string write_block(const ModelSpec& model, std::size_t index) {
 std::string write_model(const ModelSpec& model) {
   std::string text = fmt::format("name = {}\ninput = [{}]\n", quoted(model.name),
                                  fmt::join(model.input.dims(), ", "));
+  if (model.input_type != tensor::DType::f32) {
+    text += fmt::format("input_type = \"{}\"\n", word_of(model.input_type));
+  }
   for (std::size_t i = 0; i < model.blocks.size(); ++i) text += write_block(model, i);
   return text;
 }

@@ -56,6 +56,9 @@ tensor::Tensor initial_value(const ops::ParameterSpec& parameter, std::uint64_t 
       for (float& x : floats) x = rng.uniform(-bound, bound);
       break;
     }
+    case ops::Init::normal:
+      for (float& x : floats) x = static_cast<float>(parameter.scale) * rng.normal();
+      break;
     case ops::Init::constant: std::ranges::fill(floats, parameter.value); break;
     case ops::Init::given: std::ranges::copy(*parameter.values, floats.begin()); break;
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ops/operation.hpp"
-#include "tensor/shape.hpp"
+#include "tensor/tensor.hpp"
 
 namespace plait::model {
 
@@ -46,6 +46,7 @@ struct ModelSpec {
   std::string name;
   tensor::Shape input;
   std::vector<BlockSpec> blocks;
+  tensor::DType input_type = tensor::DType::f32;  ///< or i32: token ids
   bool operator==(const ModelSpec&) const = default;
 };
 

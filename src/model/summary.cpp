@@ -48,7 +48,8 @@ std::string summary(const ModelSpec& model) {
   const std::vector<tensor::Shape> borders = border_shapes(model);
   const std::vector<BlockCost> costs = block_costs(model);
   std::vector<Row> rows{{"block", "layers", "output", "parameters", "MACs"},
-                        {"input", "", model.input.to_string(), "", ""}};
+                        {"input", model.input_type == tensor::DType::i32 ? "token ids" : "",
+                         model.input.to_string(), "", ""}};
   for (std::size_t i = 0; i < model.blocks.size();) {
     const std::string layers = layers_text(model, model.blocks[i]);
     std::size_t end = i + 1;

@@ -34,6 +34,7 @@ constexpr std::int64_t kSymbolic = -1;
 struct GraphValue {
   std::string name;
   std::vector<std::int64_t> dims = {};
+  bool integers = false;  ///< int64; otherwise floats
 };
 
 struct Graph {

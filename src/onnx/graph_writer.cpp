@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
+#include "onnx/turned.hpp"
 
 namespace plait::onnx {
 
@@ -52,7 +53,9 @@ void GraphWriter::begin(const ops::Operation& layer, Place place) {
   parameters_.clear();
   for (const ops::ParameterSpec& parameter : ops::parameters_of(layer, place_.shape)) {
     const std::string name = place_.name + "." + parameter.name;
-    graph_.initializers.push_back({name, weight(name, parameter)});
+    tensor::Tensor values = weight(name, parameter);
+    if (multiplies_rows(layer, place_.shape) && parameters_.empty()) values = turned(values);
+    graph_.initializers.push_back({name, std::move(values)});
     parameters_.push_back(name);
   }
 }
@@ -113,9 +116,15 @@ std::string GraphWriter::floats(const std::string& part, const tensor::Tensor& v
 
 void GraphWriter::need_opset(std::int64_t opset) { graph_.opset = std::max(graph_.opset, opset); }
 
+std::string GraphWriter::input_name(const model::ModelSpec& model) {
+  return model.input_type == tensor::DType::i32 ? "tokens" : "images";
+}
+
 Graph GraphWriter::finish(const model::ModelSpec& model, const std::string& value) {
   graph_.name = model.name;
-  graph_.inputs = {{"images", with_batch(model.input)}};
+  graph_.inputs = {{.name = input_name(model),
+                    .dims = with_batch(model.input),
+                    .integers = model.input_type == tensor::DType::i32}};
   graph_.outputs = {{"logits", with_batch(model::border_shapes(model).back())}};
   graph_.nodes.push_back(
       {.name = "logits", .op = "Identity", .inputs = {value}, .outputs = {"logits"}});

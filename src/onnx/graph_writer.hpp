@@ -39,6 +39,8 @@ class GraphWriter {
   /// An operator that older sets do not have.
   void need_opset(std::int64_t opset);
 
+  /// What the graph calls the model's input.
+  static std::string input_name(const model::ModelSpec& model);
   /// With `value` as the result.
   onnx_graph::Graph finish(const model::ModelSpec& model, const std::string& value);
 

@@ -127,8 +127,9 @@ std::optional<Value> LayerList::transposed(const NodeReader& node, const Value& 
 
 Value LayerList::sliced(const NodeReader& node, const Value& src, ChannelRange range) {
   const int input = whole(node, src);
-  if (range.length == src.shape[0]) return src;
-  return append(node, {ops::Slice{.start = range.start, .length = range.length}}, {input});
+  if (range.length == src.shape[static_cast<std::size_t>(range.axis)]) return src;
+  const ops::Slice slice{.start = range.start, .length = range.length, .axis = range.axis};
+  return append(node, {slice}, {input});
 }
 
 ImportedNetwork LayerList::finish(int output) {

@@ -22,7 +22,7 @@ class LayerList {
   Value viewed(const NodeReader& node, const Value& src, const tensor::Shape& target);
   /// None where it is neither nothing nor part of a channel shuffle.
   std::optional<Value> transposed(const NodeReader& node, const Value& src) const;
-  /// Some of the channels.
+  /// Some of the channels, or of another axis.
   Value sliced(const NodeReader& node, const Value& src, ChannelRange range);
 
   /// The layers that `output` depends on.

@@ -108,6 +108,7 @@ class Importer {
   /// None where plait has no layer for it.
   std::optional<Value> read(const NodeReader& node) {
     const std::string& op = node.op();
+    if (op == "Gather") return embedding(node);
     for (std::size_t i = 0; node.has_input(i) && i < 2; ++i) {
       if (i > 0 && !joins(op)) break;  // it may be a constant
       if (!is_computed(node, i) && !unread_.contains(node.input(i))) return {};
@@ -119,7 +120,9 @@ class Importer {
     if (op == "LayerNormalization") return layer_norm(node);
     if (op == "Resize") return resize(node);
     if (op == "Cast") {
-      return node.integer("to", 0) == 1 ? std::optional(value(node, 0)) : std::nullopt;
+      const std::int64_t to = node.integer("to", 0);
+      const bool ids = is_input(value(node, 0)) && (to == 6 || to == 7);  // int32, int64
+      return to == 1 || ids ? std::optional(value(node, 0)) : std::nullopt;
     }
     if (op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" || op == "Flatten") {
       return list_.viewed(node, value(node, 0), target(node));
@@ -193,6 +196,21 @@ class Importer {
     return list_.add(node, std::move(read), src);
   }
 
+  static bool is_input(const Value& value) {
+    return value.layer == model::kBlockInput && value.form == Form::whole;
+  }
+
+  /// Rows of a stored matrix, chosen by the graph's input; none where it is something else.
+  std::optional<Value> embedding(const NodeReader& node) {
+    const tensor::Tensor* table = node.constant(0);
+    const bool rows = table != nullptr && table->desc().dtype == tensor::DType::f32 &&
+                      table->shape().rank() == 2 && node.integer("axis", 0) == 0;
+    if (!rows || !is_computed(node, 1) || !is_input(value(node, 1))) return {};
+    const tensor::Shape& shape = table->shape();
+    return list_.add(node, {ops::Embedding{.vocabulary = shape[0], .width = shape[1]}, {*table}},
+                     value(node, 1));
+  }
+
   Value slice(const NodeReader& node) {
     const Value src = value(node, 0);
     const SliceNumbers numbers{.starts = sizes_.integers(node, "starts", 1),
@@ -205,12 +223,10 @@ class Importer {
   void split(const NodeReader& node) {
     const Value src = value(node, 0);
     const std::vector<std::string>& outputs = node.node().outputs;
-    std::int64_t start = 0;
-    const std::vector<std::int64_t> lengths =
-        split_lengths(node, src.shape, sizes_.integers(node, "split", 1));
+    const std::vector<ChannelRange> ranges =
+        split_ranges(node, src.shape, sizes_.integers(node, "split", 1));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      values_[outputs[i]] = list_.sliced(node, src, {start, lengths[i]});
-      start += lengths[i];
+      values_[outputs[i]] = list_.sliced(node, src, ranges[i]);
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include "checkpoint/shown.hpp"
 #include "onnx/patterns.hpp"
+#include "onnx/turned.hpp"
 #include "ops/table.hpp"
 
 namespace plait::onnx {
@@ -43,19 +44,6 @@ tensor::Tensor scaled(tensor::Tensor tensor, float factor) {
   tensor::Tensor result(tensor.shape());
   std::ranges::transform(tensor.floats(), result.floats().begin(),
                          [&](float x) { return factor * x; });
-  return result;
-}
-
-tensor::Tensor turned(const tensor::Tensor& matrix) {
-  const std::int64_t rows = matrix.shape()[0];
-  const std::int64_t columns = matrix.shape()[1];
-  tensor::Tensor result(tensor::Shape{columns, rows});
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      result.floats()[static_cast<std::size_t>(j * rows + i)] =
-          matrix.floats()[static_cast<std::size_t>(i * columns + j)];
-    }
-  }
   return result;
 }
 

@@ -11,7 +11,8 @@ onnx_graph::Graph to_onnx(const model::ModelSpec& model,
                           const std::string& source) {
   GraphWriter writer(weights, source);
   const std::vector<tensor::Shape> borders = model::border_shapes(model);
-  std::vector<std::string> results{"images"};  // of the input and of every block
+  std::vector<std::string> results{
+      GraphWriter::input_name(model)};  // of the input and of every block
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     const model::BlockSpec& block = model.blocks[i];
     const std::vector<int> reads = model::inputs_of(model, i);

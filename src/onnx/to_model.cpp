@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "model/check.hpp"
+#include "model/input_type.hpp"
 #include "model/parameters.hpp"
 #include "model/shapes.hpp"
 #include "onnx/block_groups.hpp"
@@ -46,6 +47,7 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
     imported.model.blocks.push_back(block_of_group(network, groups[b], block_of, index));
     for (const std::size_t layer : groups[b].layers) block_of[layer] = index;
   }
+  if (model::id_limit(imported.model).limit > 0) imported.model.input_type = tensor::DType::i32;
   model::check_model(imported.model, source);
   const std::vector<tensor::Shape> borders = model::border_shapes(imported.model);
   for (std::size_t b = 0; b < groups.size(); ++b) {

@@ -17,7 +17,7 @@ std::int64_t rank_with_batch(const tensor::Shape& sample) { return std::ssize(sa
 }  // namespace
 
 void check_axis(const NodeReader& node, const tensor::Shape& src) {
-  const std::int64_t axis = node.integer("axis", node.op() == "Split" ? 0 : 1);
+  const std::int64_t axis = node.integer("axis", 1);
   if (axis != 1 && axis + rank_with_batch(src) != 1) {
     node.refuse("axis is {}, but plait's layer has 1", axis);
   }
@@ -130,33 +130,42 @@ ChannelRange sliced_channels(const NodeReader& node, const tensor::Shape& src,
     const std::int64_t first = bound(numbers.starts[i]);
     const std::int64_t last = bound(numbers.ends[i]);
     if (last <= first) node.refuse("{} .. {} of axis {} is empty", first, last, axis);
-    if (axis == 1) {
-      range = {first, last - first};
-    } else if (last - first != extent) {
-      node.refuse("takes {} of {} along axis {}, but plait's slice is one of channels",
+    if (last - first == extent) continue;
+    if (axis == 0 || range.length != src[static_cast<std::size_t>(range.axis)]) {
+      node.refuse("takes {} of {} along axis {}, but plait's slice is along one axis of samples",
                   last - first, extent, axis);
     }
+    range = {first, last - first, axis - 1};
   }
   return range;
 }
 
-std::vector<std::int64_t> split_lengths(const NodeReader& node, const tensor::Shape& src,
-                                        std::vector<std::int64_t> said) {
-  check_axis(node, src);
+std::vector<ChannelRange> split_ranges(const NodeReader& node, const tensor::Shape& src,
+                                       std::vector<std::int64_t> said) {
+  std::int64_t axis = node.integer("axis", 0);
+  if (axis < 0) axis += rank_with_batch(src);
+  if (axis < 1 || axis >= rank_with_batch(src)) {
+    node.refuse("axis is {}, but plait splits samples of {}", node.integer("axis", 0), src);
+  }
+  const std::int64_t extent = src[static_cast<std::size_t>(axis - 1)];
   const std::int64_t parts = std::ssize(node.node().outputs);
   if (said.empty()) {
-    const std::int64_t each = (src[0] + parts - 1) / parts;
-    for (std::int64_t i = 0; i < parts; ++i) said.push_back(std::min(each, src[0] - i * each));
+    const std::int64_t each = (extent + parts - 1) / parts;
+    for (std::int64_t i = 0; i < parts; ++i) said.push_back(std::min(each, extent - i * each));
   }
-  std::int64_t left = src[0];
+  std::vector<ChannelRange> ranges;
+  std::int64_t start = 0;
   for (const std::int64_t one : said) {
-    if (one < 1 || one > left) node.refuse("[{}] are no parts of {}", fmt::join(said, ", "), src);
-    left -= one;
+    if (one < 1 || one > extent - start) {
+      node.refuse("[{}] are no parts of {}", fmt::join(said, ", "), src);
+    }
+    ranges.push_back({start, one, axis - 1});
+    start += one;
   }
-  if (std::ssize(said) != parts || left != 0) {
+  if (std::ssize(said) != parts || start != extent) {
     node.refuse("[{}] are not {} parts of {}", fmt::join(said, ", "), parts, src);
   }
-  return said;
+  return ranges;
 }
 
 }  // namespace plait::onnx

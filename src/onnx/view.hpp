@@ -40,12 +40,13 @@ struct SliceNumbers {
 struct ChannelRange {
   std::int64_t start = 0;
   std::int64_t length = 0;
+  std::int64_t axis = 0;  ///< of a sample
 };
-/// Refused where it takes part of anything but the channels.
+/// Refused where it takes part of several axes, or of the samples.
 ChannelRange sliced_channels(const NodeReader& node, const tensor::Shape& src,
                              const SliceNumbers& numbers);
-/// One length for each output of a Split along the channels.
-std::vector<std::int64_t> split_lengths(const NodeReader& node, const tensor::Shape& src,
-                                        std::vector<std::int64_t> said);
+/// One range for each output of a Split along an axis of the sample.
+std::vector<ChannelRange> split_ranges(const NodeReader& node, const tensor::Shape& src,
+                                       std::vector<std::int64_t> said);
 
 }  // namespace plait::onnx

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/error.hpp"
+#include "onnx/turned.hpp"
 #include "ops/table.hpp"
 
 namespace plait::onnx {
@@ -64,6 +65,16 @@ struct LayerWriter {
                              {"pads", std::vector{conv.padding, conv.padding}},
                              {"dilations", std::vector{conv.dilation}},
                              {"group", conv.groups}});
+  }
+  /// Gemm takes flat features only.
+  std::string operator()(const ops::Linear& linear) const {
+    if (!multiplies_rows(linear, shape())) return operator()<ops::Linear>(linear);
+    const std::string part = linear.bias ? "product" : "";
+    const std::string product = out.step("MatMul", part, {x(), out.parameters()[0]});
+    return linear.bias ? out.step("Add", "", {product, out.parameters()[1]}) : product;
+  }
+  std::string operator()(const ops::Embedding&) const {
+    return out.step("Gather", "", {out.parameters()[0], x()}, {{"axis", std::int64_t{0}}});
   }
   std::string operator()(const ops::BatchNorm& bn) const {
     if (!bn.centered) refuse("a batch_norm with centered = false");
@@ -132,10 +143,10 @@ struct LayerWriter {
     return out.step("Resize", "", {x(), "", out.floats("scales", scales)}, std::move(attributes));
   }
   std::string operator()(const ops::Slice& slice) const {
-    return out.step(
-        "Slice", "",
-        {x(), out.integers("starts", {slice.start}),
-         out.integers("ends", {slice.start + slice.length}), out.integers("axes", {1})});
+    return out.step("Slice", "",
+                    {x(), out.integers("starts", {slice.start}),
+                     out.integers("ends", {slice.start + slice.length}),
+                     out.integers("axes", {slice.axis + 1})});
   }
   /// 0: the batch, as it is.
   std::string operator()(const ops::ChannelShuffle& shuffle) const {

@@ -12,30 +12,37 @@ std::string Linear::text() const { return fmt::format("linear {}", out_features)
 void Linear::check(const std::string& where) const { check_channels(out_features, where); }
 
 tensor::Shape Linear::result(std::span<const tensor::Shape> srcs, const std::string& where) const {
-  require_features(srcs[0], "linear", where);
+  if (srcs[0].rank() != 2) require_features(srcs[0], "linear", where);
   if (out_features < 1) user_error("{}: linear needs positive out_features", where);
-  return {out_features};
+  tensor::Shape dst = srcs[0];
+  dst[dst.rank() - 1] = out_features;
+  return dst;
 }
 
+namespace {
+std::int64_t features_of(const tensor::Shape& src) { return src[src.rank() - 1]; }
+}  // namespace
+
 std::vector<ParameterSpec> Linear::parameters(const tensor::Shape& src) const {
+  const std::int64_t in = features_of(src);
   std::vector<ParameterSpec> list{{.name = "weight",
-                                   .shape = {out_features, src[0]},
+                                   .shape = {out_features, in},
                                    .init = Init::fan_in_uniform,
-                                   .fan_in = src[0],
+                                   .fan_in = in,
                                    .scale = initial_scale}};
   if (bias) {
     list.push_back(
-        {.name = "bias", .shape = {out_features}, .init = Init::fan_in_uniform, .fan_in = src[0]});
+        {.name = "bias", .shape = {out_features}, .init = Init::fan_in_uniform, .fan_in = in});
   }
   return list;
 }
 
 std::vector<std::int64_t> Linear::weight_extents(const tensor::Shape& src) const {
-  return {out_features, src[0]};
+  return {out_features, features_of(src)};
 }
 
 std::int64_t Linear::macs(const tensor::Shape& src, const tensor::Shape& dst) const {
-  return dst[0] * src[0];
+  return dst.elements() * features_of(src);
 }
 
 std::vector<OperationInfo> Linear::describe() {

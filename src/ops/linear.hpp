@@ -1,4 +1,4 @@
-// Linear: a dense matrix and a bias on flat features.
+// Linear: a dense matrix and a bias on flat features, or on each row of a sequence of them.
 #pragma once
 
 #include <span>

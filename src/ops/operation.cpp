@@ -15,6 +15,15 @@ Inputs inputs_of(const Operation& operation) {
       operation);
 }
 
+std::int64_t id_limit(const Operation& operation) {
+  return std::visit(
+      [](const auto& one) -> std::int64_t {
+        if constexpr (requires { one.id_limit(); }) return one.id_limit();
+        return 0;
+      },
+      operation);
+}
+
 std::optional<PlainOnly> plain_only(const Operation& operation) {
   return std::visit(
       [](const auto& one) -> std::optional<PlainOnly> {

@@ -18,6 +18,7 @@
 #include "ops/convolution.hpp"
 #include "ops/convolution_1d.hpp"
 #include "ops/dropout.hpp"
+#include "ops/embedding.hpp"
 #include "ops/flatten.hpp"
 #include "ops/global_average_pool.hpp"
 #include "ops/layer_norm.hpp"
@@ -54,7 +55,8 @@ namespace plait::ops {
   X(LayerNorm)              \
   X(AdaptiveAveragePool)    \
   X(TransposedConvolution)  \
-  X(Convolution1d)
+  X(Convolution1d)          \
+  X(Embedding)
 // clang-format on
 
 template <class, class... Ops>
@@ -71,6 +73,8 @@ std::string_view name_of(const Operation& operation);
 std::string text_of(const Operation& operation);
 
 Inputs inputs_of(const Operation& operation);
+/// Of an operation that reads integers: they are below this. 0: it reads floats.
+std::int64_t id_limit(const Operation& operation);
 /// None where fast kernels compute it.
 std::optional<PlainOnly> plain_only(const Operation& operation);
 /// None where it is no sum.

@@ -14,6 +14,7 @@ namespace plait::ops {
 enum class Init {
   he_normal,       ///< normal, std = sqrt(2 / fan_in)
   fan_in_uniform,  ///< uniform in +-1 / sqrt(fan_in)
+  normal,          ///< std = 1
   constant,        ///< `value`
   given            ///< `values`
 };

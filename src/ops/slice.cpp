@@ -6,16 +6,24 @@
 
 namespace plait::ops {
 
-std::string Slice::text() const { return fmt::format("slice {}+{}", start, length); }
+std::string Slice::text() const {
+  return fmt::format("slice {}+{}{}", start, length,
+                     axis == 0 ? "" : fmt::format(" of axis {}", axis));
+}
 
 tensor::Shape Slice::result(std::span<const tensor::Shape> srcs, const std::string& where) const {
-  const std::int64_t channels = srcs[0][0];
+  if (axis < 0 || axis >= static_cast<std::int64_t>(srcs[0].rank())) {
+    user_error("{}: a slice along axis {} of {}, which has {}", where, axis, srcs[0],
+               srcs[0].rank());
+  }
+  const auto along = static_cast<std::size_t>(axis);
+  const std::int64_t channels = srcs[0][along];
   if (start < 0 || length < 1 || start >= channels || length > channels - start) {
-    user_error("{}: a slice of {} channels from {} on does not fit its input {}", where, length,
-               start, srcs[0]);
+    user_error("{}: a slice of {} {} from {} on does not fit its input {}", where, length,
+               axis == 0 ? "channels" : fmt::format("along axis {}", axis), start, srcs[0]);
   }
   tensor::Shape dst = srcs[0];
-  dst[0] = length;
+  dst[along] = length;
   return dst;
 }
 
@@ -29,7 +37,8 @@ std::vector<OperationInfo> Slice::describe() {
                                              .least = 1,
                                              .most = kMaxChannels,
                                              .required = true,
-                                             .always = true})}}};
+                                             .always = true}),
+                      field(&Slice::axis, {.key = "axis", .most = 7})}}};
 }
 
 }  // namespace plait::ops

@@ -1,4 +1,4 @@
-// Slice: some consecutive channels of a tensor.
+// Slice: some consecutive channels of a tensor, or a run along another axis.
 #pragma once
 
 #include <span>
@@ -13,11 +13,13 @@ namespace plait::ops {
 
 struct OperationInfo;
 
-/// Channels start .. start + length - 1 of an image, of a sequence or of features.
+/// start .. start + length - 1 along an axis of a sample: 0 are the channels of an image or of a
+/// sequence, or features.
 struct Slice {
   static constexpr PlainOnly kPlainOnly{};
   std::int64_t start = 0;
   std::int64_t length = 1;
+  std::int64_t axis = 0;
   bool operator==(const Slice&) const = default;
 
   std::string_view name() const { return "slice"; }

@@ -154,6 +154,9 @@ class NumberCheck {
     if (message.half && (message.list >= 0 || !is_of_tensor(role))) {
       return "only whole tensors and their gradients travel as bf16";
     }
+    const bool integers =
+        role == Role::tensor && index == 0 && plan_.network.input_type != tensor::DType::f32;
+    if (message.half && integers) return "token ids do not travel as bf16";
     if (message.list >= 0) {
       if (std::string what = wrong_list(plan_, message, packs); !what.empty()) return what;
     }

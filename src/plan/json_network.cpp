@@ -2,6 +2,7 @@
 #include "plan/json_network.hpp"
 
 #include "model/check.hpp"
+#include "model/input_type.hpp"
 #include "plan/json_layer.hpp"
 #include "plan/json_sparse.hpp"
 
@@ -109,12 +110,16 @@ Json network_json(const Network& network, const std::vector<int>& late) {
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
     blocks.push_back(block_json(network.blocks[i], late[i], sparse));
   }
-  return {{"name", network.name},
-          {"hash", network_hash(network)},
-          {"input", network.input.dims()},
-          {"tensor_elements", network.tensors},
-          {"index_lists", sparse.take_lists()},
-          {"blocks", std::move(blocks)}};
+  Json json{{"name", network.name},
+            {"hash", network_hash(network)},
+            {"input", network.input.dims()},
+            {"tensor_elements", network.tensors},
+            {"index_lists", sparse.take_lists()},
+            {"blocks", std::move(blocks)}};
+  if (network.input_type != Network{}.input_type) {
+    json["input_type"] = model::word_of(network.input_type);
+  }
+  return json;
 }
 
 Network read_network(const JsonField& field, const model::ModelSpec* model) {
@@ -125,6 +130,9 @@ Network read_network(const JsonField& field, const model::ModelSpec* model) {
       .tensors = tensors.numbers(kMostTensors, {1, model::kMaxElements}),
       .input = tensor::Shape(field.at("input").numbers(kMostExtents, {1, model::kMaxElements}))};
   if (network.tensors.empty()) tensors.refuse("is empty");
+  if (field.has("input_type")) {
+    network.input_type = model::parse_input_type(field.at("input_type").text(), "the network's ");
+  }
   SparseReader sparse(model, field.at("index_lists"));
   for (const JsonField& block : field.at("blocks").list(kMostBlocks)) {
     network.blocks.push_back(read_block(block, network, sparse));

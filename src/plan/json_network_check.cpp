@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "model/check.hpp"
+#include "model/input_type.hpp"
 #include "model/parameters.hpp"
 #include "plan/json_network.hpp"
 
@@ -82,6 +83,11 @@ class LayerCheck {
     const std::vector<tensor::Shape> srcs = all_at(block.srcs, field);
     try {
       put(block.dst, model::check_block(block.spec, srcs, "layers"), field);
+      std::vector<bool> ids;
+      for (const int tensor : block.srcs) {
+        ids.push_back(tensor == 0 && network_.input_type == tensor::DType::i32);
+      }
+      model::check_input_types(block.spec, ids, "layers");
     } catch (const UserError& error) {
       field.refuse(error.what());
     }
@@ -123,9 +129,14 @@ void check_layers(const Network& network, const JsonField& field) {
 
 void check_is_of_model(const Network& network, const model::ModelSpec& model,
                        const JsonField& field) {
-  if (network.input != model.input) {
-    refuse_model(field, model,
-                 fmt::format("its input is {}, the model's {}", network.input, model.input));
+  if (network.input != model.input || network.input_type != model.input_type) {
+    const auto text = [](const tensor::Shape& shape, tensor::DType type) {
+      return fmt::format("{}{}", shape, type == tensor::DType::i32 ? " of int32" : "");
+    };
+    refuse_model(
+        field, model,
+        fmt::format("its input is {}, the model's {}", text(network.input, network.input_type),
+                    text(model.input, model.input_type)));
   }
   const std::vector<NetworkBlock> blocks = make_network(model).blocks;
   std::vector<bool> found(blocks.size(), false);

@@ -47,7 +47,11 @@ std::int64_t inner_elements(const model::BlockSpec& spec, const model::BlockCost
 }  // namespace
 
 Network make_network(const model::ModelSpec& model) {
-  Network network{.name = model.name, .blocks = {}, .tensors = {}, .input = model.input};
+  Network network{.name = model.name,
+                  .blocks = {},
+                  .tensors = {},
+                  .input = model.input,
+                  .input_type = model.input_type};
   network.tensors.push_back(model.input.elements());
   std::vector<tensor::Shape> shapes{model.input};
   for (model::FineBlock& fine : model::fuse(model)) {
@@ -187,7 +191,8 @@ std::string network_hash(const Network& network) {
     add_number(static_cast<std::int64_t>(text.size()));
     hash.add(text);
   };
-  model::ModelSpec layers{.name = network.name, .input = network.input, .blocks = {}};
+  model::ModelSpec layers{
+      .name = network.name, .input = network.input, .blocks = {}, .input_type = network.input_type};
   add_number(static_cast<std::int64_t>(network.tensors.size()));
   for (std::int64_t elements : network.tensors) add_number(elements);
   for (const NetworkBlock& block : network.blocks) {

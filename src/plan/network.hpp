@@ -55,6 +55,7 @@ struct Network {
   std::vector<NetworkBlock> blocks;
   std::vector<std::int64_t> tensors;  ///< elements per sample; tensor 0 is the input
   tensor::Shape input{};
+  tensor::DType input_type = tensor::DType::f32;  ///< or i32; all other tensors are f32
 
   /// Per tensor the last block that reads it (blocks in place aside): its backward_data writes the
   /// gradient, those of earlier readers add to it, from the last to the first. Empty: each has one

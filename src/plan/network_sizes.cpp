@@ -12,7 +12,8 @@ class SizedNetwork {
   SizedNetwork(const Network& network, std::int64_t samples, const model::SizeOptions& options)
       : network_(network), samples_(samples), options_(options), alike_(alike_tensors(network)) {
     sizes_.tensors.resize(network.tensors.size());
-    sizes_.tensors.front().shape = network.input.with_front(samples);
+    sizes_.tensors.front() = {.shape = network.input.with_front(samples),
+                              .dtype = network.input_type};
   }
 
   NetworkSizes run() {

@@ -192,8 +192,10 @@ void MemoryForecast::count_around(int worker, WorkerMemory& memory) {
   for (const Task& task : program.tasks) {
     if (is<Load>(task)) loaded += samples_of(task).count(plan_.batch);
   }
-  memory.batches = kBatches * loaded * (plan_.network.input.elements() + labels_per_sample()) *
-                   tensor::kFloatBytes;
+  const auto each = static_cast<std::int64_t>(tensor::size_of(plan_.network.input_type));
+  memory.batches =
+      kBatches * loaded *
+      (plan_.network.input.elements() * each + labels_per_sample() * tensor::kFloatBytes);
   if (all_compute_all_ || worker == 0) {
     memory.evaluation = workspace_bytes(plan_.network, sizes_.at(home_samples_));
   }

@@ -21,6 +21,7 @@ Chain::Chain(plan::Network network, const ChainOptions& options)
   tensors_.resize(network_.tensors.size());
   alike_ = plan::alike_tensors(network_);
   tensors_.front() = layers::batch_desc(network_.input, options.batch);
+  tensors_.front().dtype = network_.input_type;
   build_all();
   if (dst_desc().shape.rank() != 2 && dst_desc().shape.rank() != 4) {
     user_error(

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "data/batch.hpp"
 
 namespace plait::run {
 
@@ -28,12 +29,11 @@ float parse_weight(std::string_view text, const std::string& all) {
 /// Calls use(sample, class) for every label that counts.
 template <class Use>
 void for_each_label(const data::Dataset& data, const Use& use) {
-  std::vector<float> image(static_cast<std::size_t>(data.sample_shape().elements()));
-  std::vector<float> target(static_cast<std::size_t>(data.target_shape().elements()));
+  data::SampleMemory sample(data, 1);
   const auto classes = static_cast<float>(data.classes());
   for (std::int64_t i = 0; i < data.size(); ++i) {
-    data.get(i, 0, {image, target});
-    for (const float label : target) {
+    data.get(i, 0, sample.at(0));
+    for (const float label : sample.targets.floats()) {
       if (label < 0 && data::labels_pixels(data)) continue;
       if (!(label >= 0 && label < classes)) {
         user_error("training sample {} has the label {}, but the data has {} classes", i, label,

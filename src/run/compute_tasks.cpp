@@ -60,31 +60,26 @@ std::size_t ComputeTasks::home_of(const TaskRun& at) const {
 void ComputeTasks::load(const TaskRun& at) {
   if (batches_.read_in_place() || at.samples == 0) return;
   const plan::Samples samples = plan::samples_of(parts_.context.task(at));
-  std::ranges::copy(batches_.images(at.minibatch, samples, at.whole),
-                    parts_.memory.at(bound_[at.task].dst, at.minibatch));
+  std::byte* dst = parts_.memory.at(bound_[at.task].dst, at.minibatch);
+  std::ranges::copy(batches_.images(at.minibatch, samples, at.whole), dst);
 }
 
 layers::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) const {
   const Binding& bound = bound_[at.task];
   const plan::Task& task = parts_.context.task(at);
   const auto index = static_cast<std::size_t>(plan::block_of(task));
-  const std::vector<int>& tensors = parts_.context.block(plan::block_of(task)).srcs;
+  const std::vector<int>& tensors = parts_.context.plan.network.blocks[index].srcs;
   const layers::Block& block = parts_.model.chains.at(at.samples).block(index);
   const auto view = [&](int slot, const tensor::TensorDesc& desc) {
     return tensor::View(parts_.memory.at(slot, at.minibatch), desc);
   };
-  std::vector<tensor::ConstView> srcs;
-  std::vector<tensor::View> diff_srcs;
-  srcs.reserve(tensors.size());
-  diff_srcs.reserve(tensors.size());
+  std::vector<tensor::ConstView> srcs(tensors.size());
+  std::vector<tensor::View> diff_srcs(tensors.size());
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     const tensor::TensorDesc& desc = block.src_descs()[k];
-    if (tensors[k] == 0 && batches_.read_in_place()) {
-      srcs.emplace_back(batches_.at(at.minibatch).images);
-    } else {
-      srcs.push_back(view(bound.srcs[k], desc));
-    }
-    diff_srcs.push_back(view(bound.diff_srcs[k], desc));
+    srcs[k] = view(bound.srcs[k], desc);
+    if (tensors[k] == 0 && batches_.read_in_place()) srcs[k] = batches_.at(at.minibatch).images;
+    diff_srcs[k] = view(bound.diff_srcs[k], desc);
   }
   return {.srcs = std::move(srcs),
           .dst = view(bound.dst, block.dst_desc()),
@@ -238,9 +233,8 @@ void ComputeTasks::backward_weights(const TaskRun& at) {
   float* partial = adds ? floats(bound_[at.task].partial, at) : nullptr;
   if (!bridged && adds) args.diff_weights = partial;
   parts_.model.chains.at(at.samples).block(index).backward_weights(args);
-  if (bridged) {
+  if (bridged)
     bridge->return_gradient(index, adds ? std::span(partial, gradient.size()) : gradient);
-  }
   if (adds) {
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += partial[i];
   }

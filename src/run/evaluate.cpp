@@ -68,15 +68,13 @@ Evaluator::Evaluator(Chain& chain, data::DatasetPtr data, optim::LossSpec loss)
       data_(std::move(data)),
       loss_(std::move(loss)),
       workspace_(chain),
-      images_(data_->sample_shape().with_front(chain.options().batch)),
-      targets_(data_->target_shape().with_front(chain.options().batch)) {
+      samples_(*data_, chain.options().batch) {
   loss_.label_smoothing = 0;    // a training device; the test loss is the plain one,
   loss_.class_weights.clear();  // in which all samples weigh alike
 }
 
 EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
   const std::int64_t batch = chain_.options().batch;
-  const auto sample_size = static_cast<std::size_t>(data_->sample_shape().elements());
   const auto target_size = static_cast<std::size_t>(data_->target_shape().elements());
   const std::int64_t outputs = chain_.dst_desc().shape[1];
   const std::int64_t pixels = chain_.pixels();
@@ -85,16 +83,13 @@ EvaluationSums Evaluator::run(ParameterStore& parameters, const Part& part) {
   for (std::int64_t first = part.first; first < part.last; first += batch) {
     const std::int64_t valid = std::min(batch, part.last - first);
     for (std::int64_t n = 0; n < batch; ++n) {
-      const auto at = static_cast<std::size_t>(n);
-      data_->get(first + std::min(n, valid - 1), 0,
-                 {images_.floats().subspan(at * sample_size, sample_size),
-                  targets_.floats().subspan(at * target_size, target_size)});
+      data_->get(first + std::min(n, valid - 1), 0, samples_.at(n));
     }
-    const std::span<const float> logits = workspace_.forward(parameters, images_);
+    const std::span<const float> logits = workspace_.forward(parameters, samples_.images);
     const optim::LossBatch answers{
         .logits = logits.first(
             static_cast<std::size_t>(valid * outputs * std::max<std::int64_t>(1, pixels))),
-        .targets = targets_.floats().first(static_cast<std::size_t>(valid) * target_size),
+        .targets = samples_.targets.floats().first(static_cast<std::size_t>(valid) * target_size),
         .classes = outputs,
         .pixels = pixels};
     if (part.outputs) part.outputs(answers.logits);

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "data/dataset.hpp"
+#include "data/batch.hpp"
 #include "optim/class_areas.hpp"
 #include "optim/loss.hpp"
 #include "run/workspace.hpp"
@@ -62,8 +62,7 @@ class Evaluator {
   data::DatasetPtr data_;
   optim::LossSpec loss_;
   Workspace workspace_;
-  tensor::Tensor images_;
-  tensor::Tensor targets_;
+  data::SampleMemory samples_;
 };
 
 }  // namespace plait::run

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/rng.hpp"
+#include "model/input_type.hpp"
 #include "run/cores.hpp"
 #include "run/solo_worker.hpp"
 #include "transport/threads.hpp"
@@ -23,10 +24,19 @@ struct MeasuredStep {
 data::Batch noise_for(const Chain& chain, std::int64_t samples) {
   const std::int64_t classes = chain.dst_desc().shape[1];
   data::Batch batch;
-  batch.images = tensor::Tensor(chain.network().input.with_front(samples));
+  const plan::Network& network = chain.network();
+  batch.images = tensor::Tensor(network.input.with_front(samples), network.input_type);
   batch.targets = tensor::Tensor(tensor::Shape{samples, std::max<std::int64_t>(1, chain.pixels())});
   Rng rng(1, Purpose::test);
-  for (float& x : batch.images.floats()) x = rng.normal();
+  if (network.input_type == tensor::DType::i32) {
+    model::IdLimit ids;
+    for (const plan::NetworkBlock& block : network.blocks) ids.add(block.spec);
+    for (std::int32_t& id : batch.images.as<std::int32_t>()) {
+      id = static_cast<std::int32_t>(rng.below(static_cast<std::uint32_t>(ids.limit)));
+    }
+  } else {
+    for (float& x : batch.images.floats()) x = rng.normal();
+  }
   for (float& x : batch.targets.floats()) {
     x = static_cast<float>(rng.below(static_cast<std::uint32_t>(classes)));
   }

@@ -124,11 +124,12 @@ TEST(Npy, LabelsOfPixels) {
   EXPECT_EQ(usual.target_shape, (tensor::Shape{1, 2}));
   EXPECT_EQ(usual.targets, (std::vector<float>{0, -1, 6, 1}));
   EXPECT_EQ(usual.classes, 7);
-  const MemoryData six = read_npy_pair(dir.path(), "train", 6);
+  const MemoryData six = read_npy_pair(dir.path(), "train", {.ignored = 6});
   EXPECT_EQ(six.targets, (std::vector<float>{0, 255, -1, 1}));
   EXPECT_EQ(six.classes, 256);
   dir.write("train_y.npy", npy_file<std::int64_t>(npy_dict("<i8", "(2, 1, 2)"), {0, -100, 2, 1}));
-  EXPECT_EQ(read_npy_pair(dir.path(), "train", -100).targets, (std::vector<float>{0, -1, 2, 1}));
+  EXPECT_EQ(read_npy_pair(dir.path(), "train", {.ignored = -100}).targets,
+            (std::vector<float>{0, -1, 2, 1}));
   EXPECT_THAT(user_error_of([&] { read_npy_pair(dir.path(), "train"); }),
               AllOf(HasSubstr("label -100 at position 1"), HasSubstr("`ignore_label`")));
   dir.write("train_y.npy", npy_file<std::uint8_t>(labels, {255, 255, 255, 255}));

@@ -5,20 +5,23 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "model/input_type.hpp"
 #include "model/model_file.hpp"
 #include "model/summary.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  try {
-    const plait::model::ModelSpec model =
-        plait::model::parse_model(text, "fuzz.toml", {3, 32, 32}, 10);
-    if (model.blocks.size() > 1000) return 0;  // keeps the fuzzer quick
-    plait::model::summary(model);
-    if (!(plait::model::parse_model(plait::model::write_model(model), "fuzz.toml", {}, 10) ==
-          model))
-      std::abort();
-  } catch (const plait::UserError&) {
+  for (const plait::tensor::Shape& input : {plait::tensor::Shape{3, 32, 32}, {}}) {
+    try {
+      const plait::model::ModelSpec model = plait::model::parse_model(text, "fuzz.toml", input, 10);
+      if (model.blocks.size() > 1000) return 0;  // keeps the fuzzer quick
+      plait::model::summary(model);
+      plait::model::id_limit(model);
+      if (!(plait::model::parse_model(plait::model::write_model(model), "fuzz.toml", {}, 10) ==
+            model))
+        std::abort();
+    } catch (const plait::UserError&) {
+    }
   }
   return 0;
 }

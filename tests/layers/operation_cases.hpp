@@ -59,6 +59,8 @@ inline std::vector<LayerCase> sequence_cases() {
       {"sequence_batch_norm_relu", ops::BatchNorm{}, {3, 18, 6}, true},
       {"sequence_dropout", ops::Dropout{.probability = 0.3}, {3, 5, 13}},
       {"sequence_flatten", ops::Flatten{}, {3, 5, 13}},
+      {"sequence_linear", ops::Linear{.out_features = 7}, {3, 5, 13}},
+      {"sequence_linear_wide", ops::Linear{.out_features = 33, .bias = false}, {2, 16, 48}},
   };
 }
 
@@ -76,6 +78,8 @@ inline std::vector<LayerCase> operation_cases() {
       {"upsample_bilinear_uneven", ops::Upsample{.kind = bilinear, .scale = {3, 1}}, wide},
       {"slice", ops::Slice{.start = 2, .length = 2}, image},
       {"slice_all", ops::Slice{.start = 0, .length = 20}, wide},
+      {"slice_rows", ops::Slice{.start = 1, .length = 5, .axis = 1}, image},
+      {"slice_columns", ops::Slice{.start = 9, .length = 2, .axis = 2}, wide},
       {"slice_flat", ops::Slice{.start = 10, .length = 3}, flat},
       {"channel_shuffle", ops::ChannelShuffle{.groups = 4}, wide},
       {"channel_shuffle_pairs", ops::ChannelShuffle{.groups = 2}, {1, 6, 1, 3}},

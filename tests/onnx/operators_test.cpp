@@ -96,7 +96,9 @@ TEST(OnnxOperators, SliceTakesNumbersFromTheEnd) {
   EXPECT_EQ(read(slice(1, -1, -3)), (std::vector<ops::Operation>{ops::Slice{1, 4}}));
   EXPECT_TRUE(read(slice(0, 6, 1)).empty());
   EXPECT_THAT(refused(slice(3, 3, 1)), HasSubstr("3 .. 3 of axis 1 is empty"));
-  EXPECT_THAT(refused(slice(0, 2, 2)), HasSubstr("along axis 2"));
+  EXPECT_EQ(read(slice(0, 2, 2)), (std::vector<ops::Operation>{ops::Slice{0, 2, 1}}));
+  EXPECT_EQ(read(slice(1, 4, -1)), (std::vector<ops::Operation>{ops::Slice{1, 3, 2}}));
+  EXPECT_THAT(refused(slice(0, 2, 0)), HasSubstr("along axis 0"));
 }
 
 TEST(OnnxOperators, ResizeEnlargesByWholeFactors) {
@@ -151,6 +153,25 @@ TEST(OnnxOperators, TheSmallerFactorComesLast) {
       graph_of({node("GlobalAveragePool", {"x"}, {}, {"g"}), node("Mul", {"g", "x"})}), "t.onnx");
   ASSERT_EQ(network.layers.size(), 2U);
   EXPECT_EQ(network.layers[1].inputs, (std::vector<int>{model::kBlockInput, 0}));
+}
+
+/// Rows of a stored 9 x 4 table, by 5 numbers of each sample.
+Graph gathered(std::vector<Attribute> attributes, std::vector<std::string> inputs = {"t", "x"}) {
+  return {.opset = 13,
+          .nodes = {node("Gather", std::move(inputs), std::move(attributes))},
+          .initializers = {{"t", tensor::Tensor(tensor::Shape{9, 4})}},
+          .inputs = {{.name = "x", .dims = {onnx_graph::kSymbolic, 5}, .integers = true}},
+          .outputs = {{"y", {}}}};
+}
+
+TEST(OnnxOperators, GatherOfTheInputIsAnEmbedding) {
+  const std::vector<ops::Operation> wanted{ops::Embedding{.vocabulary = 9, .width = 4}};
+  EXPECT_EQ(read(gathered({})), wanted);
+  Graph cast = gathered({}, {"t", "ids"});
+  cast.nodes.insert(cast.nodes.begin(), node("Cast", {"x"}, {{"to", std::int64_t{7}}}, {"ids"}));
+  EXPECT_EQ(read(cast), wanted);
+  EXPECT_THAT(refused(gathered({kChannels})), HasSubstr("plait has no layer for it"));
+  EXPECT_THAT(refused(gathered({}, {"x", "t"})), HasSubstr("plait has no layer for it"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Linear: oneDNN's inner product on features NxC.
+// Linear: oneDNN's inner product on features NxC, or on the rows of NxTxC.
 #include "layers/onednn/kernel.hpp"
 #include "layers/onednn/layers.hpp"
 
@@ -13,12 +13,13 @@ using BackwardWeights = dnnl::inner_product_backward_weights;
 class Linear final : public Layer {
  public:
   explicit Linear(const LayerRequest& request) : spec_(std::get<ops::Linear>(request.spec)) {
-    const std::int64_t batch = request.srcs[0].shape[0];
     const auto specs = ops::parameters_of(request.spec, request.srcs[0].shape.without_front());
     plain_weights_ = plain_md(specs[0].shape);
-    dst_desc_ = {.shape = {batch, spec_.out_features}};
-    const Md src = to_md(request.srcs[0]);
-    const Md dst = to_md(dst_desc_);
+    dst_desc_ = model::result_desc(request.spec, request.srcs);
+    const std::int64_t in = specs[0].shape[1];
+    const std::int64_t rows = request.srcs[0].shape.elements() / in;
+    const Md src = plain_md({rows, in});
+    const Md dst = plain_md({rows, spec_.out_features});
     const Md bias = spec_.bias ? plain_md({spec_.out_features}) : Md();
     const Md any{plain_weights_.dims(), dnnl::memory::data_type::f32,
                  dnnl::memory::format_tag::any};

@@ -59,9 +59,10 @@ class Linear final : public PlainLayer {
   }
 
  private:
-  std::int64_t batch() const { return src_.shape[0]; }
-  std::int64_t in() const { return src_.shape[1]; }
-  std::int64_t out() const { return dst_.shape[1]; }
+  /// Rows, of all samples.
+  std::int64_t batch() const { return src_.shape.elements() / in(); }
+  std::int64_t in() const { return src_.shape[src_.shape.rank() - 1]; }
+  std::int64_t out() const { return dst_.shape[dst_.shape.rank() - 1]; }
 
   bool has_bias_;
 };

@@ -8,10 +8,13 @@ namespace plait::layers::reference {
 
 PlainLayer::PlainLayer(const LayerRequest& request) : threads_(request.threads) {
   std::vector<tensor::Shape> samples;
+  const tensor::DType wanted =
+      ops::id_limit(request.spec) > 0 ? tensor::DType::i32 : tensor::DType::f32;
   for (const tensor::TensorDesc& src : request.srcs) {
-    if (src.layout != tensor::Layout::plain || src.dtype != tensor::DType::f32) {
-      fail("layer '{}': the reference {} takes plain f32 sources but got {} {}", request.name,
-           ops::name_of(request.spec), tensor::name_of(src.layout), tensor::name_of(src.dtype));
+    if (src.layout != tensor::Layout::plain || src.dtype != wanted) {
+      fail("layer '{}': the reference {} takes plain {} sources but got {} {}", request.name,
+           ops::name_of(request.spec), tensor::name_of(wanted), tensor::name_of(src.layout),
+           tensor::name_of(src.dtype));
     }
     samples.push_back(src.shape.without_front());
   }

@@ -64,6 +64,8 @@ class Reader {
 
   GraphValue graph_value(const ::onnx::ValueInfoProto& from) const {
     GraphValue value{.name = from.name()};
+    const int type = from.type().tensor_type().elem_type();
+    value.integers = type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32;
     for (const auto& dimension : from.type().tensor_type().shape().dim()) {
       value.dims.push_back(dimension.has_dim_value() && dimension.dim_value() > 0
                                ? dimension.dim_value()

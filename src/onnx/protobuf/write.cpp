@@ -54,7 +54,7 @@ struct PutAttribute {
 void put(::onnx::ValueInfoProto& to, const GraphValue& value) {
   to.set_name(value.name);
   ::onnx::TypeProto::Tensor& type = *to.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(::onnx::TensorProto::FLOAT);
+  type.set_elem_type(value.integers ? ::onnx::TensorProto::INT64 : ::onnx::TensorProto::FLOAT);
   for (const std::int64_t extent : value.dims) {
     ::onnx::TensorShapeProto::Dimension& dimension = *type.mutable_shape()->add_dim();
     if (extent == kSymbolic) {

@@ -128,6 +128,7 @@ bool TornChain::is_rectified(int block) const {
 
 std::vector<int> TornChain::places() const {
   std::vector<int> places;
+  if (network_.input_type != tensor::DType::f32) return places;  // no coarse part reads ids
   for (const int b : borders_) {
     if (!enter_block("", network_.input, shape(b)).nodes.empty()) places.push_back(b);
   }

@@ -53,7 +53,8 @@ class Cutter {
     cut_.network = {.name = network.name,
                     .blocks = {},
                     .tensors = {network.tensors.front()},
-                    .input = network.input};
+                    .input = network.input,
+                    .input_type = network.input_type};
   }
 
   CutNetwork run() {
@@ -165,7 +166,8 @@ class Cutter {
     std::vector<std::int32_t> place = k == 0 ? std::vector<std::int32_t>{} : before_.place;
     for (auto& [owner, piece] : pieces) {
       std::ranges::sort(piece.columns);
-      piece.columns.erase(std::ranges::unique(piece.columns).begin(), piece.columns.end());
+      piece.columns.erase(std::unique(piece.columns.begin(), piece.columns.end()),
+                          piece.columns.end());
       for (std::size_t i = 0; i < piece.columns.size(); ++i) {
         place[static_cast<std::size_t>(piece.columns[i])] = static_cast<std::int32_t>(i);
       }
