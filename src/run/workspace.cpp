@@ -122,8 +122,8 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
   chain_.block(index).forward(args);
   if (!block.is_added_difference()) return;
   const tensor::TensorDesc& desc = chain_.tensor_desc(block.dst);
-  add_residual({.difference = args.dst,
-                .other = args.srcs[1],
+  add_residual({.difference = args.dst.floats(),
+                .other = args.srcs[1].floats(),
                 .count = static_cast<std::size_t>(desc.physical_elements()),
                 .threads = chain_.options().threads},
                residuals_[index]);
