@@ -205,7 +205,7 @@ TEST_F(Resume, RefusesWhatDecidesTheBits) {
                 "--resume");
   const std::set<std::string, std::less<>> free{
       "epochs", "steps", "threads", "early_stop", "checkpoint_every", "checkpoint_minutes",
-      "keep_last", "run_dir", "resume", "tensorboard",
+      "keep_last", "run_dir", "resume", "tensorboard", "data_memory", "data_threads",
       // Who does the work: equal up to rounding, and a checkpoint of four workers resumes on one.
       "plan", "strategy", "workers", "nodes", "workers_per_node", "link_between_nodes", "pin",
       "bucket_mb", "stall_seconds", "trace_steps", "in_flight", "replicas", "memory_per_worker",

@@ -1,4 +1,4 @@
-"""What the pages take as given, made small: data sets of 16 random images, runs, files of weights, srun and scontrol.
+"""What the pages take as given, made small: data sets of 16 random images, folders of images, runs, files of weights, srun and scontrol.
 
 The pages say cifar10:DIR, mnist:DIR, npy:DIR and graphchallenge:DIR: a folder called DIR holds all of them. Files and
 runs that a page names and no earlier command of it has made are made when a command asks for them (`missing`).
@@ -8,6 +8,8 @@ import random
 import re
 import stat
 import struct
+import tarfile
+import zlib
 
 IMAGES = 16
 # Files named on the pages, and how one like it is made.
@@ -53,6 +55,20 @@ def npy(kind, shape, content):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + content
 
 
+def png(side):
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    rows = b"".join(b"\0" + random_bytes(3 * side) for _ in range(side))
+    header = struct.pack(">2I5B", side, side, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def write_images(folder, side):
+    for i in range(2 * IMAGES):
+        write(f"{folder}/{'train' if i < IMAGES else 'test'}/{'cat' if i % 2 else 'dog'}/{i}.png", png(side))
+
+
 def write_data(folder):
     """All kinds of data in one folder; no two of them have a file name in common."""
     labels = bytes(i % 10 for i in range(IMAGES))
@@ -76,6 +92,10 @@ def furnish(scratch, plait, build):
     write(f"{scratch}/images.tsv", "1\t1\t1\n2\t2\t1\n3\t1\t1\n3\t2\t1\n5\t4\t1\n6\t1\t1\n")
     write(f"{scratch}/categories.tsv", "1\n3\n6\n")
     write(f"{scratch}/hosts", "localhost slots=8\n")
+    write_images(f"{scratch}/photos", 40)
+    write_images(f"{scratch}/small", 32)
+    with tarfile.open(f"{scratch}/cifar10.tar.zst", "w") as archive:  # readers look at the content
+        archive.add(f"{scratch}/small", "cifar10")
     write_program(f"{scratch}/bin/srun", SRUN)
     write_program(f"{scratch}/bin/scontrol", SCONTROL)
     os.symlink(plait, f"{scratch}/bin/plait")
