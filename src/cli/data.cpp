@@ -1,17 +1,21 @@
 // plait data: list the kinds of data, fetch a public one, show what a data set holds.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "base/rounding.hpp"
 #include "base/text.hpp"
+#include "cli/config_file.hpp"
 #include "cli/picture.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "data/batch.hpp"
 #include "data/fetch.hpp"
 #include "data/open.hpp"
+#include "session/setup.hpp"
 
 namespace plait::cli {
 
@@ -68,7 +72,8 @@ struct SampleBuffer {
   }
 };
 
-std::string class_counts(const data::Dataset& dataset) {
+/// "980 1135 1032", or "cat 5000, dog 5000" where the classes have names.
+std::string class_counts(const data::Dataset& dataset, const std::vector<std::string>& names) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(dataset.classes()));
   SampleBuffer sample(dataset);
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
@@ -78,27 +83,36 @@ std::string class_counts(const data::Dataset& dataset) {
       if (label >= 0 && label < std::ssize(counts)) ++counts[static_cast<std::size_t>(label)];
     }
   }
-  return fmt::format("{}", fmt::join(counts, " "));
+  if (names.size() != counts.size()) return fmt::format("{}", fmt::join(counts, " "));
+  std::vector<std::string> named;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    named.push_back(fmt::format("{} {}", names[i], counts[i]));
+  }
+  return fmt::format("{}", fmt::join(named, ", "));
 }
 
-void show_split(const std::string& name, const data::Dataset& dataset) {
+void show_split(const std::string& name, const data::Dataset& dataset,
+                const std::vector<std::string>& classes) {
   std::string text =
       fmt::format("{} samples of {}{}, ", with_commas(dataset.size()), dataset.sample_shape(),
                   dataset.sample_type() == tensor::DType::i32 ? " token ids" : "");
-  text += dataset.classes() == 0
-              ? fmt::format("targets of {}", dataset.target_shape())
-              : fmt::format("{} classes; {}per class: {}", dataset.classes(),
-                            data::labels_pixels(dataset) ? "pixels " : "", class_counts(dataset));
+  text += dataset.classes() == 0 ? fmt::format("targets of {}", dataset.target_shape())
+                                 : fmt::format("{} classes; {}per class: {}", dataset.classes(),
+                                               data::labels_pixels(dataset) ? "pixels " : "",
+                                               class_counts(dataset, classes));
   fmt::print("{}", table({{fmt::format("{:<5}", name), text}}, 2, kLineColumns));
 }
 
-std::string target_text(const data::Dataset& dataset, const SampleBuffer& sample) {
+std::string target_text(const data::Dataset& dataset, const SampleBuffer& sample,
+                        const std::vector<std::string>& classes) {
   if (data::labels_pixels(dataset)) return "";
-  return dataset.classes() > 0 ? fmt::format("class {}", static_cast<int>(sample.target[0]))
-                               : fmt::format("{:.3g}", sample.target[0]);
+  if (dataset.classes() == 0) return fmt::format("{:.3g}", sample.target[0]);
+  const auto label = static_cast<std::size_t>(sample.target[0]);
+  return label < classes.size() ? classes[label] : fmt::format("class {}", label);
 }
 
-void show_pictures(const data::Dataset& dataset, std::int64_t wanted) {
+void show_pictures(const data::Splits& splits, std::int64_t wanted) {
+  const data::Dataset& dataset = *splits.train;
   const tensor::Shape& shape = dataset.sample_shape();
   if (shape.rank() != 3 || dataset.sample_type() != tensor::DType::f32) return;
   SampleBuffer sample(dataset);
@@ -113,7 +127,7 @@ void show_pictures(const data::Dataset& dataset, std::int64_t wanted) {
     for (std::int64_t i = first; i < std::min(first + per_row, count); ++i) {
       sample.read(dataset, i);
       pictures.push_back(picture(sample.image, shape, speaks_unicode()));
-      captions.push_back(target_text(dataset, sample));
+      captions.push_back(target_text(dataset, sample, splits.classes));
     }
     fmt::print("\n{}", side_by_side(pictures, captions, static_cast<std::size_t>(columns)));
   }
@@ -121,10 +135,14 @@ void show_pictures(const data::Dataset& dataset, std::int64_t wanted) {
 
 int run_show(const Arguments& arguments) {
   const std::int64_t samples = arguments.integer("--samples", 3, {0, 100});
-  const data::Splits splits = data::open_data(arguments.text("SPEC", ""), {.normalise = false});
-  show_split("train", *splits.train);
-  show_split("test", *splits.test);
-  show_pictures(*splits.train, samples);
+  data::DataOptions options = session::data_options(resolve_config("", field_flags(arguments)));
+  options.normalise = false;
+  options.input = {};  // what the files hold
+  const data::Splits splits = data::open_data(arguments.text("SPEC", ""), options);
+  for (const std::string& note : splits.notes) tell("{}\n", note);
+  show_split("train", *splits.train, splits.classes);
+  show_split("test", *splits.test, splits.classes);
+  show_pictures(splits, samples);
   return 0;
 }
 
@@ -155,16 +173,17 @@ Verb fetch_verb() {
 }
 
 Verb show_verb() {
-  return {
-      .name = "show",
-      .about = "What a data set holds: splits, shapes, classes, a few samples.",
-      .examples = {"plait data show glyphs", "plait data show mnist:data/mnist --samples 6"},
-      .options = {{.name = "SPEC",
-                   .value = "",
-                   .help = "the data set, as for train --data",
-                   .required = true},
-                  {.name = "--samples", .value = "N", .help = "samples to draw", .standard = "3"}},
-      .run = run_show};
+  std::vector<Option> options = {
+      {.name = "SPEC", .value = "", .help = "the data set, as for train --data", .required = true},
+      {.name = "--samples", .value = "N", .help = "samples to draw", .standard = "3"}};
+  std::ranges::move(field_options({"image_size", "image_resize", "grey", "skip_broken"}),
+                    std::back_inserter(options));
+  return {.name = "show",
+          .about = "What a data set holds: splits, shapes, classes, a few samples.",
+          .examples = {"plait data show glyphs", "plait data show mnist:data/mnist --samples 6",
+                       "plait data show images:photos --image-size 64"},
+          .options = std::move(options),
+          .run = run_show};
 }
 
 }  // namespace

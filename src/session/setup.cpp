@@ -28,27 +28,6 @@ data::ImageFileOptions image_options(const TrainConfig& config) {
           .threads = data_threads(config)};
 }
 
-}  // namespace
-
-int data_threads(const TrainConfig& config) {
-  constexpr unsigned most = 4;
-  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, most);
-  return config.data_threads > 0 ? static_cast<int>(config.data_threads) : static_cast<int>(cores);
-}
-
-namespace {
-
-data::DataOptions data_options(const TrainConfig& config) {
-  return {.seed = config.seed,
-          .train_limit = config.train_limit,
-          .test_limit = config.test_limit,
-          .normalise = config.normalise,
-          .input = model::input_type_of(config.model),
-          .ignore_label = config.ignore_label,
-          .augmentation = data::parse_augmentation(config.augment),
-          .images = image_options(config)};
-}
-
 Setup with_data(const TrainConfig& config, const data::DataOptions& options) {
   Setup setup{.data = data::open_data(config.data, options), .model = {}};
   const data::Dataset& train = *setup.data.train;
@@ -88,6 +67,23 @@ Setup with_data(const TrainConfig& config, const data::DataOptions& options) {
 }
 
 }  // namespace
+
+int data_threads(const TrainConfig& config) {
+  constexpr unsigned most = 4;
+  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, most);
+  return config.data_threads > 0 ? static_cast<int>(config.data_threads) : static_cast<int>(cores);
+}
+
+data::DataOptions data_options(const TrainConfig& config) {
+  return {.seed = config.seed,
+          .train_limit = config.train_limit,
+          .test_limit = config.test_limit,
+          .normalise = config.normalise,
+          .input = model::input_type_of(config.model),
+          .ignore_label = config.ignore_label,
+          .augmentation = data::parse_augmentation(config.augment),
+          .images = image_options(config)};
+}
 
 Setup make_setup(const TrainConfig& config) { return with_data(config, data_options(config)); }
 

@@ -21,6 +21,9 @@ Setup make_setup(const TrainConfig& config);
 /// images of files are decoded when they are read.
 Setup make_outline(const TrainConfig& config);
 
+/// How the data is opened for this config.
+data::DataOptions data_options(const TrainConfig& config);
+
 /// That read samples which take long.
 int data_threads(const TrainConfig& config);
 

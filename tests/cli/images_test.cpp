@@ -8,6 +8,7 @@
 namespace plait::cli {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class ImagesCli : public MpiTest {
@@ -75,6 +76,17 @@ TEST_F(ImagesCli, BrokenImagesEndTheRunOrAreLeftOut) {
   const Ended skipped = run_plait(folder_.path(), words + Words{"--skip-broken", "--no-quiet"});
   EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
   EXPECT_THAT(skipped.err, HasSubstr("1 training image(s) left out: set/train/cat/2.png"));
+}
+
+TEST_F(ImagesCli, DataShowNamesTheClasses) {
+  const Ended shown =
+      run_plait(folder_.path(), {"data", "show", "images:set", "--image-size", "12", "--grey"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("samples of 1x12x12, 2 classes; per class: cat 30, dog 30"));
+  EXPECT_THAT(shown.out, AnyOf(HasSubstr("\ncat "), HasSubstr("\ndog ")));
+  const Ended missing = run_plait(folder_.path(), {"data", "show", "images:sets"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("sets: no such folder or archive"));
 }
 
 }  // namespace

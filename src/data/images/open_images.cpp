@@ -67,6 +67,7 @@ ImageSize parse_image_size(const std::string& text) {
 }
 
 OpenedImages open_images(const std::filesystem::path& path, const DataOptions& options) {
+  if (!std::filesystem::exists(path)) user_error("{}: no such folder or archive", path.string());
   ImageOptions each = image_options(options);
   const std::int64_t memory = options.images.memory;
   const bool is_folder = std::filesystem::is_directory(path);
