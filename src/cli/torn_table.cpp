@@ -29,10 +29,10 @@ std::vector<PieceFigures> figures_of(const plan::Plan& plan, const cost::CostMod
   for (const plan::NetworkBlock& block : network.blocks) {
     PieceFigures& piece = pieces[block.piece];
     if (block.added) {
-      if (block.repeats < 0) piece.added_parameters += block.parameters;
+      if (block.owns_weights()) piece.added_parameters += block.parameters;
       continue;
     }
-    if (block.repeats >= 0) continue;
+    if (!block.owns_weights()) continue;
     if (piece.blocks == 0) piece.first = block.spec.name;
     if (piece.last != block.spec.name) ++piece.blocks;
     piece.last = block.spec.name;
@@ -56,7 +56,7 @@ std::vector<PieceFigures> figures_of(const plan::Plan& plan, const cost::CostMod
 double serial_seconds(const plan::Plan& plan, const cost::CostModel& cost) {
   double sum = cost.loss(plan.batch) + cost.load(plan.batch);
   for (const plan::NetworkBlock& block : plan.network.blocks) {
-    if (block.added || block.repeats >= 0) continue;
+    if (block.added || !block.owns_weights()) continue;
     const cost::BlockSeconds seconds = cost.block(block.whole, plan.batch);
     sum += seconds.forward + seconds.backward_data + seconds.backward_weights + seconds.update;
   }

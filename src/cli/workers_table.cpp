@@ -38,7 +38,7 @@ Module module_with(const plan::Network& network, int block) {
 
 /// "layer1.0", and "layer1.0#2" where a sweep repeats it.
 std::string module_name(const plan::NetworkBlock& block) {
-  const std::size_t sweep = block.repeats < 0 ? std::string::npos : block.name.rfind('#');
+  const std::size_t sweep = block.owns_weights() ? std::string::npos : block.name.rfind('#');
   return block.spec.name + (sweep == std::string::npos ? "" : block.name.substr(sweep));
 }
 

@@ -65,6 +65,10 @@ double task_seconds(const CostModel& cost, const plan::Plan& plan, const plan::T
             return only_passes(plan.network, back) ? 0.0 : block(back.block).backward_data;
           },
           [&](const plan::BackwardWeights& back) { return block(back.block).backward_weights; },
+          [&](const plan::AddGradient& add) {
+            const auto index = static_cast<std::size_t>(add.block);
+            return cost.sum(4 * plan.network.blocks[index].parameters, 1);
+          },
           [&](const plan::Clip&) { return cost.sum(4 * plan.network.parameters(), 1); },
           [&](const plan::Update& update) { return block(update.block).update; },
           [](const auto&) { return 0.0; },

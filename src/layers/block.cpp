@@ -72,6 +72,7 @@ Block::Block(const model::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
                          .residual = step.residual,
                          .activation = step.activation,
                          .convert_to = step.convert_to,
+                         .shares_weights = options.shares_weights,
                          .threads = options.threads,
                          .name = name_ + "." + step.name,
                          .kernels = options.kernels};

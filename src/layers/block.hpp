@@ -20,6 +20,7 @@ struct BlockOptions {
   /// How dst shall lie: plain for the loss, like another tensor that it is joined with. Empty: as
   /// the last layer leaves it.
   std::optional<tensor::Layout> dst_layout{};
+  bool shares_weights = false;                     ///< as in LayerRequest
   std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 

@@ -111,6 +111,7 @@ struct LayerRequest {
   bool residual = false;
   std::optional<ops::Activation> activation{};
   std::optional<tensor::Layout> convert_to{};
+  bool shares_weights = false;  ///< other layers use them too: linear keeps them plain
   int threads = 1;
   std::string name{};
   /// Where sparse layers share what they make of their patterns; null: each for itself.

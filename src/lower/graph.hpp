@@ -19,13 +19,17 @@ struct Delivery {
 
 struct Graph {
   Schedule schedule{};  ///< its plan with groups and buckets
-  /// Items behind the listed ones are reductions, clip, updates, and receives of weights by workers
-  /// that read but do not update them.
+  /// Items behind the listed ones are sums of gradients (add_gradient, reductions), clip, updates,
+  /// and receives: of weights by workers that read but do not update them, of gradients by the
+  /// worker that updates the weights.
   int listed = 0;
   std::vector<Delivery> deliveries{};
   std::vector<int> reads_data{};  ///< items that read the input or the targets
-  /// A send of weights behind an update, by item, and the receive.
-  std::vector<std::pair<int, int>> weight_sends{};
+  /// Of weights and gradients: the item behind which they are sent, and the receive.
+  std::vector<std::pair<int, int>> parameter_sends{};
+  /// Owners of weights whose gradients other workers make too, as users: brought together behind
+  /// all reductions.
+  std::vector<int> apart{};
   const cost::CostModel* cost = nullptr;  ///< null: without times and waits
 
   Item& item(int index) { return schedule.item(index); }

@@ -35,7 +35,7 @@ std::vector<Held> held_together(const plan::Plan& plan) {
   std::vector<Held> all;
   for (int block = 0; block < plan.network.size(); ++block) {
     const plan::NetworkBlock& of = plan.network.blocks[static_cast<std::size_t>(block)];
-    if (of.repeats >= 0 || (of.parameters == 0 && of.state == 0)) continue;
+    if (plan.network.repeats(block) || (of.parameters == 0 && of.state == 0)) continue;
     const auto index = static_cast<std::size_t>(block);
     std::vector<int> places = std::move(of_all.updaters[index]);
     if (places.empty() && of.state > 0) places = std::move(of_all.state_movers[index]);
@@ -58,9 +58,11 @@ std::vector<plan::Task> with_early_updates(const plan::Network& network,
   if (std::ranges::any_of(tasks, comes_first)) return tasks;
   std::vector<std::size_t> last(network.blocks.size(), 0);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!plan::is<plan::BackwardData>(tasks[i]) && !plan::is<plan::BackwardWeights>(tasks[i]))
+    if (!plan::is<plan::BackwardData>(tasks[i]) && !plan::is<plan::BackwardWeights>(tasks[i]) &&
+        !plan::is<plan::AddGradient>(tasks[i])) {
       continue;
-    last[static_cast<std::size_t>(network.home_of(plan::block_of(tasks[i])))] = i;
+    }
+    last[static_cast<std::size_t>(network.owner_of(plan::block_of(tasks[i])))] = i;
   }
   std::vector<std::vector<plan::Task>> behind(tasks.size());
   for (const plan::Task& task : tasks) {

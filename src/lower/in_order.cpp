@@ -31,6 +31,7 @@ class WorkerOrder {
     for (const int item : listed_) {
       ordered_.push_back({item});
       const auto completed = completes.find(item);
+      if (completed != completes.end()) append_added(completed->second, false);
       for (OverlappedSums& of : sums) {
         if (item == state_ready) of.state_ready();
         if (completed != completes.end()) of.block_ready(completed->second);
@@ -39,6 +40,7 @@ class WorkerOrder {
       if (last != item) graph_.schedule.item(item).sent_behind = last;
     }
     for (OverlappedSums& of : sums) of.drain();
+    for (const auto& [block, items] : added_) append_added(block, true);
     for (const int item : clip_) ordered_.push_back({item});
     for (const int item : updates_) ordered_.push_back({item});
     return std::move(ordered_);
@@ -53,11 +55,29 @@ class WorkerOrder {
     } else if (const auto* reduce = std::get_if<plan::Reduce>(&task(item).what)) {
       moves_[{reduce->bucket, reduce->move}].push_back(item);
       if (reduce->move == plan::Move::start) groups_[reduce->group].push_back(reduce->bucket);
+    } else if (plan::is<plan::AddGradient>(task(item)) || plan::makes_gradient(task(item))) {
+      added_[owner(item)].push_back(item);
     } else if (plan::is<plan::Clip>(task(item))) {
       clip_.push_back(item);
     } else {
       updates_.push_back(item);
     }
+  }
+
+  int owner(int item) const {
+    return graph_.schedule.plan.network.owner_of(plan::block_of(task(item)));
+  }
+
+  bool is_apart(int block) const {
+    return std::ranges::find(graph_.apart, block) != graph_.apart.end();
+  }
+
+  /// What brings the gradients of the users of a block's weights together; behind the reductions
+  /// where that waits for other workers.
+  void append_added(int block, bool behind_reductions) {
+    const auto found = added_.find(block);
+    if (found == added_.end() || is_apart(block) != behind_reductions) return;
+    for (const int item : found->second) ordered_.push_back({item});
   }
 
   /// Updates of blocks whose gradients are summed follow the end of the sum; the others stay last.
@@ -71,7 +91,7 @@ class WorkerOrder {
     }
     std::erase_if(updates_, [&](int item) {
       const auto found = finish.find(plan::block_of(task(item)));
-      if (found == finish.end()) return false;
+      if (found == finish.end() || is_apart(found->first)) return false;
       found->second->push_back(item);
       return true;
     });
@@ -96,7 +116,9 @@ class WorkerOrder {
     std::map<int, int> last;  // by block
     for (const int item : listed_) {
       if (!plan::is<plan::BackwardWeights>(task(item))) continue;
-      last[graph_.schedule.plan.network.home_of(plan::block_of(task(item)))] = item;
+      const int of = owner(item);
+      last[is_apart(of) ? graph_.schedule.plan.network.home_of(plan::block_of(task(item))) : of] =
+          item;
     }
     std::map<int, int> completes;
     for (const auto& [block, item] : last) completes[item] = block;
@@ -108,6 +130,7 @@ class WorkerOrder {
   std::map<int, std::vector<int>> groups_;  ///< buckets, consecutive
   /// By bucket and move: its item, and the updates behind it.
   std::map<std::pair<int, plan::Move>, std::vector<int>> moves_;
+  std::map<int, std::vector<int>> added_;  ///< by owner of the weights
   std::vector<int> clip_;
   std::vector<int> updates_;
   std::vector<OrderedItem> ordered_;

@@ -1,27 +1,15 @@
-// Groups blocks by the workers that compute their gradients or move their statistics.
+// Groups blocks by the workers that compute their gradients or move their statistics, and brings
+// the gradients of weights with several users together.
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "lower/graph.hpp"
+#include "lower/spans.hpp"
 
 namespace plait::lower {
 
 namespace {
-
-/// The first and the last item of a worker that work on something of a block.
-struct Span {
-  int worker = 0;
-  int first = 0;
-  int last = 0;
-  int update = -1;  ///< item that follows from it
-};
-using Spans = std::vector<std::vector<Span>>;  ///< by block, then by worker
-
-Span& span_of(Spans& spans, int block, int worker) {
-  return *std::ranges::lower_bound(spans[static_cast<std::size_t>(block)], worker, {},
-                                   &Span::worker);
-}
 
 class Summer {
  public:
@@ -36,14 +24,15 @@ class Summer {
   void run() {
     for (int index = 0; index < graph_.listed; ++index) visit(index);
     std::map<std::vector<int>, Shared> shared;
-    const std::vector<int> completed = completed_blocks();
+    const std::vector<int> completed = blocks_by_end(gradients_);
+    find_users();
     for (const int b : completed) {
+      if (added_where_made(b)) continue;
       std::vector<int> owners = workers_in(gradients_, b);
       if (owners.size() > 1) {
         shared[std::move(owners)].gradients.push_back(b);
       } else {
-        add_update(b, owners.front(), span_of(gradients_, b, owners.front()).last);
-        send_weights(b, owners);
+        complete(b, owners, {span_of(gradients_, b, owners.front()).last});
       }
     }
     for (const int b : state_blocks(completed)) {
@@ -51,6 +40,7 @@ class Summer {
       if (movers.size() > 1) shared[std::move(movers)].states.push_back(b);
     }
     for (const auto& [workers, blocks] : shared) add_reductions(workers, blocks);
+    for (const int owner : graph_.apart) bring_together(owner);
     if (graph_.schedule.clip) add_clips();
   }
 
@@ -69,9 +59,7 @@ class Summer {
   std::vector<int> workers_in(const Spans& spans, int b) const {
     std::vector<int> workers;
     for (int r = 0; r < graph_.schedule.replicas; ++r) {
-      for (const Span& span : spans[static_cast<std::size_t>(b)]) {
-        workers.push_back(r * graph_.schedule.workers() + span.worker);
-      }
+      for (const int w : workers_of(spans, b)) workers.push_back(r * graph_.schedule.workers() + w);
     }
     return workers;
   }
@@ -84,7 +72,8 @@ class Summer {
   void visit(int index) {
     Item& item = graph_.schedule.item(index);
     if (plan::delay_of(item.task)) {
-      std::vector<int>& readers = readers_[home(item.task)];
+      std::vector<int>& readers =
+          readers_[static_cast<std::size_t>(network_.owner_of(plan::block_of(item.task)))];
       if (readers.empty() || readers.back() != item.worker) readers.push_back(item.worker);
     }
     if (const auto* forward = std::get_if<plan::Forward>(&item.task.what)) {
@@ -110,24 +99,8 @@ class Summer {
     return -1;
   }
 
-  /// In the order of the last item that adds to their gradients.
-  std::vector<int> completed_blocks() const {
-    std::vector<std::pair<int, int>> last;  // item, block
-    for (int b = 0; b < network_.size(); ++b) {
-      const std::vector<Span>& spans = gradients_[static_cast<std::size_t>(b)];
-      if (!spans.empty()) last.emplace_back(std::ranges::max(spans, {}, &Span::last).last, b);
-    }
-    std::ranges::sort(last);
-    std::vector<int> blocks;
-    for (const auto& [item, b] : last) blocks.push_back(b);
-    return blocks;
-  }
-
   std::vector<int> state_blocks(const std::vector<int>& completed) const {
-    std::vector<int> blocks;
-    for (int b = 0; b < network_.size(); ++b) {
-      if (!states_[static_cast<std::size_t>(b)].empty()) blocks.push_back(b);
-    }
+    std::vector<int> blocks = blocks_in(states_);
     if (graph_.schedule.order == BlockOrder::by_number) return blocks;
     std::vector<std::size_t> rank(network_.blocks.size(), completed.size());
     for (std::size_t i = 0; i < completed.size(); ++i) {
@@ -135,6 +108,83 @@ class Summer {
     }
     std::ranges::stable_sort(blocks, {}, [&](int b) { return rank[static_cast<std::size_t>(b)]; });
     return blocks;
+  }
+
+  std::vector<int> makers(int b) const { return workers_of(gradients_, b); }
+
+  /// Every block that uses the weights of another one has a gradient of its own, over all
+  /// microbatches; in the order of the network they are added to the owner's. Where all of them are
+  /// made by the same workers each adds them up as soon as they are there, and one sum is reduced.
+  /// Otherwise each is reduced, and sent where the owner's is.
+  void find_users() {
+    for (int b = 0; b < network_.size(); ++b) {
+      if (network_.is_tied(b)) users_[network_.owner_of(b)].push_back(b);
+    }
+    for (const auto& [owner, users] : users_) {
+      const std::vector<int> workers = makers(owner);
+      if (!std::ranges::all_of(users, [&](int user) { return makers(user) == workers; })) {
+        graph_.apart.push_back(owner);
+        continue;
+      }
+      for (const int worker : workers) {
+        for (const int user : users) {
+          Span& sum = span_of(gradients_, owner, worker);
+          sum.last = add_gradient(user, worker, span_of(gradients_, user, worker).last, sum.last);
+        }
+      }
+    }
+  }
+
+  bool is_apart(int owner) const {
+    return std::ranges::find(graph_.apart, owner) != graph_.apart.end();
+  }
+  /// Whether its gradient is part of another one's already.
+  bool added_where_made(int b) const {
+    return network_.is_tied(b) && !is_apart(network_.owner_of(b));
+  }
+
+  /// `made` and `sum`: what completes the user's gradient and the owner's so far, on this worker.
+  int add_gradient(int user, int worker, int made, int sum) {
+    const int added = add(plan::AddGradient{user}, worker);
+    add_wait(graph_, added, {.item = made});
+    add_wait(graph_, added, {.item = sum});
+    const Span* own = find_span(gradients_, user, worker);  // there is one array
+    add_wait(graph_, own != nullptr ? own->first : made, {.item = added, .earlier = 1});
+    return added;
+  }
+
+  void bring_together(int owner) {
+    const std::vector<int> workers = makers(owner);
+    for (const int worker : workers) {
+      int sum = span_of(gradients_, owner, worker).complete;
+      for (const int user : users_.at(owner)) {
+        const Span* here = find_span(gradients_, user, worker);
+        const int made = here != nullptr ? here->complete : receive_gradient(user, worker);
+        sum = add_gradient(user, worker, made, sum);
+      }
+      add_update(owner, worker, sum);
+    }
+    send_weights(owner, workers);
+  }
+
+  int receive_gradient(int user, int worker) {
+    const Span& from = gradients_[static_cast<std::size_t>(user)].front();
+    const plan::Value gradient{.role = plan::Role::gradient, .index = user};
+    const int receive = add(plan::Receive{{.value = gradient, .peer = from.worker}}, worker);
+    add_wait(graph_, receive, {.item = from.complete},
+             4 * static_cast<double>(block(user).parameters));
+    graph_.parameter_sends.emplace_back(from.complete, receive);
+    return receive;
+  }
+
+  /// The gradient is complete on each of these workers behind an item.
+  void complete(int b, const std::vector<int>& workers, const std::vector<int>& behind) {
+    const bool later = is_apart(network_.owner_of(b));
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      span_of(gradients_, b, workers[i]).complete = behind[i];
+      if (!later) add_update(b, workers[i], behind[i]);
+    }
+    if (!later) send_weights(b, workers);
   }
 
   void add_update(int b, int worker, int after) {
@@ -157,7 +207,7 @@ class Summer {
                                              .peer = owners.front()}},
                               reader);
       add_wait(graph_, receive, {.item = update}, 4 * static_cast<double>(block(b).parameters));
-      graph_.weight_sends.emplace_back(update, receive);
+      graph_.parameter_sends.emplace_back(update, receive);
     }
   }
 
@@ -199,16 +249,15 @@ class Summer {
       moves = next;
     }
     if (summed.payload != plan::Payload::gradient) return;
-    for (const int b : summed.blocks) {
-      for (std::size_t i = 0; i < workers.size(); ++i) add_update(b, workers[i], moves[i]);
-      send_weights(b, workers);
-    }
+    for (const int b : summed.blocks) complete(b, workers, moves);
   }
 
   void add_clips() {
     std::vector<bool> updates(plan_.programs.size(), false);
     for (const std::vector<Span>& spans : gradients_) {
-      for (const Span& span : spans) updates[static_cast<std::size_t>(span.worker)] = true;
+      for (const Span& span : spans) {
+        if (span.update >= 0) updates[static_cast<std::size_t>(span.worker)] = true;
+      }
     }
     for (int worker = 0; worker < plan_.workers(); ++worker) {
       if (updates[static_cast<std::size_t>(worker)]) add(plan::Clip{}, worker);
@@ -219,31 +268,12 @@ class Summer {
   plan::Plan& plan_;
   const plan::Network& network_;
   std::vector<std::vector<int>> readers_;  ///< of weights, by block
+  std::map<int, std::vector<int>> users_;  ///< of weights, by owner, beside itself
   Spans gradients_;
   Spans states_;
 };
 
 }  // namespace
-
-std::vector<plan::Bucket> gradient_buckets(const plan::Network& network,
-                                           const std::vector<int>& blocks,
-                                           std::int64_t bucket_bytes, int wire_bytes) {
-  std::vector<plan::Bucket> buckets;
-  plan::Bucket open{.payload = plan::Payload::gradient, .blocks = {}};
-  std::int64_t bytes = 0;
-  for (const int block : blocks) {
-    const std::int64_t parameters = network.blocks[static_cast<std::size_t>(block)].parameters;
-    if (parameters == 0) continue;
-    open.blocks.push_back(block);
-    bytes += parameters * wire_bytes;
-    if (bytes < bucket_bytes) continue;
-    buckets.push_back(std::move(open));
-    open = {.payload = plan::Payload::gradient, .blocks = {}};
-    bytes = 0;
-  }
-  if (!open.blocks.empty()) buckets.push_back(std::move(open));
-  return buckets;
-}
 
 void add_sums(Graph& graph) { Summer(graph).run(); }
 

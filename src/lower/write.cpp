@@ -56,9 +56,9 @@ class Writer {
   plan::Plan run() {
     add_loads();
     add_messages();
-    for (const auto& [update, receive] : graph_.weight_sends) {
+    for (const auto& [made, receive] : graph_.parameter_sends) {
       const plan::Message* message = plan::message_of(graph_.item(receive).task);
-      add(behind_, update,
+      add(behind_, made,
           plan::Send{{.value = message->value, .peer = graph_.item(receive).worker}});
     }
     return assemble();

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "model/model_layers.hpp"
+#include "model/tied.hpp"
 #include "model/toml_value.hpp"
 
 namespace plait::model {
@@ -42,6 +43,10 @@ class BlockBuilder {
         for (const std::string& wanted : *layer.from) previous.push_back(find(wanted, layer.line));
       }
       const int index = block_.join(*layer.name, layer.layer, std::move(previous));
+      if (layer.weights) {
+        ties_.push_back(
+            {.node = index, .name = *layer.weights, .where = reader_.place(layer.line)});
+      }
       previous = {index_[*layer.name] = index};
     }
     return previous.front();
@@ -49,7 +54,10 @@ class BlockBuilder {
   int append_sum(int branch, int skip) {
     return index_["add"] = block_.join("add", ops::Add{}, {branch, skip});
   }
-  BlockSpec take() { return std::move(block_); }
+  BlockSpec take(std::vector<Tie>& ties) {
+    ties = std::move(ties_);
+    return std::move(block_);
+  }
 
  private:
   static int start(int input) { return block_input(input); }
@@ -68,6 +76,7 @@ class BlockBuilder {
   BlockSpec block_;
   const TomlReader& reader_;
   std::vector<int> all_;  ///< inputs
+  std::vector<Tie> ties_;
   std::unordered_map<std::string, int> index_;
 };
 

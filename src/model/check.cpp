@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "model/input_type.hpp"
 #include "model/shapes.hpp"
+#include "model/tied.hpp"
 
 namespace plait::model {
 
@@ -81,9 +82,9 @@ class Checker {
                    node.name);
       }
       if (node.name == "input") user_error("{}: a layer cannot be called 'input'", at);
-      if (!layer_names_.insert(block.name + "." + node.name).second) {
-        user_error("{}: the name '{}.{}' occurs twice; give every layer its own name", at,
-                   block.name, node.name);
+      if (!layer_names_.insert(full_name(block, node)).second) {
+        user_error("{}: the name '{}' occurs twice; give every layer its own name", at,
+                   full_name(block, node));
       }
     }
   }
@@ -189,6 +190,7 @@ void check_model(const ModelSpec& model, const std::string& where) {
                       fmt::format("{}: block '{}'", where, model.blocks[i].name));
     borders.push_back(checker.block(model.blocks[i], input_shapes(model, borders, i)));
   }
+  check_tied(model, where);
 }
 
 tensor::Shape check_block(const BlockSpec& block, std::span<const tensor::Shape> srcs,

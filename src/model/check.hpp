@@ -14,8 +14,8 @@ constexpr std::int64_t kMaxElements = std::int64_t{1}
 constexpr std::int64_t kMaxMacs = std::int64_t{1} << 60;
 
 /// UserError that opens with `where` (a file name or a model's name) unless every block has a name
-/// and layers, "block.layer" names are unique, every layer's result is used, shapes fit and sizes
-/// are within the limits above.
+/// and layers, "block.layer" names are unique, every layer's result is used, shapes fit, weights
+/// that are shared (Node::weights) fit too and sizes are within the limits above.
 void check_model(const ModelSpec& model, const std::string& where);
 
 /// Of one block on sources of these shapes: graph, shapes and sizes, but not names. Returns the

@@ -51,7 +51,7 @@ class Fusing {
                      .whole = static_cast<int>(index)};
       for (const int node : group) {
         const Node& one = block.nodes[static_cast<std::size_t>(node)];
-        fine.spec.nodes.push_back({one.name, one.layer, {}});
+        fine.spec.nodes.push_back({one.name, one.layer, {}, one.weights});
         for (const int input : one.inputs) {
           const auto inside = std::ranges::find(group, input);
           if (inside != group.end()) {

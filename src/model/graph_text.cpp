@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+
 #include "base/text.hpp"
 #include "model/macs.hpp"
 #include "model/shapes.hpp"
@@ -52,6 +55,26 @@ std::string box(const ModelSpec& model, std::size_t index, const tensor::Shape& 
                      parameters > 0 ? "#dbe9f8" : "#f1f1ee");
 }
 
+/// From the owners of weights to the other blocks that use them, dashed.
+std::string tied_edges(const ModelSpec& model) {
+  std::map<std::string, std::size_t> owners;  // by full name of a layer
+  std::set<std::pair<std::size_t, std::size_t>> edges;
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    for (const Node& node : model.blocks[i].nodes) {
+      owners[full_name(model.blocks[i], node)] = i;
+      if (!node.weights.empty()) edges.emplace(owners.at(node.weights), i);
+    }
+  }
+  std::string text;
+  for (const auto& [owner, user] : edges) {
+    if (owner == user) continue;
+    text += fmt::format(
+        "  b{} -> b{} [style=dashed, arrowhead=none, constraint=false, label=\" weights\"];\n",
+        owner, user);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string graph_text(const ModelSpec& model) {
@@ -82,7 +105,7 @@ std::string graph_text(const ModelSpec& model) {
                                    with_bytes(borders[tensor].elements() * tensor::kFloatBytes));
     }
   }
-  return text + "}\n";
+  return text + tied_edges(model) + "}\n";
 }
 
 }  // namespace plait::model

@@ -16,7 +16,8 @@ BlockCost block_cost(const BlockSpec& block, std::span<const tensor::Shape> srcs
     cost.macs += ops::macs_of(block.nodes[i].layer, node_src, shapes[i]);
     cost.activation_elements += shapes[i].elements();
     for (const ops::ParameterSpec& parameter : ops::parameters_of(block.nodes[i].layer, node_src)) {
-      if (parameter.trainable) cost.parameters += parameter.shape.elements();
+      if (parameter.trainable && block.nodes[i].weights.empty())
+        cost.parameters += parameter.shape.elements();
     }
   }
   return cost;

@@ -30,6 +30,7 @@ struct FileContext {
   std::int64_t classes = 0;
   ModelSplits& splits;
   std::map<std::string, int, std::less<>> blocks{};  ///< read so far, by name
+  std::vector<Tie> ties{};                           ///< of the blocks read so far
 };
 
 std::vector<FileLayer> read_layers(const TomlReader& block, std::string_view key,
@@ -91,9 +92,10 @@ BlockInputs read_inputs(const TomlReader& reader, const FileContext& context) {
   return inputs;
 }
 
-BlockSpec read_block(const TomlReader& reader, const std::string& name,
-                     const FileContext& context) {
-  reader.only({"name", "inputs", "layers", "repeat", "residual", "shortcut", "after"});
+/// `ties`: those of its layers.
+BlockSpec read_block(const TomlReader& reader, const std::string& name, const FileContext& context,
+                     std::vector<Tie>& ties) {
+  reader.only({"name", "inputs", "layers", "repeat", "residual", "shortcut", "after", "weights"});
   const bool residual = reader.boolean("residual", false);
   for (const char* key : {"shortcut", "after"}) {
     const TomlValue* value = reader.find(key);
@@ -110,7 +112,7 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name,
     name_layers(layers, "");
     context.splits.expand(layers, name, reader);
     if (!layers.empty()) builder.append(layers);
-    return builder.take();
+    return builder.take(ties);
   }
   if (inputs.blocks.size() > 1) {
     user_error("{}a residual block reads one tensor; inputs names {}",
@@ -128,7 +130,7 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name,
   const int branch = builder.append(named.first(branch_size));
   const int skip = builder.append(shortcut);
   builder.append(named.subspan(branch_size), {builder.append_sum(branch, skip)});
-  return builder.take();
+  return builder.take(ties);
 }
 
 tensor::Shape read_input(const TomlReader& reader, const tensor::Shape& data) {
@@ -183,7 +185,11 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
     const std::string name = block_name(blocks[i], file, i);
     const TomlReader block(blocks[i], file, fmt::format("block '{}'", name.substr(0, 200)));
     const std::int64_t repeat = block.integer("repeat", 1, {1, kMaxLayers});
-    BlockSpec spec = read_block(block, name, context);
+    std::vector<Tie> ties;
+    BlockSpec spec = read_block(block, name, context, ties);
+    if (const TomlValue* weights = block.find("weights")) {
+      ties.push_back({.name = block.text("weights", ""), .where = block.place(weights->line)});
+    }
     layers += repeat * static_cast<std::int64_t>(spec.nodes.size());
     if (layers > kMaxLayers) {
       user_error("{}more than {} layers in the model", block.place(block.line()), kMaxLayers);
@@ -207,6 +213,10 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
       if (block.find("repeat") != nullptr) spec.name = fmt::format("{}.{}", name, r);
       if (r > 0) spec.inputs.clear();  // the one before
       context.blocks.emplace(spec.name, static_cast<int>(model.blocks.size()));
+      for (Tie& tie : ties) {
+        tie.block = static_cast<int>(model.blocks.size());
+        context.ties.push_back(tie);
+      }
       model.blocks.push_back(spec);
     }
     if (splits.at_end()) context.blocks.erase(name);  // others read its outputs
@@ -216,6 +226,7 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   splits.check_read();
   check_model(model, file);
   splits.check_sizes();
+  tie_weights(model, context.ties);
   const tensor::Shape output = border_shapes(model).back();
   if (output[0] != classes || (output.rank() != 1 && output.rank() != 3)) {
     user_error(

@@ -15,6 +15,11 @@
 //   [[block]]
 //   layers = [ {type = "flatten"}, {type = "linear", out = "classes"} ]
 //
+// Layers with equal parameters can share them: {type = "linear", out = 64, weights = "fc1"} uses
+// those of an earlier layer, named as "block.layer", or as its block where that has one layer with
+// parameters. weights = "conv1" of a block means all its layers, one by one. The layer named first
+// owns them: they are counted, begun and saved once. Running statistics are never shared.
+//
 // A sparse layer names a Matrix Market file beside the model: {type = "sparse_linear", matrix =
 // "fc1.mtx"}; its elements stay sparse in training, and begin with the values of the file.
 //

@@ -159,9 +159,9 @@ FileLayer read_layer(const TomlValue& value, const std::string& file, const std:
   if (is_split(untyped)) return read_split(value, file, block);
   const ops::OperationInfo& info = read_type(untyped);
   const TomlReader reader(value, file, fmt::format("{}, {}", block, info.name));
-  FileLayer layer{.layer = info.usual, .name = {}, .from = {}, .line = value.line};
+  FileLayer layer{.layer = info.usual, .name = {}, .from = {}, .weights = {}, .line = value.line};
   auto* sparse = std::get_if<ops::SparseLinear>(&layer.layer);
-  Keys known{"type", "name", "from"};
+  Keys known{"type", "name", "from", "weights"};
   if (sparse != nullptr) known.emplace_back("matrix");
   for (const ops::Field& field : info.fields) known.emplace_back(field.key);
   reader.only(known);
@@ -172,6 +172,7 @@ FileLayer read_layer(const TomlValue& value, const std::string& file, const std:
   }
   if (reader.find("name") != nullptr) layer.name = reader.text("name", "");
   if (const TomlValue* from = reader.find("from")) layer.from = read_from(reader, *from);
+  if (reader.find("weights") != nullptr) layer.weights = reader.text("weights", "");
   return layer;
 }
 

@@ -20,6 +20,7 @@ struct FileLayer {
   ops::Operation layer;
   std::optional<std::string> name;
   std::optional<std::vector<std::string>> from;
+  std::optional<std::string> weights{};  ///< as written
   std::int64_t line = 0;
   std::optional<FileSplit> split{};
 };

@@ -83,6 +83,7 @@ std::string write_block(const ModelSpec& model, std::size_t index) {
     if (node.inputs != usual_inputs(block, i)) {
       text += ", from = " + from_of(block, node, name_of_input);
     }
+    if (!node.weights.empty()) text += ", weights = " + quoted(node.weights);
     text += "},\n";
   }
   return text + "]\n";

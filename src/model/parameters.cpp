@@ -11,13 +11,17 @@
 
 namespace plait::model {
 
-std::vector<ops::ParameterSpec> block_parameters(const BlockSpec& block,
-                                                 std::span<const tensor::Shape> srcs) {
+namespace {
+
+std::vector<ops::ParameterSpec> parameters_where(
+    const BlockSpec& block, std::span<const tensor::Shape> srcs,
+    bool (*wanted)(const Node& node, const ops::ParameterSpec& parameter)) {
   const std::vector<tensor::Shape> shapes = node_shapes(block, srcs);
   std::vector<ops::ParameterSpec> all;
   for (const Node& node : block.nodes) {
     const tensor::Shape node_src = node_inputs(node, srcs, shapes, block.name).front();
     for (ops::ParameterSpec& parameter : ops::parameters_of(node.layer, node_src)) {
+      if (!wanted(node, parameter)) continue;
       if (!node.name.empty()) parameter.name = node.name + "." + parameter.name;
       all.push_back(std::move(parameter));
     }
@@ -25,12 +29,26 @@ std::vector<ops::ParameterSpec> block_parameters(const BlockSpec& block,
   return all;
 }
 
+}  // namespace
+
+std::vector<ops::ParameterSpec> block_parameters(const BlockSpec& block,
+                                                 std::span<const tensor::Shape> srcs) {
+  return parameters_where(block, srcs, [](const Node&, const ops::ParameterSpec&) { return true; });
+}
+
+std::vector<ops::ParameterSpec> own_parameters(const BlockSpec& block,
+                                               std::span<const tensor::Shape> srcs) {
+  return parameters_where(block, srcs, [](const Node& node, const ops::ParameterSpec& parameter) {
+    return node.weights.empty() || !parameter.trainable;
+  });
+}
+
 std::int64_t parameter_count(const ModelSpec& model) {
   const std::vector<tensor::Shape> borders = border_shapes(model);
   std::int64_t count = 0;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ops::ParameterSpec& parameter :
-         block_parameters(model.blocks[i], input_shapes(model, borders, i))) {
+         own_parameters(model.blocks[i], input_shapes(model, borders, i))) {
       if (parameter.trainable) count += parameter.shape.elements();
     }
   }

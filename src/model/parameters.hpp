@@ -19,7 +19,11 @@ inline std::vector<ops::ParameterSpec> block_parameters(const BlockSpec& block,
   return block_parameters(block, {&src, 1});
 }
 
-/// Trainable elements of the whole network.
+/// The same without those that are another layer's (Node::weights).
+std::vector<ops::ParameterSpec> own_parameters(const BlockSpec& block,
+                                               std::span<const tensor::Shape> srcs);
+
+/// Trainable elements of the whole network, those with several users once.
 std::int64_t parameter_count(const ModelSpec& model);
 
 /// The begin of a parameter, plain layout. Depends on (seed, full name) only, so that the same

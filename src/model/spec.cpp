@@ -3,6 +3,10 @@
 
 namespace plait::model {
 
+std::string full_name(const BlockSpec& block, const Node& node) {
+  return node.name.empty() ? block.name : block.name + "." + node.name;
+}
+
 std::vector<int> inputs_of(const ModelSpec& model, std::size_t index) {
   const std::vector<int>& inputs = model.blocks[index].inputs;
   return inputs.empty() ? std::vector{static_cast<int>(index) - 1} : inputs;

@@ -21,6 +21,9 @@ struct Node {
   std::string name;
   ops::Operation layer;
   std::vector<int> inputs;
+  /// The earlier layer whose trainable parameters it uses, by its full_name; empty: its own.
+  /// Running statistics are always its own.
+  std::string weights{};
   bool operator==(const Node&) const = default;
 };
 
@@ -49,6 +52,9 @@ struct ModelSpec {
   tensor::DType input_type = tensor::DType::f32;  ///< or i32: token ids
   bool operator==(const ModelSpec&) const = default;
 };
+
+/// "block.node", as in names of parameters; "block" where the node has no name.
+std::string full_name(const BlockSpec& block, const Node& node);
 
 /// What block `index` reads: earlier blocks, or kModelInput.
 std::vector<int> inputs_of(const ModelSpec& model, std::size_t index);

@@ -37,7 +37,10 @@ std::string layers_text(const ModelSpec& model, const BlockSpec& block) {
     inputs = {fmt::format("{} .. {}: {}", inputs.front(), inputs.back(), inputs.size())};
   }
   std::vector<std::string> layers;
-  for (const Node& node : block.nodes) layers.push_back(ops::text_of(node.layer));
+  for (const Node& node : block.nodes) {
+    layers.push_back(ops::text_of(node.layer));
+    if (!node.weights.empty()) layers.back() += fmt::format(" (weights of {})", node.weights);
+  }
   return fmt::format("{}{}", inputs.empty() ? "" : fmt::format("[{}] ", fmt::join(inputs, ", ")),
                      fmt::join(layers, ", "));
 }

@@ -127,7 +127,7 @@ std::map<std::string, std::string> torch_names(const ModelSpec& model) {
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ops::ParameterSpec& parameter :
-         block_parameters(model.blocks[i], input_shapes(model, borders, i))) {
+         own_parameters(model.blocks[i], input_shapes(model, borders, i))) {
       const std::string ours = model.blocks[i].name + "." + parameter.name;
       if (family != nullptr) {
         names[ours] = family->theirs(ours);

@@ -114,7 +114,7 @@ class Namer {
     std::string block = some.empty()       ? plain_name(layers)
                         : some.size() == 1 ? network_.layers[some[0]].path
                                            : common_parent(network_, some);
-    BlockGroup group{.name = unique(block, blocks_), .layers = layers, .names = {}};
+    BlockGroup group{.name = block, .layers = layers, .names = {}};
     std::vector<ops::Operation> others;
     for (const std::size_t i : layers) {
       if (std::ranges::find(some, i) == some.end()) others.push_back(network_.layers[i].layer);
@@ -133,10 +133,23 @@ class Namer {
                             : some.size() == 1 ? ""
                                                : path.substr(block.size() + 1));
     }
+    for (int i = 2; !is_free(group); ++i) group.name = fmt::format("{}_{}", block, i);
+    blocks_.insert(group.name);
+    for (const std::string& name : group.names) full_names_.insert(full_name(group, name));
     return group;
   }
 
  private:
+  static std::string full_name(const BlockGroup& group, const std::string& name) {
+    return name.empty() ? group.name : group.name + "." + name;
+  }
+  /// Whether no block has its name, and no layer that of one of its layers.
+  bool is_free(const BlockGroup& group) const {
+    return !blocks_.contains(group.name) &&
+           std::ranges::none_of(group.names, [&](const std::string& name) {
+             return full_names_.contains(full_name(group, name));
+           });
+  }
   std::string plain_name(const Layers& layers) const {
     const ImportedLayer& first = network_.layers[layers[0]];
     const std::string word = model::default_names({first.layer})[0];
@@ -151,6 +164,7 @@ class Namer {
 
   const ImportedNetwork& network_;
   std::set<std::string> blocks_;
+  std::set<std::string> full_names_;  ///< of layers
 };
 
 }  // namespace

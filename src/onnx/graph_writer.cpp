@@ -52,10 +52,19 @@ void GraphWriter::begin(const ops::Operation& layer, Place place) {
   place_ = std::move(place);
   parameters_.clear();
   for (const ops::ParameterSpec& parameter : ops::parameters_of(layer, place_.shape)) {
-    const std::string name = place_.name + "." + parameter.name;
+    const bool shared = parameter.trainable && !place_.weights.empty();
+    const std::string name = (shared ? place_.weights : place_.name) + "." + parameter.name;
+    const bool turns = multiplies_rows(layer, place_.shape) && parameters_.empty();
+    if (shared) {
+      parameters_.push_back(
+          turned_.contains(name) == turns
+              ? name
+              : step("Transpose", "weight", {name}, {{"perm", std::vector<std::int64_t>{1, 0}}}));
+      continue;
+    }
     tensor::Tensor values = weight(name, parameter);
-    if (multiplies_rows(layer, place_.shape) && parameters_.empty()) values = turned(values);
-    graph_.initializers.push_back({name, std::move(values)});
+    if (turns) turned_.insert(name);
+    graph_.initializers.push_back({name, turns ? turned(values) : std::move(values)});
     parameters_.push_back(name);
   }
 }

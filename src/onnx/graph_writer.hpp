@@ -16,9 +16,11 @@ class GraphWriter {
  public:
   GraphWriter(const std::vector<checkpoint::NamedTensor>& weights, const std::string& source);
 
-  /// The layer under way: its full name, the values it reads, the shape of the first of them.
+  /// The layer under way: its full name, that of the layer whose weights it uses (empty: its own),
+  /// the values it reads, the shape of the first of them.
   struct Place {
     std::string name;
+    std::string weights;
     std::vector<std::string> srcs;
     tensor::Shape shape;
   };
@@ -50,6 +52,7 @@ class GraphWriter {
   const std::string& source_;
   std::map<std::string_view, const tensor::Tensor*> weights_;
   std::set<std::string> scalars_;
+  std::set<std::string> turned_;  ///< parameters that are stored transposed
   Place place_;
   std::vector<std::string> parameters_;
   onnx_graph::Graph graph_;

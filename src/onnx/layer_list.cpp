@@ -55,11 +55,17 @@ Value LayerList::append(const NodeReader& node, ReadLayer read, std::vector<int>
   ops::check_numbers(read.layer, where);
   tensor::Shape result = ops::result_shape(read.layer, srcs, where);
   if (has_absurd_size(result)) user_error("{}: its result {} is too large", where, result);
+  std::string path = module_path(node.node(), !read.parameters.empty());
+  // Of a tensor that several layers read only the first has the name.
+  if (!read.parameters.empty() && !path.empty() && !paths_.insert(path).second) {
+    if (std::string own = module_path(node.node(), false); !own.empty()) path = std::move(own);
+  }
   network_.layers.push_back({.node = node.name(),
-                             .path = module_path(node.node(), !read.parameters.empty()),
+                             .path = std::move(path),
                              .layer = std::move(read.layer),
                              .inputs = std::move(inputs),
-                             .parameters = std::move(read.parameters)});
+                             .parameters = std::move(read.parameters),
+                             .stored = std::move(read.stored)});
   shapes_.push_back(result);
   return {.layer = static_cast<int>(network_.layers.size()) - 1, .shape = std::move(result)};
 }

@@ -1,6 +1,8 @@
 // The layers found so far in an ONNX graph, each with the shape it leaves.
 #pragma once
 
+#include <set>
+
 #include "onnx/layers.hpp"
 #include "onnx/read_layer.hpp"
 #include "onnx/view.hpp"
@@ -37,6 +39,7 @@ class LayerList {
 
   const std::string& source_;
   std::vector<tensor::Shape> shapes_;  ///< [0] of the input, then of each layer
+  std::set<std::string> paths_;        ///< of layers with parameters
   ImportedNetwork network_;
 };
 

@@ -131,12 +131,26 @@ class Importer {
     if (op == "Concat") check_axis(node, value(node, 0).shape);
     std::optional<ReadLayer> layer = read_layer(node);
     if (!layer) return {};
+    if (!layer->parameters.empty()) layer->stored = stored_names(node);
     if (ops::inputs_of(layer->layer).most == 1)
       return list_.add(node, std::move(*layer), value(node, 0));
     std::vector<Value> inputs;
     for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(value(node, i));
     if (inputs.size() == 1) return inputs[0];  // a Concat of one
     return list_.join(node, layer->layer, std::move(inputs));
+  }
+
+  /// Of the constants it reads, those that are copies by the name of what they are copies of.
+  std::vector<std::string> stored_names(const NodeReader& node) const {
+    std::vector<std::string> names;
+    for (std::size_t i = 1; node.has_input(i); ++i) {
+      names.push_back(stored_name(node.input(i)));
+    }
+    return names;
+  }
+  const std::string& stored_name(const std::string& constant) const {
+    const auto copy = graph_.copies.find(constant);
+    return copy == graph_.copies.end() ? constant : copy->second;
   }
 
   tensor::Shape target(const NodeReader& node) const {
@@ -207,8 +221,9 @@ class Importer {
                       table->shape().rank() == 2 && node.integer("axis", 0) == 0;
     if (!rows || !is_computed(node, 1) || !is_input(value(node, 1))) return {};
     const tensor::Shape& shape = table->shape();
-    return list_.add(node, {ops::Embedding{.vocabulary = shape[0], .width = shape[1]}, {*table}},
-                     value(node, 1));
+    ReadLayer read{ops::Embedding{.vocabulary = shape[0], .width = shape[1]}, {*table}};
+    read.stored = {stored_name(node.input(0))};
+    return list_.add(node, std::move(read), value(node, 1));
   }
 
   Value slice(const NodeReader& node) {

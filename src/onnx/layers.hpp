@@ -18,6 +18,7 @@ struct ImportedLayer {
   /// Convolution, linear: weight, and bias where it has one. BatchNorm: weight, bias, running_mean,
   /// running_var.
   std::vector<tensor::Tensor> parameters = {};
+  std::vector<std::string> stored = {};  ///< names of the tensors these were read from
 };
 
 struct ImportedNetwork {

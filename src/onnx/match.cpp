@@ -58,6 +58,24 @@ class Matcher {
                name, layer_text(ours), what_follows(srcs[0]));
   }
 
+  /// The parameters of a layer that uses those of an earlier one must be the same.
+  void tie(const model::Node& node, const std::string& name, const tensor::Shape& src) {
+    const auto find = [&](const std::string& full) {
+      return std::ranges::find(result_.tensors, full, &checkpoint::NamedTensor::name);
+    };
+    for (const ops::ParameterSpec& parameter : ops::parameters_of(node.layer, src)) {
+      if (!parameter.trainable) continue;
+      const auto own = find(name + "." + parameter.name);
+      const auto owner = find(node.weights + "." + parameter.name);
+      if (own == result_.tensors.end() || owner == result_.tensors.end()) continue;
+      if (!std::ranges::equal(own->tensor.floats(), owner->tensor.floats())) {
+        user_error("{}: '{}' and '{}' differ in the file, but the model has one for both", source_,
+                   owner->name, own->name);
+      }
+      result_.tensors.erase(own);
+    }
+  }
+
   MatchedWeights finish(int last) {
     for (std::size_t i = 0; i < taken_.size(); ++i) {
       if (taken_[i]) continue;
@@ -220,11 +238,10 @@ MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwor
       }
       const tensor::Shape src = model::node_inputs(node, block_srcs, shapes, block.name).front();
       const std::optional<ops::Operation> layer = as_exported(node.layer, src);
-      layers.push_back(
-          !layer
-              ? srcs[0]
-              : matcher.layer(*layer, node.name.empty() ? block.name : block.name + "." + node.name,
-                              srcs, ops::parameters_of(node.layer, src)));
+      layers.push_back(!layer ? srcs[0]
+                              : matcher.layer(*layer, model::full_name(block, node), srcs,
+                                              ops::parameters_of(node.layer, src)));
+      if (layer && !node.weights.empty()) matcher.tie(node, model::full_name(block, node), src);
     }
     results.push_back(layers.back());
   }

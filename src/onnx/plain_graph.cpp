@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/shown.hpp"
+#include "onnx/turned.hpp"
 
 namespace plait::onnx {
 
@@ -51,6 +52,14 @@ tensor::Tensor constant_of(const GraphNode& one, const NodeReader& node) {
 bool is_cast_of_floats(const NodeReader& node) {
   return node.op() == "Cast" && node.integer("to", 0) == 1 && node.constant(0) != nullptr &&
          node.constant(0)->desc().dtype == tensor::DType::f32;
+}
+
+/// A stored matrix transposed, as tied weights are read a second time.
+bool turns_matrix(const NodeReader& node) {
+  const tensor::Tensor* matrix = node.op() == "Transpose" ? node.constant(0) : nullptr;
+  return matrix != nullptr && matrix->desc().dtype == tensor::DType::f32 &&
+         matrix->shape().rank() == 2 &&
+         node.integers("perm", {1, 0}) == std::vector<std::int64_t>{1, 0};
 }
 
 class PlainBuilder {
@@ -106,12 +115,22 @@ class PlainBuilder {
       const std::string& input = node.input(0);
       if (const tensor::Tensor* tensor = node.constant(0)) {
         plain_.constants[node.output()] = *tensor;  // it keeps the name of its own
+        note_copy(node);
       } else {
         aliases_[node.output()] = input;
       }
+    } else if (turns_matrix(node)) {
+      plain_.constants[node.output()] = turned(*node.constant(0));
+      note_copy(node);
     } else {
       plain_.nodes.push_back(std::move(one));
     }
+  }
+
+  void note_copy(const NodeReader& node) {
+    const auto first = plain_.copies.find(node.input(0));
+    plain_.copies[node.output()] =
+        first == plain_.copies.end() ? node.input(0) : std::string(first->second);
   }
 
   [[noreturn]] void refuse_unknown(const NodeReader& node, const std::string& input,

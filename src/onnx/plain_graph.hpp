@@ -9,6 +9,8 @@ namespace plait::onnx {
 struct PlainGraph {
   std::vector<onnx_graph::GraphNode> nodes;
   NodeReader::Constants constants;
+  /// Of constants that are copies of a stored tensor (by Identity or Transpose): its name.
+  std::map<std::string, std::string, std::less<>> copies{};
   std::string output;  ///< the value that leaves the graph
 };
 

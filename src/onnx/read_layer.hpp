@@ -9,7 +9,8 @@ namespace plait::onnx {
 
 struct ReadLayer {
   ops::Operation layer;
-  std::vector<tensor::Tensor> parameters = {};  ///< as in ImportedLayer
+  std::vector<tensor::Tensor> parameters = {};  ///< as in ImportedLayer, like the next
+  std::vector<std::string> stored = {};
 };
 
 /// None where the operator is no layer by itself; refused where its numbers are none of plait's.

@@ -20,10 +20,10 @@ onnx_graph::Graph to_onnx(const model::ModelSpec& model,
     const std::vector<tensor::Shape> shapes = model::node_shapes(block, srcs);
     std::vector<std::string> values;
     for (const model::Node& node : block.nodes) {
-      GraphWriter::Place place{
-          .name = node.name.empty() ? block.name : block.name + "." + node.name,
-          .srcs = {},
-          .shape = model::node_inputs(node, srcs, shapes, block.name).front()};
+      GraphWriter::Place place{.name = model::full_name(block, node),
+                               .weights = node.weights,
+                               .srcs = {},
+                               .shape = model::node_inputs(node, srcs, shapes, block.name).front()};
       for (const int input : node.inputs) {
         place.srcs.push_back(
             input < 0 ? results[static_cast<std::size_t>(

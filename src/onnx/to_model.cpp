@@ -2,6 +2,7 @@
 #include "onnx/to_model.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.hpp"
 #include "model/check.hpp"
@@ -33,6 +34,49 @@ model::BlockSpec block_of_group(const ImportedNetwork& network, const BlockGroup
   return block;
 }
 
+/// Whether two layers that read the same stored tensors share weights. PyTorch's exporter stores
+/// equal tensors once, also those that are equal by chance as vectors of zeros and ones are: only a
+/// matrix (with its bias) whose values are not all the same says that they are one.
+bool share_weights(const ImportedLayer& a, const ImportedLayer& b) {
+  if (a.stored.empty() || a.stored != b.stored || a.parameters.size() != b.parameters.size() ||
+      a.parameters[0].shape().rank() < 2 || a.parameters.size() > 2) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+    if (a.parameters[i].shape() != b.parameters[i].shape() ||
+        !std::ranges::equal(a.parameters[i].floats(), b.parameters[i].floats())) {
+      return false;
+    }
+  }
+  const std::span<const float> values = a.parameters[0].floats();
+  return std::ranges::any_of(values, [&](float x) { return x != values.front(); });
+}
+
+/// Names the first layer with the same weights as the owner.
+void tie_layers(const ImportedNetwork& network, const std::vector<BlockGroup>& groups,
+                model::ModelSpec& model) {
+  struct Owner {
+    const ImportedLayer* layer;
+    std::string name;
+  };
+  std::map<std::string, std::vector<Owner>> owners;  // by stored tensor
+  for (std::size_t b = 0; b < groups.size(); ++b) {
+    for (std::size_t n = 0; n < groups[b].layers.size(); ++n) {
+      const ImportedLayer& layer = network.layers[groups[b].layers[n]];
+      if (layer.stored.empty()) continue;
+      model::Node& node = model.blocks[b].nodes[n];
+      std::vector<Owner>& known = owners[layer.stored[0]];
+      const auto found = std::ranges::find_if(
+          known, [&](const Owner& one) { return share_weights(*one.layer, layer); });
+      if (found != known.end()) {
+        node.weights = found->name;
+      } else {
+        known.push_back({&layer, model::full_name(model.blocks[b], node)});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
@@ -48,6 +92,7 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
     for (const std::size_t layer : groups[b].layers) block_of[layer] = index;
   }
   if (model::id_limit(imported.model).limit > 0) imported.model.input_type = tensor::DType::i32;
+  tie_layers(network, groups, imported.model);
   model::check_model(imported.model, source);
   const std::vector<tensor::Shape> borders = model::border_shapes(imported.model);
   for (std::size_t b = 0; b < groups.size(); ++b) {
@@ -55,9 +100,11 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
     std::size_t next = 0;
     const std::vector<ops::ParameterSpec> wanted =
         model::block_parameters(block, model::input_shapes(imported.model, borders, b));
-    for (const std::size_t i : groups[b].layers) {
+    for (std::size_t n = 0; n < groups[b].layers.size(); ++n) {
+      const std::size_t i = groups[b].layers[n];
       for (const tensor::Tensor& tensor : network.layers[i].parameters) {
         const ops::ParameterSpec& spec = wanted[next++];
+        if (!block.nodes[n].weights.empty()) continue;  // they are another layer's
         if (tensor.shape() != spec.shape) {
           user_error("{}: node {}: its tensor is {}, but the network needs {}", source,
                      network.layers[i].node, tensor.shape(), spec.shape);

@@ -21,7 +21,7 @@ class Collector {
     samples_ = forward.samples;
     const NetworkBlock& block = block_at(forward.block);
     for (const int tensor : block.srcs) read(Role::tensor, tensor);
-    if (block.parameters > 0) read(Role::weights, home(forward.block));
+    if (block.parameters > 0) read(Role::weights, owner(forward.block));
     if (block.state > 0 && forward.moves_state) read_and_write(Role::state, home(forward.block));
     write(Role::tensor, block.dst);
     write(Role::saved, forward.block);
@@ -43,7 +43,7 @@ class Collector {
     const model::BlockTraits& traits = traits_of(backward.block);
     if (traits.data_reads_src) read_srcs(block, traits);
     if (traits.data_reads_dst) read(Role::tensor, block.dst);
-    if (block.parameters > 0) read(Role::weights, home(backward.block));
+    if (block.parameters > 0) read(Role::weights, owner(backward.block));
     for (const int tensor : block.srcs) {
       if (!plan_.network.has_gradient(tensor) || !backward.makes(tensor)) continue;
       if (plan_.network.adds_gradient(backward.block, tensor)) read(Role::diff, tensor);
@@ -63,6 +63,11 @@ class Collector {
     read(Role::saved, backward.block);
     write(backward.adds ? Role::partial : Role::gradient, home(backward.block));
     if (backward.adds) read_and_write(Role::gradient, home(backward.block));  // + partial
+  }
+
+  void operator()(const AddGradient& add) {
+    read(Role::gradient, add.block);
+    read_and_write(Role::gradient, owner(add.block));
   }
 
   /// Reads the gradients of all blocks its program updates: the check knows.
@@ -120,6 +125,7 @@ class Collector {
     return traits_.empty() ? block_at(block).traits : traits_.at(static_cast<std::size_t>(block));
   }
   int home(int block) const { return plan_.network.home_of(block); }
+  int owner(int block) const { return plan_.network.owner_of(block); }
 
   void read(Role role, int index) { add(role, index, false); }
   void read_srcs(const NetworkBlock& block, const model::BlockTraits& traits) {

@@ -99,12 +99,17 @@ class NumberCheck {
     return wrong_block(backward.block);
   }
 
+  std::string operator()(const AddGradient& add) const {
+    if (std::string what = wrong_block(add.block); !what.empty()) return what;
+    return plan_.network.is_tied(add.block) ? "" : "the block has weights of its own";
+  }
+
   std::string operator()(const Update& update) const {
     if (std::string what = wrong_block(update.block); !what.empty()) return what;
     const NetworkBlock& block = block_at(update.block);
-    if (block.repeats >= 0) {
+    if (!block.owns_weights()) {
       return fmt::format("the weights are those of block {}; only that one is updated",
-                         block.repeats);
+                         block.weights_of);
     }
     return "";
   }
@@ -142,7 +147,7 @@ class NumberCheck {
   std::string wrong_message(const Message& message, bool packs) const {
     const auto& [role, index, samples] = message.value;
     if (!is_of_tensor(role) && role != Role::saved && role != Role::pending &&
-        role != Role::weights) {
+        role != Role::weights && role != Role::gradient) {
       return fmt::format("{} never travels from worker to worker", name_of(role));
     }
     if (is_of_tensor(role) && !in_range(index, plan_.network.tensors.size())) {
@@ -150,6 +155,12 @@ class NumberCheck {
     }
     if (!is_of_tensor(role)) {
       if (std::string what = wrong_block(index); !what.empty()) return what;
+    }
+    if (role == Role::weights && !block_at(index).owns_weights()) {
+      return fmt::format("the weights are those of block {}", block_at(index).weights_of);
+    }
+    if (role == Role::gradient && !plan_.network.is_tied(index)) {
+      return "only gradients of blocks that use another one's weights travel";
     }
     if (message.half && (message.list >= 0 || !is_of_tensor(role))) {
       return "only whole tensors and their gradients travel as bf16";

@@ -23,6 +23,17 @@ void check_tensors(const Network& network, const NetworkBlock& block, FaultList&
   }
 }
 
+/// As many weights as their owner has.
+void check_tied(const Network& network, int index, FaultList& faults) {
+  const NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+  const NetworkBlock& owner = network.blocks[static_cast<std::size_t>(network.owner_of(index))];
+  if (owner.parameters == block.parameters && !(network.is_tied(index) && block.parameters == 0)) {
+    return;
+  }
+  faults.add(fmt::format("block {} has {} parameters and uses those of block {}, which has {}",
+                         block.name, block.parameters, owner.name, owner.parameters));
+}
+
 }  // namespace
 
 void check_network(const Network& network, FaultList& faults) {
@@ -30,16 +41,17 @@ void check_network(const Network& network, FaultList& faults) {
   for (const NetworkBlock& block : network.blocks) {
     check_tensors(network, block, faults);
     const auto earlier = static_cast<std::size_t>(&block - network.blocks.data());
-    if (block.repeats >= 0 &&
-        (!in_range(block.repeats, earlier) ||
-         network.blocks[static_cast<std::size_t>(block.repeats)].repeats >= 0)) {
+    if (!block.owns_weights() &&
+        (!in_range(block.weights_of, earlier) ||
+         !network.blocks[static_cast<std::size_t>(block.weights_of)].owns_weights())) {
       faults.add(
-          fmt::format("block {} repeats block {}, which is no earlier one with weights of "
-                      "its own",
-                      block.name, block.repeats));
+          fmt::format("block {} uses the weights of block {}, which is no earlier one with weights "
+                      "of its own",
+                      block.name, block.weights_of));
       continue;
     }
-    const int home = block.repeats >= 0 ? block.repeats : static_cast<int>(earlier);
+    const int home = network.home_of(static_cast<int>(earlier));
+    check_tied(network, static_cast<int>(earlier), faults);
     const int sets = network.blocks[static_cast<std::size_t>(home)].state_sets;
     if (sets < 1 || !in_range(block.state_set, static_cast<std::size_t>(sets))) {
       faults.add(fmt::format("block {} has set {} of its running statistics, and there are {}",

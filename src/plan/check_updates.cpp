@@ -1,6 +1,6 @@
 // Gradients are complete before they are summed, clipped and used, and used once: backward_weights
-// -> reduce_start, _sum, _finish -> clip -> update, for every block of every worker. And running
-// statistics move once.
+// -> add_gradient -> reduce_start, _sum, _finish -> clip -> update, for every block of every
+// worker. And running statistics move once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +16,16 @@ constexpr Moment kNever{-1, -1};
 
 /// What one program does with one block's gradient.
 struct Life {
-  Moment first = kNever;  ///< backward_weights
+  Moment first = kNever;  ///< of what makes it
   Moment last = kNever;
+  Moment first_added = kNever;  ///< of what others make with its weights
+  Moment last_added = kNever;
   Moment start = kNever;   ///< the first reduce_start
   Moment finish = kNever;  ///< the last reduce_finish
-  Moment update = kNever;
-  int begun = 0;             ///< backward_weights that do not accumulate
+  Moment update = kNever;  ///< or what first takes the gradient to another block's
+  bool is_added = false;   ///< to that
+  int begun = 0;           ///< makers that do not accumulate
+  bool begins_by_adding = false;
   std::vector<int> moved{};  ///< sets of running statistics that forwards have moved
 };
 
@@ -54,10 +58,21 @@ class UpdateCheck {
     std::visit(
         overloaded{[&](const Forward& forward) { note_forward(forward, moment); },
                    [&](const BackwardWeights& backward) {
-                     Life& of = life(plan_.network.home_of(backward.block));
-                     keep_first(of.first, moment);
-                     of.last = std::max(of.last, moment);
-                     if (!backward.adds) ++of.begun;
+                     note_made(plan_.network.home_of(backward.block), backward.adds, moment);
+                   },
+                   [&](const AddGradient& add) {
+                     note_added(add.block, moment);
+                     Life& of = life(plan_.network.owner_of(add.block));
+                     keep_first(of.first_added, moment);
+                     of.last_added = std::max(of.last_added, moment);
+                   },
+                   [&](const Send& send) {
+                     const Value& value = send.message.value;
+                     if (value.role == Role::gradient) keep_first(life(value.index).update, moment);
+                   },
+                   [&](const Receive& receive) {
+                     const Value& value = receive.message.value;
+                     if (value.role == Role::gradient) note_made(value.index, false, moment);
                    },
                    [&](const Update& update) {
                      if (life(update.block).update != kNever) {
@@ -69,6 +84,20 @@ class UpdateCheck {
                    [&](const Clip&) { clips_.push_back(moment); },
                    [&](const Reduce& reduce) { note_reduce(reduce, moment); }, [](const auto&) {}},
         task.what);
+  }
+
+  void note_made(int block, bool adds, const Moment& moment) {
+    Life& of = life(block);
+    keep_first(of.first, moment);
+    of.last = std::max(of.last, moment);
+    if (!adds) ++of.begun;
+    if (of.first == moment) of.begins_by_adding = adds;
+  }
+  void note_added(int block, const Moment& moment) {
+    Life& of = life(block);
+    if (of.is_added) faults_.add(worker_, moment.position, "the gradient is added twice in a step");
+    of.is_added = true;
+    keep_first(of.update, moment);
   }
 
   void note_reduce(const Reduce& reduce, const Moment& moment) {
@@ -98,18 +127,21 @@ class UpdateCheck {
   void check(int block) {
     const Life& of = life(block);
     const std::string& name = plan_.network.blocks[static_cast<std::size_t>(block)].name;
+    const bool tied = plan_.network.is_tied(block);
     if (of.first != kNever) {
       if (of.update == kNever) {
-        add(of.last, fmt::format("makes a gradient of {}, which this worker never updates", name));
+        add(of.last, fmt::format("makes a gradient of {}, which this worker never {}", name,
+                                 tied ? "adds to its owner's" : "updates"));
       }
       check_accumulation(of, name);
     }
+    check_added(of, name);
     if (of.start != kNever && of.start < of.last) {
       add(of.start, fmt::format("sums the gradient of {} before {} has completed it", name,
                                 task_text(of.last)));
     }
     if (of.update == kNever) return;
-    const Moment complete = std::max(of.last, of.finish);
+    const Moment complete = std::max({of.last, of.last_added, of.finish});
     if (of.update < complete) {
       add(of.update,
           fmt::format("comes before {} has completed the gradient", task_text(complete)));
@@ -117,15 +149,27 @@ class UpdateCheck {
     for (const Moment& clip : clips_) {
       if (clip < complete) {
         add(clip, fmt::format("comes before {} has completed a gradient", task_text(complete)));
-      } else if (of.update < clip) {
+      } else if (of.update < clip && !tied) {
         add(clip, fmt::format("comes after {}", task_text(of.update)));
       }
     }
   }
 
+  /// To a gradient that is complete, either before or behind all its reductions.
+  void check_added(const Life& of, const std::string& name) {
+    if (of.first_added == kNever) return;
+    if (of.first == kNever || of.first_added < of.last) {
+      add(of.first_added, fmt::format("adds to a gradient of {} that is not complete", name));
+    }
+    const bool before = of.start == kNever || of.last_added < of.start;
+    if (!before && of.first_added < of.finish) {
+      add(of.first_added, fmt::format("adds to the gradient of {} while it is summed", name));
+    }
+  }
+
   /// The first microbatch begins the gradient, every other one adds to it.
   void check_accumulation(const Life& of, const std::string& name) {
-    if (std::get<BackwardWeights>(faults_.task(worker_, of.first.position).what).adds) {
+    if (of.begins_by_adding) {
       add(of.first, fmt::format("adds to a gradient of {} that nothing has begun", name));
     }
     if (of.begun > 1) {
@@ -158,7 +202,7 @@ void check_nobody_forgotten(const Plan& plan, FaultList& faults) {
     if (faults.like(worker) != worker) continue;
     for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
       if (const auto* backward = std::get_if<BackwardData>(&task.what)) {
-        wanted[static_cast<std::size_t>(plan.network.home_of(backward->block))] = true;
+        wanted[static_cast<std::size_t>(plan.network.owner_of(backward->block))] = true;
       } else if (const auto* update = std::get_if<Update>(&task.what)) {
         updated[static_cast<std::size_t>(update->block)] = true;
       }

@@ -54,7 +54,7 @@ void check_versions(const Plan& plan, int mode, FaultList& faults) {
     for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
       const Task& task = tasks[static_cast<std::size_t>(i)];
       if (!reads_version(plan, task) || !runs_in(task.when, mode)) continue;
-      const auto block = static_cast<std::size_t>(plan.network.home_of(block_of(task)));
+      const auto block = static_cast<std::size_t>(plan.network.owner_of(block_of(task)));
       if (maker[block] < 0 && owner.empty()) owner = owners(plan);
       const std::string what =
           missing_version(plan, tasks, i, maker[block], owner.empty() ? -1 : owner[block]);

@@ -68,10 +68,10 @@ std::int64_t evaluation_memory(const Network& network, std::int64_t samples, int
   const NetworkSizes sizes = network_sizes(network, samples, {.threads = threads});
   std::int64_t bytes = kProgramBytes + workspace_bytes(network, sizes);
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
-    if (network.blocks[i].repeats >= 0) continue;
+    if (network.repeats(static_cast<int>(i))) continue;
     // As they lie, and as they are read.
-    bytes += static_cast<std::int64_t>(sizeof(float)) *
-             (2 * sizes.blocks[i].weights + sizes.blocks[i].state);
+    const std::int64_t weights = network.blocks[i].owns_weights() ? 2 * sizes.blocks[i].weights : 0;
+    bytes += static_cast<std::int64_t>(sizeof(float)) * (weights + sizes.blocks[i].state);
     bytes += kernel_bytes(network.blocks[i].spec);
   }
   return bytes;

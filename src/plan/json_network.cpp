@@ -21,6 +21,7 @@ Json node_json(const model::Node& node, int dst, SparseWriter& sparse) {
   Json json = matrix != nullptr ? sparse.layer(*matrix, dst) : layer_json(node.layer);
   json["name"] = node.name;
   json["inputs"] = node.inputs;
+  if (!node.weights.empty()) json["weights"] = node.weights;
   return json;
 }
 
@@ -41,7 +42,7 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
   if (block.share != usual.share) json["share"] = block.share;
   if (block.added) json["added"] = true;
   if (block.piece != usual.piece) json["piece"] = block.piece;
-  if (block.repeats != usual.repeats) json["repeats"] = block.repeats;
+  if (block.weights_of != usual.weights_of) json["weights_of"] = block.weights_of;
   if (block.state_sets != usual.state_sets) json["state_sets"] = block.state_sets;
   if (block.state_set != usual.state_set) json["state_set"] = block.state_set;
   if (block.spec == model::BlockSpec{}) return json;
@@ -59,6 +60,7 @@ model::Node read_node(const JsonField& field, const Limits& inputs, SparseReader
                    .layer = matrix ? ops::Operation(sparse.layer(field)) : read_layer(field),
                    .inputs = field.at("inputs").numbers_as<int>(kMostInputs, inputs)};
   if (node.inputs.empty()) field.at("inputs").refuse("is empty: a layer reads something");
+  if (field.has("weights")) node.weights = field.at("weights").text();
   return node;
 }
 
@@ -96,7 +98,7 @@ NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseRea
       .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
       .added = field.flag_or("added", false),
       .piece = index("piece", model::kMaxLayers),
-      .repeats = index("repeats", so_far.size() - 1),
+      .weights_of = index("weights_of", so_far.size() - 1),
       .state_sets = field.small_or("state_sets", usual.state_sets, {1, model::kMaxLayers}),
       .state_set = field.small_or("state_set", usual.state_set, {0, model::kMaxLayers})};
   return block;

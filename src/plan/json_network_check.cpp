@@ -91,27 +91,56 @@ class LayerCheck {
     } catch (const UserError& error) {
       field.refuse(error.what());
     }
-    std::int64_t trained = 0;
+    std::vector<tensor::Shape> trained;
+    std::int64_t parameters = 0;
     std::int64_t moved = 0;
     for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, srcs)) {
-      (parameter.trainable ? trained : moved) += parameter.shape.elements();
+      (parameter.trainable ? parameters : moved) += parameter.shape.elements();
+      if (parameter.trainable) trained.push_back(parameter.shape);
     }
-    const std::int64_t sets = block.repeats < 0 ? block.state_sets : 1;
-    if (trained != block.parameters || moved * sets != block.state) {
+    const bool repeats = network_.repeats(static_cast<int>(&block - network_.blocks.data()));
+    const std::int64_t sets = repeats ? 1 : block.state_sets;
+    if (parameters != block.parameters || moved * sets != block.state) {
       field.refuse(fmt::format("has {} parameters and {} of state, but its layers {} and {}",
-                               block.parameters, block.state, trained, moved * sets));
+                               block.parameters, block.state, parameters, moved * sets));
     }
-    if (block.repeats < 0) return;
-    const NetworkBlock& home = network_.blocks[static_cast<std::size_t>(block.repeats)];
-    if (home.spec != block.spec || all_at(home.srcs, field) != srcs) {
-      field.refuse(fmt::format("repeats {}, which has other layers", home.name));
+    const auto& owner =
+        network_.blocks[static_cast<std::size_t>(block.owns_weights() ? 0 : block.weights_of)];
+    if (repeats) {
+      if (all_at(owner.srcs, field) != srcs) {
+        field.refuse(fmt::format("repeats {} with tensors of other shapes", owner.name));
+      }
+    } else {
+      tied(block, owner, trained, field);
+    }
+    trained_.push_back(std::move(trained));
+  }
+
+  /// Its layers name that of the owner, and have the same parameters.
+  void tied(const NetworkBlock& block, const NetworkBlock& owner,
+            const std::vector<tensor::Shape>& trained, const JsonField& field) const {
+    std::string named;
+    for (const model::Node& node : block.spec.nodes) {
+      if (!node.weights.empty()) named = node.weights;
+    }
+    const bool found = !block.owns_weights() &&
+                       std::ranges::any_of(owner.spec.nodes, [&](const model::Node& node) {
+                         return model::full_name(owner.spec, node) == named && node.weights.empty();
+                       });
+    if (found == named.empty() || found == block.owns_weights()) {
+      field.refuse(fmt::format("uses the weights of {}, and its layers those of '{}'",
+                               block.owns_weights() ? "no other block" : owner.name, named));
+    }
+    if (found && trained_[static_cast<std::size_t>(block.weights_of)] != trained) {
+      field.refuse(fmt::format("uses the weights of {}, which have other shapes", owner.name));
     }
   }
 
   const Network& network_;
   bool cut_;
   const JsonField& field_;
-  std::vector<tensor::Shape> shapes_;  ///< rank 0: not known
+  std::vector<tensor::Shape> shapes_;                ///< rank 0: not known
+  std::vector<std::vector<tensor::Shape>> trained_;  ///< by block
   std::int64_t parameters_ = 0;
   std::int64_t macs_ = 0;
 };
@@ -149,7 +178,7 @@ void check_is_of_model(const Network& network, const model::ModelSpec& model,
       if (block.whole >= 0) found[static_cast<std::size_t>(block.whole)] = true;
       continue;
     }
-    if (block.added || block.repeats >= 0) continue;
+    if (block.added || network.repeats(static_cast<int>(&block - network.blocks.data()))) continue;
     const auto same = std::ranges::find(blocks, block.name, &NetworkBlock::name);
     if (same == blocks.end() || same->spec != block.spec) {
       refuse_model(field, model, fmt::format("it has no such block '{}'", block.name));

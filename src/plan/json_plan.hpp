@@ -11,7 +11,7 @@
 namespace plait::plan {
 
 /// Of the document's form.
-constexpr int kPlanVersion = 6;
+constexpr int kPlanVersion = 7;
 
 nlohmann::ordered_json plan_json(const Plan& plan);
 

@@ -41,6 +41,7 @@ class TaskWriter {
     part(backward.samples);
     flag("adds", backward.adds);
   }
+  void operator()(const AddGradient& add) { put("block", add.block, -1); }
   void operator()(const Clip&) {}
   void operator()(const Update& update) { put("block", update.block, -1); }
   void operator()(const Send& send) { message(send.message); }
@@ -92,9 +93,9 @@ class TaskReader {
  private:
   What what() const {
     using enum TaskKind;
-    switch (
-        field_.at("kind").word({load, forward, loss, backward_data, backward_weights, clip, update,
-                                send, receive, reduce_start, reduce_sum, reduce_finish})) {
+    switch (field_.at("kind").word({load, forward, loss, backward_data, backward_weights,
+                                    add_gradient, clip, update, send, receive, reduce_start,
+                                    reduce_sum, reduce_finish})) {
       case load: return Load{part()};
       case forward:
         return Forward{.block = index("block"),
@@ -110,6 +111,7 @@ class TaskReader {
       case backward_weights:
         return BackwardWeights{
             .block = index("block"), .samples = part(), .adds = field_.flag_or("adds", false)};
+      case add_gradient: return AddGradient{index("block")};
       case clip: return Clip{};
       case update: return Update{index("block")};
       case send: return Send{message()};
@@ -129,7 +131,7 @@ class TaskReader {
   Reduce reduce(Move move) const { return {move, index("group"), index("bucket")}; }
   Message message() const {
     const Role role = field_.at("role").word(
-        {Role::tensor, Role::diff, Role::saved, Role::pending, Role::weights});
+        {Role::tensor, Role::diff, Role::saved, Role::pending, Role::weights, Role::gradient});
     return {.value = {role, index(is_of_tensor(role) ? "tensor" : "block"), part()},
             .peer = index("peer"),
             .list = index("list"),

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <unordered_map>
 
 #include "base/hash.hpp"
 #include "model/fuse.hpp"
@@ -26,8 +27,16 @@ bool NetworkBlock::is_added_difference() const {
 
 std::int64_t Network::parameters() const {
   std::int64_t sum = 0;
-  for (const NetworkBlock& block : blocks) sum += block.repeats < 0 ? block.parameters : 0;
+  for (const NetworkBlock& block : blocks) sum += block.owns_weights() ? block.parameters : 0;
   return sum;
+}
+
+bool Network::shares_weights(int block) const {
+  if (is_tied(block)) return true;
+  for (int user = block + 1; user < size(); ++user) {
+    if (owner_of(user) == block && !repeats(user)) return true;
+  }
+  return false;
 }
 
 std::int64_t Network::macs() const {
@@ -52,6 +61,7 @@ Network make_network(const model::ModelSpec& model) {
                   .tensors = {},
                   .input = model.input,
                   .input_type = model.input_type};
+  std::unordered_map<std::string, int> owners;  // of weights, by layer
   network.tensors.push_back(model.input.elements());
   std::vector<tensor::Shape> shapes{model.input};
   for (model::FineBlock& fine : model::fuse(model)) {
@@ -59,6 +69,10 @@ Network make_network(const model::ModelSpec& model) {
                        .dst = static_cast<int>(network.tensors.size()),
                        .spec = std::move(fine.spec)};
     for (const int read : fine.reads) block.srcs.push_back(read + 1);
+    for (const model::Node& node : block.spec.nodes) {
+      owners.emplace(model::full_name(block.spec, node), network.size());
+      if (!node.weights.empty()) block.weights_of = owners.at(node.weights);
+    }
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
     const model::BlockCost cost = model::block_cost(block.spec, srcs);
     block.macs = cost.macs;
@@ -202,7 +216,7 @@ std::string network_hash(const Network& network) {
                                 block.inner_elements}) {
       add_number(number);
     }
-    if (block.repeats >= 0) add_number(block.repeats);
+    if (!block.owns_weights()) add_number(block.weights_of);
     if (block.state_sets > 1 || block.state_set > 0) {
       for (const int number : {block.state_sets, block.state_set}) add_number(number);
     }

@@ -1,7 +1,7 @@
 // Network: what a plan computes, as the planner sees it: blocks that read tensors and write another
 // one, in an order in which they can be computed. The blocks are the finest ones (model/fuse), of
-// which block i writes tensor i + 1; a strategy may add blocks and tensors of its own, and blocks
-// that compute once more with the weights of an earlier one.
+// which block i writes tensor i + 1; a strategy may add blocks and tensors of its own, and
+// repetitions of earlier blocks. Blocks may use the weights of another one.
 #pragma once
 
 #include <algorithm>
@@ -35,13 +35,17 @@ struct NetworkBlock {
   double share = 1;
   bool added = false;  ///< not of the model: the strategy's own
   int piece = -1;      ///< that the strategy has put it in, for tables; -1: there are none
-  /// The earlier block whose layers and weights this one computes with; -1: its own.
-  int repeats = -1;
-  /// Sets of running statistics. A block that is computed several times in a step sees other values
+  /// The earlier block whose weights this one uses; -1: its own. With the same layers it is that
+  /// block once more (Network::repeats): both add to one gradient. With others (tied weights of the
+  /// model) it has a gradient and running statistics of its own, and its gradient is added to the
+  /// owner's before the update (AddGradient).
+  int weights_of = -1;
+  /// Sets of running statistics. A block that is repeated in a step sees other values
   /// each time, so it keeps a set for each time; set 0 is the model's own, the last time's.
   int state_sets = 1;
   int state_set = 0;  ///< of its home's, which it computes with
 
+  bool owns_weights() const { return weights_of < 0; }
   /// The strategy's own sum or difference of two tensors; these and dst lie alike.
   bool is_added_sum() const;
   bool is_added_difference() const;
@@ -83,13 +87,27 @@ struct Network {
     return !last_readers.empty() && last_readers[static_cast<std::size_t>(tensor)] != block &&
            blocks[static_cast<std::size_t>(block)].dst != tensor;
   }
-  std::int64_t parameters() const;
+  /// Whether other layers use the same weights.
+  bool shares_weights(int block) const;
+  std::int64_t parameters() const;  ///< each once, however many blocks use them
   std::int64_t macs() const;
   int logits() const { return blocks.back().dst; }
-  /// The block whose weights, gradient and running statistics (one set of them) this one uses.
-  int home_of(int block) const {
-    const int earlier = blocks[static_cast<std::size_t>(block)].repeats;
+  /// The block whose weights this one uses.
+  int owner_of(int block) const {
+    const int earlier = blocks[static_cast<std::size_t>(block)].weights_of;
     return earlier < 0 ? block : earlier;
+  }
+  /// Whether it is the owner of its weights once more: it has the same layers of the model.
+  bool repeats(int block) const {
+    const NetworkBlock& here = blocks[static_cast<std::size_t>(block)];
+    return !here.owns_weights() &&
+           here.spec == blocks[static_cast<std::size_t>(here.weights_of)].spec;
+  }
+  /// The block whose gradient and running statistics (one set of them) this one uses.
+  int home_of(int block) const { return repeats(block) ? owner_of(block) : block; }
+  /// Whether it uses another one's weights with a gradient of its own.
+  bool is_tied(int block) const {
+    return !blocks[static_cast<std::size_t>(block)].owns_weights() && !repeats(block);
   }
   bool operator==(const Network&) const = default;
 };

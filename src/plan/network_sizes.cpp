@@ -46,7 +46,9 @@ class SizedNetwork {
 
   model::BlockSizes size(const NetworkBlock& block) {
     const std::vector<tensor::TensorDesc> srcs = srcs_of(block);
-    if (block.repeats >= 0) return sizes_.blocks[static_cast<std::size_t>(block.repeats)];
+    if (network_.repeats(static_cast<int>(sizes_.blocks.size()))) {
+      return sizes_.blocks[static_cast<std::size_t>(block.weights_of)];
+    }
     model::BlockSizeOptions options{.kernels = options_};
     for (const int index : block.srcs)
       options.wants_diff_srcs.push_back(network_.has_gradient(index));
@@ -90,7 +92,7 @@ NetworkSizes network_sizes(const Network& network, std::int64_t samples,
 
 bool has_layers(const Network& network) {
   return std::ranges::all_of(network.blocks, [](const NetworkBlock& block) {
-    return block.repeats >= 0 || !block.spec.nodes.empty();
+    return !block.owns_weights() || !block.spec.nodes.empty();
   });
 }
 

@@ -22,12 +22,13 @@ std::int64_t bucket_elements(const Plan& plan, const Bucket& bucket) {
   std::int64_t elements = 0;
   for (int index : bucket.blocks) {
     const NetworkBlock& block = plan.network.blocks.at(static_cast<std::size_t>(index));
+    const std::int64_t weights = block.owns_weights() ? block.parameters : 0;
     switch (bucket.payload) {
       case Payload::gradient: elements += block.parameters; break;
       case Payload::state: elements += block.state; break;
       case Payload::weights:
-      case Payload::outer: elements += block.parameters + block.state; break;
-      case Payload::optimizer: elements += block.parameters * plan.optimizer_states; break;
+      case Payload::outer: elements += weights + block.state; break;
+      case Payload::optimizer: elements += weights * plan.optimizer_states; break;
     }
   }
   return elements * (bucket.part + 1) / bucket.parts - elements * bucket.part / bucket.parts;
@@ -62,19 +63,19 @@ std::string message_text(const Plan& plan, const Task& task) {
   }
 }
 
-/// Per sample; of weights, all.
+/// Per sample; of weights and their gradient, all.
 std::int64_t message_elements(const Plan& plan, const Message& message) {
   if (message.list >= 0)
     return std::ssize(plan.row_lists.at(static_cast<std::size_t>(message.list)));
   const auto index = static_cast<std::size_t>(message.value.index);
   if (is_of_tensor(message.value.role)) return plan.network.tensors.at(index);
   const NetworkBlock& block = plan.network.blocks.at(index);
-  return message.value.role == Role::weights ? block.parameters : block.inner_elements;
+  return is_permanent(message.value.role) ? block.parameters : block.inner_elements;
 }
 
 std::int64_t send_bytes(const Plan& plan, const Message& message) {
-  const bool weights = message.value.role == Role::weights;
-  const std::int64_t samples = weights ? 1 : message.value.samples.count(plan.batch);
+  const bool of_all = is_permanent(message.value.role);
+  const std::int64_t samples = of_all ? 1 : message.value.samples.count(plan.batch);
   return message_elements(plan, message) * samples * (message.half ? 2 : 4);
 }
 
@@ -162,8 +163,11 @@ std::vector<int> staleness(const Plan& plan) {
     for (const Task& task : program.tasks) {
       const std::optional<int> delay = delay_of(task);
       if (!delay) continue;
-      int& most = result.at(static_cast<std::size_t>(plan.network.home_of(block_of(task))));
-      most = std::max(most, *delay);
+      const int block = block_of(task);
+      for (const int of : {plan.network.home_of(block), plan.network.owner_of(block)}) {
+        int& most = result.at(static_cast<std::size_t>(of));
+        most = std::max(most, *delay);
+      }
     }
   }
   return result;

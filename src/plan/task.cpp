@@ -13,6 +13,7 @@ std::string_view name_of(TaskKind kind) {
     case TaskKind::loss: return "loss";
     case TaskKind::backward_data: return "backward_data";
     case TaskKind::backward_weights: return "backward_weights";
+    case TaskKind::add_gradient: return "add_gradient";
     case TaskKind::clip: return "clip";
     case TaskKind::update: return "update";
     case TaskKind::send: return "send";
@@ -26,16 +27,11 @@ std::string_view name_of(TaskKind kind) {
 
 TaskKind kind_of(const Task& task) {
   // Asked of every task of large plans: no visit.
-  constexpr std::array<TaskKind, std::variant_size_v<What>> kinds{TaskKind::load,
-                                                                  TaskKind::forward,
-                                                                  TaskKind::loss,
-                                                                  TaskKind::backward_data,
-                                                                  TaskKind::backward_weights,
-                                                                  TaskKind::clip,
-                                                                  TaskKind::update,
-                                                                  TaskKind::send,
-                                                                  TaskKind::receive,
-                                                                  TaskKind::reduce_start};
+  constexpr std::array<TaskKind, std::variant_size_v<What>> kinds{
+      TaskKind::load,          TaskKind::forward,          TaskKind::loss,
+      TaskKind::backward_data, TaskKind::backward_weights, TaskKind::add_gradient,
+      TaskKind::clip,          TaskKind::update,           TaskKind::send,
+      TaskKind::receive,       TaskKind::reduce_start};
   static_assert(std::is_same_v<std::variant_alternative_t<kinds.size() - 1, What>, Reduce>);
   const auto* reduce = std::get_if<Reduce>(&task.what);
   if (reduce == nullptr) return kinds[task.what.index()];
@@ -49,10 +45,17 @@ bool is_compute(TaskKind kind) {
     case TaskKind::loss:
     case TaskKind::backward_data:
     case TaskKind::backward_weights:
+    case TaskKind::add_gradient:
     case TaskKind::clip:
     case TaskKind::update: return true;
     default: return false;
   }
+}
+
+bool makes_gradient(const Task& task) {
+  const auto* receive = std::get_if<Receive>(&task.what);
+  return is<BackwardWeights>(task) ||
+         (receive != nullptr && receive->message.value.role == Role::gradient);
 }
 
 int block_of(const Task& task) {
@@ -84,7 +87,7 @@ Samples samples_of(const Task& task) {
 }
 
 bool takes_samples(const Task& task) {
-  return !is<Clip>(task) && !is<Update>(task) && !is<Reduce>(task);
+  return !is<AddGradient>(task) && !is<Clip>(task) && !is<Update>(task) && !is<Reduce>(task);
 }
 
 void set_samples(Task& task, const Samples& samples) {

@@ -50,6 +50,13 @@ struct BackwardWeights {
   bool operator==(const BackwardWeights&) const = default;
 };
 
+/// The gradient of a block that uses another one's weights (Network::is_tied), to that of the
+/// owner.
+struct AddGradient {
+  int block = -1;
+  bool operator==(const AddGradient&) const = default;
+};
+
 /// Norm of all gradients this worker updates; scales the updates that follow.
 struct Clip {
   bool operator==(const Clip&) const = default;
@@ -63,7 +70,7 @@ struct Update {
 
 /// What a send and its receive have in common.
 struct Message {
-  Value value{.index = -1};  ///< tensor, diff, saved, pending or weights
+  Value value{.index = -1};  ///< tensor, diff, saved, pending, weights or gradient
   int peer = -1;             ///< worker
   /// Index of Plan::row_lists: it carries some rows of a tensor. The owner's side picks them: a
   /// send of a tensor takes its rows, its receive fills all of another one; a send of a diff is all
@@ -94,8 +101,8 @@ struct Reduce {
   bool operator==(const Reduce&) const = default;
 };
 
-using What = std::variant<Load, Forward, Loss, BackwardData, BackwardWeights, Clip, Update, Send,
-                          Receive, Reduce>;
+using What = std::variant<Load, Forward, Loss, BackwardData, BackwardWeights, AddGradient, Clip,
+                          Update, Send, Receive, Reduce>;
 
 struct Task {
   When when{};
@@ -110,6 +117,7 @@ enum class TaskKind : std::uint8_t {
   loss,
   backward_data,
   backward_weights,
+  add_gradient,
   clip,
   update,
   send,
@@ -126,14 +134,18 @@ bool is(const Task& task) {
   return std::holds_alternative<Kind>(task.what);
 }
 
-/// Forward, loss, backward, clip, update: what would be there with one worker too.
+/// Forward, loss, backward, sums of its own gradients, clip, update: what would be there with one
+/// worker too.
 bool is_compute(TaskKind kind);
+
+/// Backward_weights, and a receive of a gradient.
+bool makes_gradient(const Task& task);
 
 /// Of what it computes, or of the message's value where that is a block's; -1: of none.
 int block_of(const Task& task);
-/// The whole minibatch for clip, update and reduce.
+/// The whole minibatch for add_gradient, clip, update and reduce.
 Samples samples_of(const Task& task);
-/// Clip, update and reduce have none.
+/// These have none.
 bool takes_samples(const Task& task);
 void set_samples(Task& task, const Samples& samples);
 /// Of forward and backward_data.

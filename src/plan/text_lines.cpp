@@ -49,7 +49,8 @@ void complete(Unit& unit, const Unit& more) {
 /// What is left of a block's tasks when it has no parameters.
 std::vector<TaskKind> without_weights(std::vector<TaskKind> kinds) {
   std::erase_if(kinds, [](TaskKind kind) {
-    return kind == TaskKind::backward_weights || kind == TaskKind::update;
+    return kind == TaskKind::backward_weights || kind == TaskKind::add_gradient ||
+           kind == TaskKind::update;
   });
   return kinds;
 }

@@ -33,7 +33,7 @@ std::vector<int> weight_versions(const Plan& plan, int worker) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const Task& task = tasks[i];
     if (!reads_version(plan, task) && !makes_version(task)) continue;
-    const auto block = static_cast<std::size_t>(plan.network.home_of(block_of(task)));
+    const auto block = static_cast<std::size_t>(plan.network.owner_of(block_of(task)));
     int needed = 1;
     if (reads_version(plan, task) && maker[block] >= 0) {
       const Task& made = tasks[static_cast<std::size_t>(maker[block])];
@@ -53,7 +53,7 @@ void set_least_delays(Plan& plan) {
       for (std::size_t i = 0; i < program.tasks.size(); ++i) {
         Task& task = program.tasks[i];
         if (!reads_version(plan, task)) continue;
-        const auto block = static_cast<std::size_t>(plan.network.home_of(block_of(task)));
+        const auto block = static_cast<std::size_t>(plan.network.owner_of(block_of(task)));
         body(task, static_cast<int>(i),
              maker[block] < 0 ? nullptr : &program.tasks[static_cast<std::size_t>(maker[block])],
              maker[block]);
@@ -62,11 +62,11 @@ void set_least_delays(Plan& plan) {
   };
   each_reader([&](const Task& task, int position, const Task* made, int made_position) {
     if (made == nullptr) return;
-    int& of = delay[static_cast<std::size_t>(plan.network.home_of(block_of(task)))];
+    int& of = delay[static_cast<std::size_t>(plan.network.owner_of(block_of(task)))];
     of = std::max(of, newest_delay(task, position, *made, made_position));
   });
   each_reader([&](Task& task, int, const Task*, int) {
-    set_delay(task, delay[static_cast<std::size_t>(plan.network.home_of(block_of(task)))]);
+    set_delay(task, delay[static_cast<std::size_t>(plan.network.owner_of(block_of(task)))]);
   });
 }
 

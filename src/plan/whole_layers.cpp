@@ -23,10 +23,6 @@ std::shared_ptr<const tensor::SparsePattern> all_elements(std::int64_t rows, std
   return std::make_shared<const tensor::SparsePattern>(std::move(pattern));
 }
 
-std::string full_name(const model::BlockSpec& block, const model::Node& node) {
-  return node.name.empty() ? block.name : fmt::format("{}.{}", block.name, node.name);
-}
-
 }  // namespace
 
 std::string matrix_hash(const tensor::SparsePattern& pattern, const std::vector<float>* values) {

@@ -39,10 +39,12 @@ std::vector<Use> uses_of(const Plan& plan, int worker) {
   for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
     if (block_of(task) < 0) continue;
     Use& use = uses[static_cast<std::size_t>(plan.network.home_of(block_of(task)))];
+    Use& owner = uses[static_cast<std::size_t>(plan.network.owner_of(block_of(task)))];
     const bool updates = is<Update>(task);
-    use.weights = true;
+    use.weights = owner.weights = true;
     use.optimizer = use.optimizer || updates;
-    use.gradient = use.gradient || updates || is<BackwardWeights>(task);
+    use.gradient = use.gradient || updates || makes_gradient(task);
+    owner.gradient = owner.gradient || is<AddGradient>(task);
   }
   return uses;
 }
@@ -88,7 +90,10 @@ std::int64_t MemoryForecast::bytes_of(const Value& value, bool loads_directly) {
     case Role::targets: return samples * labels_per_sample() * tensor::kFloatBytes;
     case Role::saved: return sizes.blocks[index].saved_bytes;
     case Role::pending: return sizes.blocks[index].pending_bytes;
-    case Role::partial: return home(index).weights * tensor::kFloatBytes;
+    case Role::partial: {
+      const int owner = plan_.network.owner_of(value.index);
+      return home(static_cast<std::size_t>(owner)).weights * tensor::kFloatBytes;
+    }
     case Role::half_tensor:
     case Role::half_diff: return (tensor_bytes(index) + 1) / 2;
     case Role::sent_rows:
@@ -112,14 +117,21 @@ void MemoryForecast::count_parameters(int worker, WorkerMemory& memory) {
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const NetworkBlock& block = plan_.network.blocks[i];
-    if (block.repeats >= 0) continue;
-    const std::int64_t weights = home(i).weights * tensor::kFloatBytes;
-    const std::int64_t arrays = (uses[i].weights ? 1 : 0) + (uses[i].gradient ? 1 : 0) +
-                                (uses[i].optimizer ? plan_.optimizer_states + outer : 0);
+    const int index = static_cast<int>(i);
+    if (plan_.network.repeats(index)) continue;
+    // Gradients lie as the weights they belong to.
+    const auto owner = static_cast<std::size_t>(plan_.network.owner_of(index));
+    const std::int64_t weights = home(owner).weights * tensor::kFloatBytes;
+    std::int64_t arrays = uses[i].gradient ? 1 : 0;
+    if (block.owns_weights()) {
+      arrays +=
+          (uses[i].weights ? 1 : 0) + (uses[i].optimizer ? plan_.optimizer_states + outer : 0);
+    }
     memory.parameters += weights * arrays;
     if (uses[i].weights) {
       memory.parameters += home(i).state * block.state_sets * (1 + outer) * tensor::kFloatBytes;
     }
+    if (!block.owns_weights()) continue;
     const std::int64_t old = old_arrays(plan_, versions[i], staleness_[i]);
     memory.versions += weights * old;
     if (old > 0) largest = std::max(largest, weights);
@@ -136,7 +148,7 @@ std::int64_t MemoryForecast::labels_per_sample() {
 double MemoryForecast::padding() {
   std::int64_t floats = 0;
   for (std::size_t i = 0; i < plan_.network.blocks.size(); ++i) {
-    if (plan_.network.blocks[i].repeats < 0) floats += home(i).weights;
+    if (plan_.network.blocks[i].owns_weights()) floats += home(i).weights;
   }
   return static_cast<double>(floats) /
          static_cast<double>(std::max<std::int64_t>(1, plan_.network.parameters()));

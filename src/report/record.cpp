@@ -21,7 +21,7 @@ Json blocks_json(const plan::Plan& plan) {
   const std::vector<int> late = plan::staleness(plan);
   for (std::size_t i = 0; i < late.size(); ++i) {
     const plan::NetworkBlock& block = plan.network.blocks[i];
-    if (block.parameters == 0 || block.repeats >= 0) continue;
+    if (block.parameters == 0 || !block.owns_weights()) continue;
     blocks.push_back({{"name", block.name}, {"staleness", late[i]}});
   }
   return blocks;

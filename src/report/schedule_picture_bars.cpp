@@ -124,6 +124,7 @@ Shade compute_shade(plan::TaskKind kind) {
     case plan::TaskKind::loss: return Shade::loss;
     case plan::TaskKind::backward_data: return Shade::backward_data;
     case plan::TaskKind::backward_weights: return Shade::backward_weights;
+    case plan::TaskKind::add_gradient:
     case plan::TaskKind::clip:
     case plan::TaskKind::update: return Shade::update;
     default: return Shade::other;

@@ -39,7 +39,7 @@ void Chain::build_all() {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const plan::NetworkBlock& block = network_.blocks[i];
       if (blocks_[i] != nullptr || !wanted(block)) continue;
-      blocks_[i] = build(block);
+      blocks_[i] = build(i);
       const tensor::TensorDesc& dst = blocks_[i]->dst_desc();
       tensors_[static_cast<std::size_t>(block.dst)] = dst;
       tensors_[static_cast<std::size_t>(alike_[static_cast<std::size_t>(block.dst)])] = dst;
@@ -47,7 +47,7 @@ void Chain::build_all() {
   };
   if (std::ranges::any_of(network_.blocks, &plan::NetworkBlock::added)) {
     build_where([&](const plan::NetworkBlock& block) {
-      return !block.added && block.repeats < 0 &&
+      return !block.added && block.owns_weights() &&
              std::ranges::all_of(block.srcs, [&](int src) { return like(src).shape.rank() != 0; });
     });
   }
@@ -69,17 +69,19 @@ const tensor::TensorDesc& Chain::src_of(const plan::NetworkBlock& block, int ten
   return src;
 }
 
-std::shared_ptr<layers::Block> Chain::build(const plan::NetworkBlock& block) {
+std::shared_ptr<layers::Block> Chain::build(std::size_t index) {
+  const plan::NetworkBlock& block = network_.blocks[index];
   std::vector<tensor::TensorDesc> srcs;
   for (const int tensor : block.srcs) srcs.push_back(src_of(block, tensor));
-  if (block.repeats >= 0) {
-    const auto& earlier = blocks_[static_cast<std::size_t>(block.repeats)];
+  if (network_.repeats(static_cast<int>(index))) {
+    const auto& earlier = blocks_[static_cast<std::size_t>(block.weights_of)];
     if (earlier->src_descs() != srcs) fail("block '{}' reads another layout", block.name);
     return earlier;
   }
   layers::BlockOptions wanted{.backend = options_.backend,
                               .threads = options_.threads,
                               .dst_layout = {},
+                              .shares_weights = network_.shares_weights(static_cast<int>(index)),
                               .kernels = options_.kernels};
   for (const int tensor : block.srcs)
     wanted.wants_diff_srcs.push_back(network_.has_gradient(tensor));

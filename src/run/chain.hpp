@@ -51,7 +51,7 @@ class Chain {
   /// How what the tensor is added to lies; rank 0 where that is not known yet.
   const tensor::TensorDesc& like(int tensor) const;
   const tensor::TensorDesc& src_of(const plan::NetworkBlock& block, int tensor);
-  std::shared_ptr<layers::Block> build(const plan::NetworkBlock& block);
+  std::shared_ptr<layers::Block> build(std::size_t index);
   tensor::Layout rows_layout() const {
     return options_.backend == layers::Backend::reference ? tensor::Layout::plain
                                                           : tensor::Layout::panels;

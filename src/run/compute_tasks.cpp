@@ -101,9 +101,11 @@ layers::BlockArgs ComputeTasks::args_with_weights(const TaskRun& at) {
   const plan::Task& task = parts_.context.task(at);
   const std::size_t index = home_of(at);
   WorkerModel& model = parts_.model;
-  const bool trained = parts_.context.plan.network.blocks[index].parameters > 0;
+  const plan::Network& network = parts_.context.plan.network;
+  const bool trained = network.blocks[index].parameters > 0;
   const int delay = plan::delay_of(task).value_or(0);
-  const float* weights = trained ? model.history.read(index, at.minibatch, delay) : nullptr;
+  const auto owner = static_cast<std::size_t>(network.owner_of(plan::block_of(task)));
+  const float* weights = trained ? model.history.read(owner, at.minibatch, delay) : nullptr;
   LayoutBridge* bridge = model.chains.bridge(at.samples);
   float* state = model.parameters.state(static_cast<std::size_t>(plan::block_of(task)));
   if (bridge != nullptr && !bridge->same(index)) {

@@ -1,6 +1,8 @@
 // The refusals of an import, each with the file and the tensor.
 #include "run/incoming_tensors.hpp"
 
+#include <cstring>
+
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "plan/network.hpp"
@@ -49,6 +51,21 @@ const tensor::Tensor& IncomingTensors::take_weight(const std::string& name,
     untaken_.erase(wanted.name);
   }
   return values;
+}
+
+void IncomingTensors::take_copy(const std::string& name, const std::string& of) {
+  const auto copy = by_name_.find(name);
+  const auto owner = by_name_.find(of);
+  if (copy == by_name_.end() || owner == by_name_.end()) return;
+  const tensor::Tensor& a = *copy->second;
+  const tensor::Tensor& b = *owner->second;
+  const bool same = a.shape() == b.shape() && a.desc().dtype == b.desc().dtype &&
+                    std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+  if (!same) {
+    user_error("{}: tensors '{}' and '{}' differ, but the model has one for both (tied weights)",
+               source_, of, name);
+  }
+  untaken_.erase(name);
 }
 
 void IncomingTensors::finish() const {

@@ -22,6 +22,9 @@ class IncomingTensors {
   const tensor::Tensor& take(const std::string& name, const tensor::Shape& shape);
   /// The values of a parameter; the places of a sparse one must be the model's.
   const tensor::Tensor& take_weight(const std::string& name, const ops::ParameterSpec& spec);
+  /// Of a parameter that is another one's: it may be there too, with the same values. UserError
+  /// where they differ.
+  void take_copy(const std::string& name, const std::string& of);
   /// UserError where a tensor was not taken; further sets of running statistics may be left.
   void finish() const;
 

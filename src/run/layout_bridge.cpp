@@ -10,14 +10,52 @@ namespace plait::run {
 
 namespace {
 
-/// One parameter from the arrays of one block to those of its twin.
-void convert(const layers::Block& from, const layers::Block& to, std::size_t index,
+/// One parameter of a block.
+struct Place {
+  const layers::Block* block;
+  const layers::BlockParameter* parameter;
+
+  void pack(const float* plain, float* physical) const {
+    block->pack_parameter(*parameter, plain, physical);
+  }
+};
+
+/// The trainable ones, or the others.
+std::vector<Place> places_of(const layers::Block& block, bool trainable) {
+  std::vector<Place> places;
+  for (const layers::BlockParameter& one : block.parameters()) {
+    if (one.spec.trainable == trainable) places.push_back({&block, &one});
+  }
+  return places;
+}
+
+/// Packs the numbers 0, 1, 2, ... both ways and looks where they went.
+bool lie_alike(const Place& a, const Place& b) {
+  if (a.parameter->offset != b.parameter->offset ||
+      a.parameter->physical_size != b.parameter->physical_size) {
+    return false;
+  }
+  tensor::Tensor plain(a.parameter->spec.shape);
+  std::iota(plain.floats().begin(), plain.floats().end(), 0.0F);
+  const auto size = static_cast<std::size_t>(a.parameter->physical_size);
+  std::vector<float> packed_a(size);
+  std::vector<float> packed_b(size);
+  a.pack(plain.floats().data(), packed_a.data());
+  b.pack(plain.floats().data(), packed_b.data());
+  return packed_a == packed_b;
+}
+
+/// All parameters of one kind from the array of one block to that of another.
+void convert(const layers::Block& from, const layers::Block& to, bool trainable,
              std::pair<const float*, float*> arrays) {
-  const layers::BlockParameter& source = from.parameters()[index];
-  const layers::BlockParameter& target = to.parameters()[index];
-  tensor::Tensor plain(source.spec.shape);
-  from.unpack_parameter(source, arrays.first + source.offset, plain.floats().data());
-  to.pack_parameter(target, plain.floats().data(), arrays.second + target.offset);
+  const std::vector<Place> sources = places_of(from, trainable);
+  const std::vector<Place> targets = places_of(to, trainable);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const layers::BlockParameter& source = *sources[i].parameter;
+    tensor::Tensor plain(source.spec.shape);
+    from.unpack_parameter(source, arrays.first + source.offset, plain.floats().data());
+    targets[i].pack(plain.floats().data(), arrays.second + targets[i].parameter->offset);
+  }
 }
 
 }  // namespace
@@ -25,7 +63,7 @@ void convert(const layers::Block& from, const layers::Block& to, std::size_t ind
 LayoutBridge::LayoutBridge(const Chain& home, const Chain& other)
     : home_(home), other_(other), blocks_(home.size()) {
   for (std::size_t i = 0; i < home.size(); ++i) {
-    if (home.network().blocks[i].repeats >= 0 || equal_layouts(i)) continue;
+    if (home.network().repeats(static_cast<int>(i)) || equal_layouts(i)) continue;
     const layers::Block& block = other.block(i);
     blocks_[i].weights = tensor::Tensor(tensor::Shape{block.weights_size()});
     blocks_[i].gradient = tensor::Tensor(tensor::Shape{block.weights_size()});
@@ -33,56 +71,51 @@ LayoutBridge::LayoutBridge(const Chain& home, const Chain& other)
   }
 }
 
-/// Packs the numbers 0, 1, 2, ... both ways and looks where they went.
+bool LayoutBridge::all_same() const {
+  return std::ranges::all_of(blocks_, [](const BlockMemory& one) { return one.weights.empty(); });
+}
+
+const layers::Block& LayoutBridge::stored(std::size_t block, bool trainable) const {
+  const plan::Network& network = home_.network();
+  const auto index = static_cast<int>(block);
+  return home_.block(
+      static_cast<std::size_t>(trainable ? network.owner_of(index) : network.home_of(index)));
+}
+
 bool LayoutBridge::equal_layouts(std::size_t block) const {
-  const layers::Block& a = home_.block(block);
-  const layers::Block& b = other_.block(block);
-  if (a.weights_size() != b.weights_size() || a.state_size() != b.state_size()) return false;
-  if (!a.layout_follows_batch()) return true;
-  for (std::size_t i = 0; i < a.parameters().size(); ++i) {
-    const layers::BlockParameter& left = a.parameters()[i];
-    const layers::BlockParameter& right = b.parameters()[i];
-    if (left.offset != right.offset || left.physical_size != right.physical_size) return false;
-    tensor::Tensor plain(left.spec.shape);
-    std::iota(plain.floats().begin(), plain.floats().end(), 0.0F);
-    const auto size = static_cast<std::size_t>(left.physical_size);
-    std::vector<float> packed_left(size);
-    std::vector<float> packed_right(size);
-    a.pack_parameter(left, plain.floats().data(), packed_left.data());
-    b.pack_parameter(right, plain.floats().data(), packed_right.data());
-    if (packed_left != packed_right) return false;
+  const layers::Block& other = other_.block(block);
+  for (const bool trainable : {true, false}) {
+    const layers::Block& here = stored(block, trainable);
+    if (&here == &other) continue;
+    const bool same_size = trainable ? here.weights_size() == other.weights_size()
+                                     : here.state_size() == other.state_size();
+    if (!same_size) return false;
+    const bool same_layers = &here == &home_.block(block);
+    if (same_layers && !here.layout_follows_batch()) continue;
+    if (!std::ranges::equal(places_of(here, trainable), places_of(other, trainable), lie_alike)) {
+      return false;
+    }
   }
   return true;
 }
 
 void LayoutBridge::fetch(std::size_t block, const float* weights, const float* state) {
-  const layers::Block& from = home_.block(block);
   const layers::Block& to = other_.block(block);
   BlockMemory& memory = blocks_[block];
-  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
-    const bool trainable = from.parameters()[i].spec.trainable;
-    convert(from, to, i,
-            {trainable ? weights : state,
-             trainable ? memory.weights.floats().data() : memory.state.floats().data()});
-  }
+  convert(stored(block, true), to, true, {weights, memory.weights.floats().data()});
+  convert(stored(block, false), to, false, {state, memory.state.floats().data()});
 }
 
 void LayoutBridge::return_state(std::size_t block, float* state) const {
-  const layers::Block& from = other_.block(block);
-  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
-    if (from.parameters()[i].spec.trainable) continue;
-    convert(from, home_.block(block), i, {blocks_[block].state.floats().data(), state});
-  }
+  convert(other_.block(block), stored(block, false), false,
+          {blocks_[block].state.floats().data(), state});
 }
 
 void LayoutBridge::return_gradient(std::size_t block, std::span<float> gradient) const {
-  const layers::Block& from = other_.block(block);
-  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
-    if (!from.parameters()[i].spec.trainable) continue;
-    convert(from, home_.block(block), i,
-            {blocks_[block].gradient.floats().data(), gradient.data()});
-  }
-  layers::clear_gaps(home_.block(block), gradient.data());
+  const layers::Block& to = stored(block, true);
+  convert(other_.block(block), to, true,
+          {blocks_[block].gradient.floats().data(), gradient.data()});
+  layers::clear_gaps(to, gradient.data());
 }
 
 }  // namespace plait::run

@@ -148,6 +148,23 @@ void Messages::receive_weights(const TaskRun& at) {
   parts_.model.history.made(index);
 }
 
+void Messages::send_gradient(const TaskRun& at) {
+  const auto index = static_cast<std::size_t>(parts_.context.message(at).value.index);
+  const double begin = now_seconds();
+  const auto bytes = std::as_bytes(parts_.model.parameters.block(index).gradient.floats());
+  send_copy(at, bytes);  // the next minibatch's may come while it is on its way
+  log_.communicated(at, begin, bytes.size());
+}
+
+void Messages::receive_gradient(const TaskRun& at) {
+  const plan::Message& message = parts_.context.message(at);
+  const auto index = static_cast<std::size_t>(message.value.index);
+  transport::Request request = parts_.context.links.group.irecv(
+      std::as_writable_bytes(parts_.model.parameters.block(index).gradient.floats()), message.peer,
+      bound_[at.task].tag);
+  log_.waiting(at, [&] { request.wait(); });
+}
+
 void Messages::finish_sending_weights(std::size_t block) {
   for (transport::Request& request : weight_sends_[block]) request.wait();
   weight_sends_[block].clear();
@@ -155,6 +172,7 @@ void Messages::finish_sending_weights(std::size_t block) {
 
 void Messages::receive(const TaskRun& at) {
   if (parts_.context.message(at).value.role == plan::Role::weights) return receive_weights(at);
+  if (parts_.context.message(at).value.role == plan::Role::gradient) return receive_gradient(at);
   if (bytes_of(at) == 0) return;
   log_.waiting(at, [&] { receives_[at.task].wait(); });
   receives_[at.task] = transport::Request();
@@ -164,6 +182,7 @@ void Messages::receive(const TaskRun& at) {
 void Messages::send(const TaskRun& at) {
   const plan::Message& message = parts_.context.message(at);
   if (message.value.role == plan::Role::weights) return send_weights(at);
+  if (message.value.role == plan::Role::gradient) return send_gradient(at);
   const std::size_t bytes = bytes_of(at);
   if (bytes == 0) return;
   const double begin = now_seconds();

@@ -1,5 +1,5 @@
 // Messages: the send and receive tasks of one worker: tensors, their gradients, what blocks save,
-// and weights.
+// weights and gradients of weights.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,8 @@ class Messages {
  public:
   Messages(const WorkerParts& parts, TaskLog& log);
 
-  /// Posts the receives of a step, so that no sender waits for this worker. Weights are received
-  /// later: their memory is in use until then.
+  /// Posts the receives of a step, so that no sender waits for this worker. Weights and their
+  /// gradients are received later: their memory is in use until then.
   void post_receives(std::int64_t step, const plan::MinibatchRange& range);
   void send(const TaskRun& at);
   void receive(const TaskRun& at);
@@ -45,6 +45,8 @@ class Messages {
   void unpack(const TaskRun& at);
   void send_weights(const TaskRun& at);
   void receive_weights(const TaskRun& at);
+  void send_gradient(const TaskRun& at);
+  void receive_gradient(const TaskRun& at);
   void send_copy(const TaskRun& at, std::span<const std::byte> bytes);
 
   WorkerParts parts_;

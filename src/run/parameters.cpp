@@ -16,15 +16,19 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
                                const std::vector<BlockNeeds>& needs)
     : chain_(chain), optimizer_states_(optimizer_states), blocks_(chain.size()) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    if (chain.network().blocks[i].repeats >= 0) continue;
+    const plan::Network& network = chain.network();
+    const auto index = static_cast<int>(i);
+    if (network.repeats(index)) continue;
     const BlockNeeds need = needs.empty() ? BlockNeeds{} : needs[i];
-    const tensor::Shape size{chain.block(i).weights_size()};
-    if (need.weights) blocks_[i].weights = tensor::Tensor(size);
+    const auto owner = static_cast<std::size_t>(network.owner_of(index));
+    tensor::Shape size{chain.block(owner).weights_size()};
     if (need.gradient) blocks_[i].gradient = tensor::Tensor(size);
-    const int sets = chain.network().blocks[i].state_sets;
+    const int sets = network.blocks[i].state_sets;
     if (need.weights)
       blocks_[i].state = tensor::Tensor(tensor::Shape{chain.block(i).state_size() * sets});
-    for (int k = 0; need.optimizer && k < optimizer_states; ++k) {
+    if (owner != i) size = tensor::Shape{0};  // no weights of its own
+    if (need.weights) blocks_[i].weights = tensor::Tensor(size);
+    for (int k = 0; (need.optimizer || owner != i) && k < optimizer_states; ++k) {
       blocks_[i].optimizer[static_cast<std::size_t>(k)] = tensor::Tensor(size);
     }
   }
@@ -61,10 +65,11 @@ std::size_t ParameterStore::bytes() const {
 std::vector<ParameterStore::Entry> ParameterStore::entries() const {
   std::vector<Entry> all;
   const auto& blocks = chain_.network().blocks;
+  const auto repeats = [&](std::size_t i) { return chain_.network().repeats(static_cast<int>(i)); };
   const auto add = [&](std::size_t i, int set) {
     const std::string prefix = plan::state_name(chain_.block(i).name(), set) + ".";
     for (const layers::BlockParameter& parameter : chain_.block(i).parameters()) {
-      if (set > 0 && parameter.spec.trainable) continue;
+      if ((set > 0 || !blocks[i].owns_weights()) && parameter.spec.trainable) continue;
       all.push_back({i, &parameter, prefix + parameter.name, set});
     }
   };
@@ -73,12 +78,12 @@ std::vector<ParameterStore::Entry> ParameterStore::entries() const {
     std::size_t last = first;
     int sets = 0;
     while (last < chain_.size() && chain_.block(last).name() == chain_.block(first).name()) {
-      if (blocks[last].repeats < 0) sets = std::max(sets, blocks[last].state_sets);
+      if (!repeats(last)) sets = std::max(sets, blocks[last].state_sets);
       ++last;
     }
     for (int set = 0; set < sets; ++set) {
       for (std::size_t i = first; i < last; ++i) {
-        if (blocks[i].repeats < 0 && set < blocks[i].state_sets) add(i, set);
+        if (!repeats(i) && set < blocks[i].state_sets) add(i, set);
       }
     }
     first = last;

@@ -14,8 +14,8 @@
 namespace plait::run {
 
 struct BlockMemory {
-  tensor::Tensor weights;
-  tensor::Tensor gradient;
+  tensor::Tensor weights;   ///< without elements where they are another block's
+  tensor::Tensor gradient;  ///< lies as the weights it belongs to
   tensor::Tensor state;
   std::array<tensor::Tensor, 3> optimizer;  ///< the optimizer's own, and one of an outer one
 };
@@ -36,6 +36,10 @@ class ParameterStore {
                  const std::vector<BlockNeeds>& needs = {});
 
   BlockMemory& block(std::size_t i) { return blocks_[i]; }
+  /// With the weights that block `i` uses.
+  BlockMemory& owner(std::size_t i) {
+    return blocks_[static_cast<std::size_t>(chain_.network().owner_of(static_cast<int>(i)))];
+  }
   /// The running statistics that block `i` of the network computes with, its home's or one of them.
   float* state(std::size_t i);
   std::size_t size() const { return blocks_.size(); }

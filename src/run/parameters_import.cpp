@@ -9,6 +9,42 @@
 
 namespace plait::run {
 
+namespace {
+
+/// A parameter that is another layer's: some files have it under both names.
+struct SharedName {
+  std::string user;
+  std::string owner;
+};
+
+std::vector<SharedName> shared_names(const plan::Network& network) {
+  std::vector<SharedName> names;
+  if (plan::is_cut(network)) return names;
+  const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
+  const auto trained = [&](int index) {
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
+    std::vector<std::string> list;
+    for (const ops::ParameterSpec& parameter :
+         model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
+      if (parameter.trainable) list.push_back(block.spec.name + "." + parameter.name);
+    }
+    return list;
+  };
+  for (int i = 0; i < network.size(); ++i) {
+    if (!network.is_tied(i)) continue;
+    const std::vector<std::string> owner = trained(network.owner_of(i));
+    const std::vector<std::string> user = trained(i);
+    for (std::size_t k = 0; k < user.size(); ++k) names.push_back({user[k], owner[k]});
+  }
+  return names;
+}
+
+void take_shared(const plan::Network& network, IncomingTensors& incoming) {
+  for (const SharedName& name : shared_names(network)) incoming.take_copy(name.user, name.owner);
+}
+
+}  // namespace
+
 void ParameterStore::import_weights(const std::vector<checkpoint::NamedTensor>& tensors,
                                     const std::string& source) {
   IncomingTensors incoming(tensors, source);
@@ -17,6 +53,7 @@ void ParameterStore::import_weights(const std::vector<checkpoint::NamedTensor>& 
     std::erase_if(wanted,
                   [&](const Entry& entry) { return chain_.network().blocks[entry.block].added; });
   }
+  take_shared(chain_.network(), incoming);
   std::map<std::string, std::string> own;  // of the statistics of another set: the model's
   for (const Entry& entry : wanted) {
     if (entry.set == 0) continue;
@@ -73,10 +110,12 @@ void check_weights(const plan::Network& network,
   IncomingTensors incoming(tensors, source);
   const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
   const bool with_added = has_added_weights(network, tensors);
-  for (const plan::NetworkBlock& block : network.blocks) {
-    if (block.repeats >= 0 || (block.added && !with_added)) continue;
+  take_shared(network, incoming);
+  for (int i = 0; i < network.size(); ++i) {
+    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
+    if (network.repeats(i) || (block.added && !with_added)) continue;
     for (const ops::ParameterSpec& parameter :
-         model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
+         model::own_parameters(block.spec, plan::src_shapes(block, shapes))) {
       incoming.take_weight(block.spec.name + "." + parameter.name, parameter);
     }
   }

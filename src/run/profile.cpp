@@ -113,6 +113,7 @@ Profile to_profile(const plan::Plan& plan, const std::vector<MeasuredStep>& step
         case plan::TaskKind::backward_weights:
           result.blocks[block].backward_weights_ms += ms;
           break;
+        case plan::TaskKind::add_gradient:
         case plan::TaskKind::update: result.blocks[block].update_ms += ms; break;
         default: result.loss_ms += ms; break;
       }

@@ -18,6 +18,14 @@ Updates::Updates(const WorkerContext& context, WorkerModel& model)
   }
 }
 
+void Updates::add_gradient(const TaskRun& at) {
+  const auto& task = context_.what<plan::AddGradient>(at);
+  const auto user = static_cast<std::size_t>(task.block);
+  const std::span<const float> gradient = model_.parameters.block(user).gradient.floats();
+  const std::span<float> sum = model_.parameters.owner(user).gradient.floats();
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+}
+
 void Updates::clip(const TaskRun& at) {
   std::vector<std::span<const float>> gradients;
   for (const plan::Task& task : context_.program().tasks) {

@@ -1,5 +1,6 @@
-// Updates: the optimizer's part of a step: the norm of the gradients that clips them, and a new
-// version of the weights of each block that this worker updates.
+// Updates: the optimizer's part of a step: sums of the gradients of weights with several users, the
+// norm that clips gradients, and a new version of the weights of each block that this worker
+// updates.
 #pragma once
 
 #include "run/decay.hpp"
@@ -12,6 +13,8 @@ class Updates {
   /// Both outlive the updates.
   Updates(const WorkerContext& context, WorkerModel& model);
 
+  /// To the gradient of the block whose weights it uses.
+  void add_gradient(const TaskRun& at);
   /// Scales the updates that follow, where the norm of all gradients is above the limit.
   void clip(const TaskRun& at);
   void update(const TaskRun& at);

@@ -51,24 +51,26 @@ void Worker::perform(const TaskRun& at) {
   try {
     if (context_.links.hook) context_.links.hook(rank, task, at.minibatch);
     if (memory_.poisons()) poison_results(context_, at, model_.parameters, memory_);
-    std::visit(overloaded{[&](const plan::Load&) { load(at); },
-                          [&](const plan::Forward&) {
-                            if (at.samples > 0) timed(at, [&] { compute_.forward(at); });
-                          },
-                          [&](const plan::Loss&) { compute_loss(at); },
-                          [&](const plan::BackwardData&) {
-                            if (at.samples > 0) timed(at, [&] { compute_.backward_data(at); });
-                          },
-                          [&](const plan::BackwardWeights&) {
-                            if (at.samples == 0) return compute_.backward_weights(at);
-                            timed(at, [&] { compute_.backward_weights(at); });
-                          },
-                          [&](const plan::Clip&) { timed(at, [&] { updates_.clip(at); }); },
-                          [&](const plan::Update&) { timed(at, [&] { update(at); }); },
-                          [&](const plan::Send&) { messages_.send(at); },
-                          [&](const plan::Receive&) { messages_.receive(at); },
-                          [&](const plan::Reduce&) { reductions_.reduce(at, log_); }},
-               task.what);
+    std::visit(
+        overloaded{[&](const plan::Load&) { load(at); },
+                   [&](const plan::Forward&) {
+                     if (at.samples > 0) timed(at, [&] { compute_.forward(at); });
+                   },
+                   [&](const plan::Loss&) { compute_loss(at); },
+                   [&](const plan::BackwardData&) {
+                     if (at.samples > 0) timed(at, [&] { compute_.backward_data(at); });
+                   },
+                   [&](const plan::BackwardWeights&) {
+                     if (at.samples == 0) return compute_.backward_weights(at);
+                     timed(at, [&] { compute_.backward_weights(at); });
+                   },
+                   [&](const plan::AddGradient&) { timed(at, [&] { updates_.add_gradient(at); }); },
+                   [&](const plan::Clip&) { timed(at, [&] { updates_.clip(at); }); },
+                   [&](const plan::Update&) { timed(at, [&] { update(at); }); },
+                   [&](const plan::Send&) { messages_.send(at); },
+                   [&](const plan::Receive&) { messages_.receive(at); },
+                   [&](const plan::Reduce&) { reductions_.reduce(at, log_); }},
+        task.what);
   } catch (const UserError&) {
     throw;
   } catch (const transport::Aborted&) {

@@ -50,11 +50,8 @@ WorkerChains::WorkerChains(const plan::Plan& plan, const WorkerChainsOptions& op
     }
   }
   for (const auto& [samples, chain] : chains_) {
-    if (samples == home_) continue;
     auto bridge = std::make_unique<LayoutBridge>(home(), *chain);
-    bool needed = false;
-    for (std::size_t i = 0; i < chain->size(); ++i) needed = needed || !bridge->same(i);
-    if (needed) bridges_[samples] = std::move(bridge);
+    if (!bridge->all_same()) bridges_[samples] = std::move(bridge);
   }
 }
 
@@ -94,10 +91,12 @@ std::size_t WorkerChains::bytes_of(const plan::Value& value) const {
         break;
       case plan::Role::saved: most = std::max(most, chain.block(index).saved_bytes()); break;
       case plan::Role::pending: most = std::max(most, chain.block(index).pending_bytes()); break;
-      case plan::Role::partial:
-        most = std::max(
-            most, static_cast<std::size_t>(home().block(index).weights_size()) * sizeof(float));
+      case plan::Role::partial: {
+        const int owner = chain.network().owner_of(value.index);
+        const layers::Block& block = home().block(static_cast<std::size_t>(owner));
+        most = std::max(most, static_cast<std::size_t>(block.weights_size()) * sizeof(float));
         break;
+      }
       default: break;
     }
   }

@@ -27,7 +27,7 @@ class WorkerChains {
   /// Of a number of samples that some task of the plan sees, above 0.
   Chain& at(std::int64_t samples) { return *chains_.at(samples); }
   const Chain& at(std::int64_t samples) const { return *chains_.at(samples); }
-  /// Null where every block lies as at home.
+  /// Null where every block lies as in the store.
   LayoutBridge* bridge(std::int64_t samples);
 
   /// Of the blocks in all chains: what backward of any reads, what all can do in place.

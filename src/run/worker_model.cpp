@@ -8,11 +8,16 @@ std::vector<BlockNeeds> block_needs(const plan::Plan& plan, int worker) {
   std::vector<BlockNeeds> needs(plan.network.blocks.size(), {collects, false, collects});
   for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
     if (plan::block_of(task) < 0) continue;
-    BlockNeeds& need = needs[static_cast<std::size_t>(plan.network.home_of(plan::block_of(task)))];
-    need.weights = true;
+    const auto of = [&](int block) -> BlockNeeds& {
+      return needs[static_cast<std::size_t>(block)];
+    };
+    BlockNeeds& need = of(plan.network.home_of(plan::block_of(task)));
+    BlockNeeds& owner = of(plan.network.owner_of(plan::block_of(task)));
+    need.weights = owner.weights = true;
     const bool updates = plan::is<plan::Update>(task);
     need.optimizer = need.optimizer || updates;
-    need.gradient = need.gradient || updates || plan::is<plan::BackwardWeights>(task);
+    need.gradient = need.gradient || updates || plan::makes_gradient(task);
+    owner.gradient = owner.gradient || plan::is<plan::AddGradient>(task);
   }
   return needs;
 }

@@ -68,6 +68,7 @@ Buffers assign_buffers(const plan::Network& network, const std::vector<bool>& ne
 
 Workspace::Workspace(Chain& chain)
     : chain_(chain),
+      bridge_(chain, chain),
       needed_(needed_blocks(chain.network())),
       tensors_(chain.network().tensors.size(), nullptr),
       residuals_(chain.size()) {
@@ -97,8 +98,6 @@ Workspace::Workspace(Chain& chain)
 
 void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
                         ParameterStore& parameters) {
-  BlockMemory& memory =
-      parameters.block(static_cast<std::size_t>(chain_.network().home_of(static_cast<int>(index))));
   layers::BlockArgs args;
   const auto view = [&](int tensor, float* data) {
     return tensor::View(data, chain_.tensor_desc(tensor));
@@ -107,8 +106,13 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
     args.srcs.push_back(src == 0 ? images_ : view(src, tensor(src)));
   }
   args.dst = view(block.dst, tensor(block.dst));
-  args.weights = memory.weights.floats().data();
+  args.weights = parameters.owner(index).weights.floats().data();
   args.state = parameters.state(index);
+  if (!bridge_.same(index)) {
+    bridge_.fetch(index, args.weights, args.state);
+    args.weights = bridge_.memory(index).weights.floats().data();
+    args.state = bridge_.memory(index).state.floats().data();
+  }
   args.saved = saved_;
   args.scratch = scratch_;
   args.training = false;

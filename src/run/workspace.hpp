@@ -6,7 +6,7 @@
 #include <span>
 
 #include "run/chain.hpp"
-#include "run/parameters.hpp"
+#include "run/layout_bridge.hpp"
 #include "run/residual.hpp"
 #include "tensor/poison.hpp"
 
@@ -26,6 +26,7 @@ class Workspace {
   float* tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
 
   Chain& chain_;
+  LayoutBridge bridge_;  ///< of blocks that use another one's weights
   std::shared_ptr<std::byte> memory_;
   tensor::ConstView images_{};
   std::vector<bool> needed_;     ///< by block

@@ -84,7 +84,7 @@ std::vector<plan::Network> coarse_chains(const plan::Network& model, const plan:
   std::vector<plan::NetworkBlock> enters;
   std::vector<plan::NetworkBlock> coarse;
   for (const plan::NetworkBlock& block : torn.blocks) {
-    if (!block.added || block.is_added_sum() || block.repeats >= 0) continue;
+    if (!block.added || block.is_added_sum() || !block.owns_weights()) continue;
     (block.reads_input() ? enters : coarse).push_back(block);
   }
   const strategy::TornChain of_model(model);

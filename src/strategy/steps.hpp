@@ -25,4 +25,7 @@ using PlaceTask = std::function<int(plan::TaskKind kind, int block)>;
 /// of a chain then has none at all.
 void list_microbatch(const Microbatch& of, const PlaceTask& place, lower::Schedule& schedule);
 
+/// UserError where blocks of the network use the weights of others, which the strategy cannot do.
+void refuse_tied_weights(const plan::Network& network, const std::string& strategy);
+
 }  // namespace plait::strategy

@@ -30,6 +30,46 @@ TEST_F(PipelineCli, ProcessesGiveTheBitsOfThreadsOnImagesToo) {
   }
 }
 
+TEST_F(PipelineCli, ProcessesGiveTheBitsOfThreadsWithTiedWeights) {
+  write_text(path("tied.toml"), R"(
+[[block]]
+name = "stem"
+layers = [{type = "convolution", out = 8, kernel = 3, padding = 1}, {type = "batch_norm"}, {type = "relu"}]
+[[block]]
+name = "large"
+layers = [{type = "convolution", out = 8, kernel = 3, padding = 1}, {type = "batch_norm", weights = "stem.bn"}, {type = "relu"}]
+[[block]]
+name = "pool"
+layers = [{type = "max_pool", kernel = 2}]
+[[block]]
+name = "small"
+layers = [{type = "convolution", out = 8, kernel = 3, padding = 1, weights = "large.conv"}, {type = "relu"}]
+[[block]]
+name = "smaller"
+layers = [{type = "max_pool", kernel = 2}, {type = "convolution", out = 8, kernel = 3, padding = 1, weights = "small"}, {type = "relu"}]
+[[block]]
+name = "fc"
+layers = [{type = "global_average_pool"}, {type = "flatten"}, {type = "linear", out = "classes"}]
+)");
+  const Words network = Words{"--model", "tied.toml"} + images();
+  expect_equal({"1f1b", "sync", 4, 3}, network);
+  expect_equal({"layerpipe", "sync", 4, 4}, network);
+  expect_equal({"layerpipe", "async", 1, 3}, network);
+  expect_equal({"data_parallel", "sync", 1, 2}, network);
+  const Ended shown =
+      run({.command = {PLAIT_BINARY, "models", "tied.toml", "--data-shape", "3x32x32"},
+           .directory = folder_.path()});
+  EXPECT_THAT(shown.out, HasSubstr("(weights of large.conv)"));
+  for (const char* strategy : {"parareal", "sparse_rows"}) {
+    const Words all =
+        Words{PLAIT_BINARY} + words({strategy, "sync", 1, 2}, network) + Words{"--workers", "2"};
+    const Ended ended = run({.command = all, .directory = folder_.path()});
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_THAT(ended.err, HasSubstr("large.bn uses those of stem.bn, small.conv uses those of "
+                                     "large.conv"));
+  }
+}
+
 TEST_F(PipelineCli, TablesAndAPictureBeforeAndAfter) {
   const Words all{PLAIT_BINARY,
                   "train",

@@ -20,7 +20,7 @@ inline std::vector<checkpoint::NamedTensor> lively_weights(const model::ModelSpe
   const std::vector<tensor::Shape> borders = model::border_shapes(model);
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ops::ParameterSpec& spec :
-         model::block_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
+         model::own_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
       const std::string name = model.blocks[i].name + "." + spec.name;
       tensor::Tensor tensor = model::initial_value(spec, 7, name);
       Rng rng(11, Purpose::test, weights.size());
@@ -181,6 +181,32 @@ layers = [ {type = "convolution_1d", out = 8, kernel = 3, dilation = 2, bias = f
            {type = "flatten"}, {type = "linear", out = "classes"} ]
 )";
 
+inline const char* kTied = R"(
+input = [3, 12, 12]
+[[block]]
+name = "stem"
+layers = [ {type = "convolution", out = 8, kernel = 3, padding = 1}, {type = "batch_norm"}, {type = "relu"} ]
+[[block]]
+name = "large"
+layers = [ {type = "convolution", out = 8, kernel = 3, padding = 1}, {type = "relu"}, {type = "max_pool", kernel = 2} ]
+[[block]]
+name = "small"
+layers = [ {type = "convolution", out = 8, kernel = 3, padding = 1, weights = "large"}, {type = "batch_norm", weights = "stem.bn"}, {type = "relu"} ]
+[[block]]
+name = "up"
+layers = [ {type = "transposed_convolution", out = 8, kernel = 3, weights = "large"}, {type = "global_average_pool"}, {type = "flatten"} ]
+[[block]]
+name = "fc1"
+layers = [ {type = "linear", out = 8, bias = false}, {type = "tanh"} ]
+[[block]]
+name = "fc2"
+weights = "fc1"
+layers = [ {type = "linear", out = 8, bias = false}, {type = "tanh"} ]
+[[block]]
+name = "head"
+layers = [ {type = "linear", out = "classes"} ]
+)";
+
 inline std::vector<Example> examples() {
   std::vector<Example> all;
   const auto zoo = [&](const std::string& name, const tensor::Shape& input) {
@@ -198,6 +224,7 @@ inline std::vector<Example> examples() {
   all.push_back({"branches", model::parse_model(kBranches, "branches.toml", {}, 5), 5e-6F});
   all.push_back({"operations", model::parse_model(kOperations, "operations.toml", {}, 5), 5e-6F});
   all.push_back({"sequence", model::parse_model(kSequence, "sequence.toml", {}, 5), 5e-6F});
+  all.push_back({"tied", model::parse_model(kTied, "tied.toml", {}, 5), 5e-6F});
   all.push_back({"chain of our own", model::parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
   return all;
 }

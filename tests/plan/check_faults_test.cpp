@@ -117,7 +117,9 @@ const Damage kIndices[] = {
     {"AGradientThatTravels",
      lent,
      [](Plan& p) { message(p, 1, TaskKind::receive, Role::weights).value.role = Role::gradient; },
-     {"worker 1, task 6 (receive of the gradient of bn from worker 0): gradient never travels"}},
+     {"worker 1, task 6 (receive of the gradient of bn from worker 0): only gradients of blocks "
+      "that use "
+      "another one's weights travel"}},
     {"APartialGradientThatTravels",
      lent,
      [](Plan& p) { message(p, 0, TaskKind::send, Role::weights).value.role = Role::partial; },

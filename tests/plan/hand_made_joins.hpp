@@ -109,7 +109,7 @@ inline Plan repeated() {
   net = {.name = "repeated", .blocks = {}, .tensors = {16, 16, 16, 10}, .input = {16}};
   net.blocks = {
       {.name = "body", .srcs = {0}, .dst = 1, .parameters = 32, .state = 4},
-      {.name = "body#2", .srcs = {1}, .dst = 2, .parameters = 32, .state = 4, .repeats = 0},
+      {.name = "body#2", .srcs = {1}, .dst = 2, .parameters = 32, .state = 4, .weights_of = 0},
       {.name = "fc", .srcs = {2}, .dst = 3, .parameters = 40}};
   Writer write(plan.programs[0]);
   write.task(TaskKind::load);

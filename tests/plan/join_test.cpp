@@ -113,12 +113,12 @@ TEST(Repeats, UseWeightsGradientAndStateOfTheEarlierBlock) {
 TEST(Repeats, AreOfAnEarlierBlockWithWeightsOfItsOwn) {
   for (const int of : {1, 2, 3}) {
     Plan plan = repeated();
-    plan.network.blocks[1].repeats = of;
-    expect_fault(plan, "block body#2 repeats block " + std::to_string(of));
+    plan.network.blocks[1].weights_of = of;
+    expect_fault(plan, "block body#2 uses the weights of block " + std::to_string(of));
   }
   Plan plan = repeated();
-  plan.network.blocks[2].repeats = 1;
-  expect_fault(plan, "block fc repeats block 1");
+  plan.network.blocks[2].weights_of = 1;
+  expect_fault(plan, "block fc uses the weights of block 1");
 }
 
 TEST(Repeats, AreNotUpdated) {
@@ -220,7 +220,7 @@ TEST(Sums, AreInTheHashAndInJson) {
   differs([](auto& blocks) { std::ranges::reverse(blocks[5].srcs); });
   Network again = repeated().network;
   const std::string repeats = network_hash(again);
-  again.blocks[1].repeats = -1;
+  again.blocks[1].weights_of = -1;
   EXPECT_NE(network_hash(again), repeats);
   EXPECT_THAT(to_json(joined_on_two(true)),
               AllOf(HasSubstr("\"subtract\""), HasSubstr("\"half\"")));

@@ -64,7 +64,7 @@ TEST(PlanJson, ReadsWhatItWrites) {
 }
 
 TEST(PlanJson, BeginsWithItsVersion) {
-  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":6,)"));
+  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":7,)"));
 }
 
 /// What follows from a plan is for readers with eyes.
@@ -100,9 +100,9 @@ TEST(PlanJson, RefusesWhatIsNoPlan) {
   EXPECT_EQ(refusal(R"({"name": "some other tool's"})"),
             "dir/plan.json: no plan of plait (it has no 'plait_plan')");
   EXPECT_EQ(refusal(R"({"plait_plan": 2})"),
-            "dir/plan.json: plait_plan is 2, and this plait reads version 6: plan again");
+            "dir/plan.json: plait_plan is 2, and this plait reads version 7: plan again");
   EXPECT_THAT(refusal(R"({"plait_plan": "1"})"), HasSubstr("plait_plan must be a whole number"));
-  EXPECT_EQ(refusal(R"({"plait_plan": 6})"), "dir/plan.json: strategy is missing");
+  EXPECT_EQ(refusal(R"({"plait_plan": 7})"), "dir/plan.json: strategy is missing");
 }
 
 /// Every field that is taken away, and every one that becomes something else, is a UserError or
@@ -151,8 +151,8 @@ const BadValue kDamages[] = {
     {"AnObject", "/modes", Json::object(), "modes must be a list, and is an object"},
     {"AWord", "/workers/1/tasks/3/kind", "dance",
      "workers[1].tasks[3].kind is 'dance', which is not known; there are: load, forward, loss, "
-     "backward_data, backward_weights, clip, update, send, receive, reduce_start, reduce_sum, "
-     "reduce_finish"},
+     "backward_data, backward_weights, add_gradient, clip, update, send, receive, reduce_start, "
+     "reduce_sum, reduce_finish"},
     {"ANumberForAFlag", "/workers/0/tasks/2/moves_state", 1,
      "workers[0].tasks[2].moves_state must be true or false, and is 1"},
     {"NoPart",
@@ -161,8 +161,8 @@ const BadValue kDamages[] = {
      "workers[0].tasks[2].samples must be [begin, end, of], a part of a minibatch"},
     {"ATensorThatIsNotThere", "/network/blocks/2/srcs/0", 9,
      "network.blocks[2].srcs[0] must be a whole number from 0 to 4, and is 9"},
-    {"ALaterBlock", "/network/blocks/2/repeats", 2,
-     "network.blocks[2].repeats must be a whole number from -1 to 1, and is 2"},
+    {"ALaterBlock", "/network/blocks/2/weights_of", 2,
+     "network.blocks[2].weights_of must be a whole number from -1 to 1, and is 2"},
     {"AnotherNetwork", "/network/blocks/2/name", "norm", "network.hash is "},
     {"AnotherInput", "/network/input", {1, 8, 9}, "network.input is another size than tensor 0"},
     {"TooManyWorkers", "/machine/nodes", 1 << 20,
@@ -185,6 +185,50 @@ TEST(PlanJson, RefusesSizesThatNobodyCanCount) {
   plan.network.blocks[0].inner_elements = std::int64_t{1} << 40;
   plan.batch = 32;
   EXPECT_THAT(refusal(to_json(plan)), HasSubstr("batch is 32: too many samples of 10995116"));
+}
+
+/// Layers that use the weights of others say so twice: by the block, and by the layer.
+TEST(PlanJson, ChecksTiedLayers) {
+  model::BlockSpec first{.name = "a", .nodes = {}};
+  first.then("flatten", ops::Flatten{});
+  first.then("linear", ops::Linear{.out_features = 64});
+  model::BlockSpec second{.name = "b", .nodes = {}};
+  second.then("linear", ops::Linear{.out_features = 64});
+  second.nodes[0].weights = "a.linear";
+  model::BlockSpec third{.name = "c", .nodes = {}};
+  third.then("linear", ops::Linear{.out_features = 5});
+  const model::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second, third}};
+  Plan plan = hand_made::serial();
+  plan.network = make_network(model);
+  ASSERT_EQ(plan.network.blocks[2].weights_of, 1);
+  ASSERT_EQ(plan.network.parameters(), 64 * 65 + 5 * 65);
+  plan.programs[0] = {};
+  hand_made::Writer write(plan.programs[0]);
+  write.task(TaskKind::load).forward(0, 3).task(TaskKind::loss).backward(plan.network, 3, 0);
+  plan.programs[0].tasks.push_back({.what = AddGradient{2}});
+  write.update(plan.network, 0, 1).update(plan.network, 3, 3);
+  const Json good = Json::parse(to_json(plan));
+  EXPECT_TRUE(plan_from_json(good.dump(), "p", model) == plan);
+  const auto says = [&](const std::string& pointer, const Json& value) {
+    Json bad = good;
+    bad[Json::json_pointer("/network/blocks/" + pointer)] = value;
+    return refusal(bad.dump());
+  };
+  EXPECT_THAT(says("2/weights_of", -1),
+              HasSubstr("blocks[2] uses the weights of no other block, and its layers those of "
+                        "'a.linear'"));
+  EXPECT_THAT(says("2/weights_of", 0),
+              HasSubstr("blocks[2] uses the weights of a.flatten, and its layers those of"));
+  EXPECT_THAT(says("2/layers/0/weights", ""),
+              HasSubstr("blocks[2] uses the weights of a.linear, and its layers those of ''"));
+  EXPECT_THAT(says("2/layers/0/weights", 7), HasSubstr("layers[0].weights"));
+  EXPECT_THAT(says("3/layers/0/weights", "a.linear"),
+              HasSubstr("blocks[3] uses the weights of no"));
+  Json other = good;
+  other["/network/blocks/3/layers/0/weights"_json_pointer] = "a.linear";
+  other["/network/blocks/3/weights_of"_json_pointer] = 1;
+  EXPECT_THAT(refusal(other.dump()), HasSubstr("blocks[3] uses the weights of a.linear, which have "
+                                               "other shapes"));
 }
 
 /// A network with layers: they must fit, and be as many parameters as the plan says.

@@ -77,7 +77,7 @@ TEST(Breakdown, PutsPiecesAndRepetitionsToTheirBlock) {
   plan::Plan plan = two_workers();
   plan.network.blocks.push_back(
       {.name = "conv1@1<0", .srcs = {0}, .dst = 1, .whole = 1, .whole_name = "conv1"});
-  plan.network.blocks.push_back({.name = "fc again", .srcs = {1}, .dst = 2, .repeats = 1});
+  plan.network.blocks.push_back({.name = "fc again", .srcs = {1}, .dst = 2, .weights_of = 1});
   plan.programs[1].tasks.push_back({.what = plan::Forward{.block = 2}});
   plan.programs[1].tasks.push_back({.what = plan::Forward{.block = 3}});
   trace::Trace trace = two_workers_trace(1);

@@ -64,7 +64,10 @@ class PipelineTest : public TrainTest {
   }
 
   static std::string oracle(const session::TrainConfig& config, const plan::Plan& plan) {
-    return PlainSgd(config, {.delay = plan::staleness(plan), .sums = sums_of(plan)}).run();
+    return PlainSgd(config, {.delay = plan::staleness(plan),
+                             .sums = sums_of(plan),
+                             .together = together_in(plan)})
+        .run();
   }
 };
 

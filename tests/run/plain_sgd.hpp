@@ -1,7 +1,8 @@
 // The oracle of pipelines: SGD written down as plainly as possible, on one thread, with nothing of
 // plans or workers. Minibatches are computed one after the other, each in microbatches; minibatch m
 // of an epoch reads of every block the weights that were there `delay` updates ago, or those of the
-// epoch's beginning.
+// epoch's beginning. A block that uses another one's weights has a gradient of its own, over all
+// microbatches; these are added to the owner's from the first to the last.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +30,9 @@ struct PlainSgdOptions {
   /// Per block: the gradients of microbatches k, k + n, k + 2 n ... are added first, the n sums
   /// then; empty: 1 everywhere.
   std::vector<int> sums{};
+  /// Per owner of weights with several users: whether each of the n sums is over all users already,
+  /// as where the same workers make them. Empty: false everywhere.
+  std::vector<bool> together{};
 };
 
 class PlainSgd {
@@ -49,6 +53,7 @@ class PlainSgd {
         sums_(home_.chain.size()) {
     options_.delay.resize(sums_.size(), 0);
     options_.sums.resize(sums_.size(), 1);
+    options_.together.resize(sums_.size(), false);
   }
 
   /// The hash of the weights after all epochs.
@@ -187,13 +192,14 @@ class PlainSgd {
   layers::BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch,
                          const tensor::Tensor& images, const tensor::Tensor* diff) {
     BlockState& of = size.blocks[i];
-    const float* weights = weights_of(i, minibatch, diff != nullptr);
+    const float* weights = weights_of(owner(i), minibatch, diff != nullptr);
     float* state = store_.block(i).state.floats().data();
-    if (&size != &home_) {
-      const layers::Block& home = home_.chain.block(i);
+    const bool as_stored = &size == &home_ && owner(i) == i;
+    if (!as_stored) {
       const layers::Block& block = size.chain.block(i);
-      convert({home, const_cast<float*>(weights)}, {block, size.weights[i].floats().data()}, true);
-      convert({home, state}, {block, size.state[i].floats().data()}, false);
+      convert({home_.chain.block(owner(i)), const_cast<float*>(weights)},
+              {block, size.weights[i].floats().data()}, true);
+      convert({home_.chain.block(i), state}, {block, size.state[i].floats().data()}, false);
       weights = size.weights[i].floats().data();
       state = size.state[i].floats().data();
     }
@@ -207,19 +213,19 @@ class PlainSgd {
     }
     tensor::ConstView diff_dst(of.diff_dst);
     if (i + 1 == size.blocks.size()) diff_dst = diff == nullptr ? tensor::ConstView() : *diff;
-    return {.srcs = std::move(srcs),
-            .dst = of.dst,
-            .diff_dst = diff_dst,
-            .diff_srcs = std::move(diff_srcs),
-            .weights = weights,
-            .diff_weights =
-                (&size == &home_ ? store_.block(i).gradient : size.gradient[i]).floats().data(),
-            .state = state,
-            .saved = of.saved.get(),
-            .pending = of.pending.get(),
-            .scratch = size.scratch.get(),
-            .training = true,
-            .randomness = {}};
+    return {
+        .srcs = std::move(srcs),
+        .dst = of.dst,
+        .diff_dst = diff_dst,
+        .diff_srcs = std::move(diff_srcs),
+        .weights = weights,
+        .diff_weights = (as_stored ? store_.block(i).gradient : size.gradient[i]).floats().data(),
+        .state = state,
+        .saved = of.saved.get(),
+        .pending = of.pending.get(),
+        .scratch = size.scratch.get(),
+        .training = true,
+        .randomness = {}};
   }
 
   void microbatch(const data::Batch& batch, std::int64_t minibatch, int k) {
@@ -241,7 +247,7 @@ class PlainSgd {
       float* state = now.state;
       if (k > 0) now.state = nullptr;
       chain.block(i).forward(now);
-      if (k > 0 || &size == &home_) continue;
+      if (k > 0 || (&size == &home_ && owner(i) == i)) continue;
       convert({chain.block(i), state},
               {home_.chain.block(i), store_.block(i).state.floats().data()}, false);
     }
@@ -261,9 +267,9 @@ class PlainSgd {
       chain.block(i).backward_data(now);
       hand_back(size, i, begun);
       chain.block(i).backward_weights(now);
-      if (&size != &home_) {
+      if (&size != &home_ || owner(i) != i) {
         convert({chain.block(i), now.diff_weights},
-                {home_.chain.block(i), store_.block(i).gradient.floats().data()}, true);
+                {home_.chain.block(owner(i)), store_.block(i).gradient.floats().data()}, true);
       }
       add_gradient(i, k);
     }
@@ -297,13 +303,33 @@ class PlainSgd {
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += gradient[j];
   }
 
+  /// Of the owner of weights, that of other users included.
   std::vector<float> gradient_of(std::size_t i) const {
-    const std::vector<std::vector<float>>& sums = sums_[i];
-    std::vector<float> gradient = sums.front();
-    for (std::size_t s = 1; s < sums.size(); ++s) {
-      for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] += sums[s][j];
+    const auto add = [](std::vector<float>& sum, const std::vector<float>& more) {
+      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += more[j];
+    };
+    const auto sum_of = [&](const std::vector<std::vector<float>>& sums) {
+      std::vector<float> gradient = sums.front();
+      for (std::size_t s = 1; s < sums.size(); ++s) add(gradient, sums[s]);
+      return gradient;
+    };
+    std::vector<std::vector<float>> own = sums_[i];
+    std::vector<std::vector<float>> others;
+    for (std::size_t user = i + 1; user < sums_.size(); ++user) {
+      if (owner(user) != i) continue;
+      if (!options_.together[i]) {
+        others.push_back(sum_of(sums_[user]));
+        continue;
+      }
+      for (std::size_t s = 0; s < own.size(); ++s) add(own[s], sums_[user][s]);
     }
+    std::vector<float> gradient = sum_of(own);
+    for (const std::vector<float>& other : others) add(gradient, other);
     return gradient;
+  }
+
+  std::size_t owner(std::size_t i) const {
+    return static_cast<std::size_t>(home_.chain.network().owner_of(static_cast<int>(i)));
   }
 
   /// The factor of all gradients whose norm, over parameters alone, is too large.
@@ -311,7 +337,7 @@ class PlainSgd {
     if (config_.clip_norm == 0) return 1;
     double squares = 0;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (home_.chain.block(i).weights_size() == 0) continue;
+      if (home_.chain.block(i).weights_size() == 0 || owner(i) != i) continue;
       const std::vector<float> gradient = gradient_of(i);
       for (const layers::BlockParameter& parameter : home_.chain.block(i).parameters()) {
         if (!parameter.spec.trainable) continue;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "checkpoint/safetensors.hpp"
 #include "optim/optimizer.hpp"
@@ -40,16 +41,37 @@ inline plan::Plan plan_for(const session::TrainConfig& config, const model::Mode
                         .exchange = strategy::exchange_request(config)});
 }
 
-/// How many workers add up gradients of each block.
-inline std::vector<int> sums_of(const plan::Plan& plan) {
-  std::vector<int> sums(plan.network.blocks.size(), 0);
-  for (const plan::Program& program : plan.programs) {
-    for (const plan::Task& task : program.tasks) {
-      if (plan::is<plan::Update>(task)) ++sums[static_cast<std::size_t>(plan::block_of(task))];
+/// Per block: who makes its gradient.
+inline std::vector<std::set<int>> gradient_workers(const plan::Plan& plan) {
+  std::vector<std::set<int>> workers(plan.network.blocks.size());
+  for (int w = 0; w < plan.workers(); ++w) {
+    for (const plan::Task& task : plan.programs[static_cast<std::size_t>(w)].tasks) {
+      if (plan::is<plan::BackwardWeights>(task)) {
+        workers[static_cast<std::size_t>(plan::block_of(task))].insert(w);
+      }
     }
   }
-  for (int& sum : sums) sum = std::max(1, sum);
+  return workers;
+}
+
+/// How many workers add up gradients of each block.
+inline std::vector<int> sums_of(const plan::Plan& plan) {
+  std::vector<int> sums;
+  for (const std::set<int>& workers : gradient_workers(plan)) {
+    sums.push_back(std::max(1, static_cast<int>(workers.size())));
+  }
   return sums;
+}
+
+/// As PlainSgdOptions::together says.
+inline std::vector<bool> together_in(const plan::Plan& plan) {
+  const std::vector<std::set<int>> workers = gradient_workers(plan);
+  std::vector<bool> together(workers.size(), true);
+  for (int b = 0; b < plan.network.size(); ++b) {
+    const auto owner = static_cast<std::size_t>(plan.network.owner_of(b));
+    if (workers[static_cast<std::size_t>(b)] != workers[owner]) together[owner] = false;
+  }
+  return together;
 }
 
 /// A job whose plan `make` makes.

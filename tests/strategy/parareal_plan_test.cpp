@@ -178,7 +178,7 @@ TEST(PararealPlan, BatchNormMovesOnceASweepAndEveryBlockIsUpdatedOnItsOneWorker)
     }
     for (int b = 0; b < plan.network.size(); ++b) {
       const plan::NetworkBlock& block = plan.network.blocks[static_cast<std::size_t>(b)];
-      if (block.repeats >= 0 || block.added) continue;
+      if (block.weights_of >= 0 || block.added) continue;
       const std::set<int> sets(moved[b].begin(), moved[b].end());
       EXPECT_EQ(sets.size(), moved[b].size()) << block.name << " moves one twice";
       EXPECT_EQ(static_cast<int>(sets.size()), block.state > 0 ? times[b] : 0) << block.name;

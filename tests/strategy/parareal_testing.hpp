@@ -82,7 +82,7 @@ inline std::vector<std::string> weight_names(const plan::Network& network) {
   const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
   std::vector<std::string> names;
   for (const plan::NetworkBlock& block : network.blocks) {
-    if (block.repeats >= 0) continue;
+    if (block.weights_of >= 0) continue;
     for (int set = 0; set < block.state_sets; ++set) {
       for (const ops::ParameterSpec& parameter :
            model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {

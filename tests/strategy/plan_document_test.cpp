@@ -23,6 +23,17 @@ model::ModelSpec model_of(const std::string& name) {
       name, name == "lenet" ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10);
 }
 
+/// With two users of one matrix, and of one BatchNorm's parameters.
+model::ModelSpec tied() {
+  model::ModelSpec model = model_of("resnet20");
+  const auto node = [&](std::size_t block, const std::string& name) -> model::Node& {
+    return *std::ranges::find(model.blocks[block].nodes, name, &model::Node::name);
+  };
+  node(2, "conv1").weights = model::full_name(model.blocks[1], node(1, "conv2"));
+  node(3, "bn2").weights = model::full_name(model.blocks[1], node(1, "bn1"));
+  return model;
+}
+
 /// One of every strategy that there is, and of their settings that leave traces in plans.
 class Maker {
  public:
@@ -43,6 +54,9 @@ class Maker {
     add("parareal", "sweeps", model_of("resnet20"), [](PlanRequest& request) {
       request.tear = {.pieces = 2, .replicas = 1, .sweeps = 2, .half_wire = true};
     });
+    for (const char* strategy : {"data_parallel", "1f1b", "layerpipe"}) {
+      add(strategy, "tied", tied(), [](PlanRequest& request) { request.microbatches = 4; });
+    }
     add("daso", "pipelines", model_of("resnet20"), [](PlanRequest& request) {
       request.exchange.inner = "1f1b";
       request.exchange.half = true;

@@ -21,8 +21,10 @@ class Linear final : public Layer {
     const Md src = plain_md({rows, in});
     const Md dst = plain_md({rows, spec_.out_features});
     const Md bias = spec_.bias ? plain_md({spec_.out_features}) : Md();
-    const Md any{plain_weights_.dims(), dnnl::memory::data_type::f32,
-                 dnnl::memory::format_tag::any};
+    // Plain ones need no conversion for an embedding, which reads rows of them.
+    const Md any = request.shares_weights ? plain_weights_
+                                          : Md{plain_weights_.dims(), dnnl::memory::data_type::f32,
+                                               dnnl::memory::format_tag::any};
     const auto attributes = user_scratch();
     const dnnl::engine& engine = cpu();
 

@@ -219,6 +219,7 @@ class Planner {
 }  // namespace
 
 plan::Plan make_parareal_plan(const PlanRequest& request) {
+  refuse_tied_weights(request.network, "parareal");
   const Planner planner(request);
   if (request.tear.pieces == kBestPieces) return planner.best();
   const int replicas = std::max(1, request.tear.replicas);

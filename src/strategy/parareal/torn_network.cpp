@@ -103,7 +103,7 @@ class Builder {
     added.whole = block;
     added.whole_name = added.name;
     int& home = homes_.try_emplace(block, -1).first->second;
-    added.repeats = home;
+    added.weights_of = home;
     if (home >= 0) added.name = in_sweep(added.name, sweep);
     std::vector<int> srcs;
     for (const int tensor : added.srcs) srcs.push_back(now.at(tensor));
@@ -180,7 +180,7 @@ class Builder {
         coarse_block(coarse_name(name_of(piece)), tearing_.coarse, shape, shape_before(piece + 1)),
         shape);
     int& home = coarse_[static_cast<std::size_t>(piece)];
-    block.repeats = home;
+    block.weights_of = home;
     if (home >= 0) block.name = in_sweep(block.name, sweep);
     const int dst = add_tensor(shape_before(piece + 1).elements());
     const int index = add(std::move(block), {src}, dst, piece);

@@ -12,9 +12,10 @@ namespace {
 /// Minibatches that `microbatches` more in flight make the weights older.
 int in_minibatches(int microbatches, int each) { return (microbatches + each - 1) / each; }
 
-/// Receives among the jobs are of weights.
 bool makes_weights(const plan::Task& task) {
-  return plan::is<plan::Update>(task) || plan::is<plan::Receive>(task);
+  const plan::Message* message = plan::message_of(task);  // of weights or a gradient
+  return plan::is<plan::Update>(task) ||
+         (message != nullptr && message->value.role == plan::Role::weights);
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ void hold_staleness(lower::Graph& graph, const std::vector<int>& bound) {
     if (!plan::delay_of(job.task)) continue;  // reads no weights
     const auto block = static_cast<std::size_t>(plan::block_of(job.task));
     if (network.blocks[block].parameters == 0) continue;
-    const auto made = maker.find({plan::block_of(job.task), job.worker});
+    const auto made = maker.find({network.owner_of(static_cast<int>(block)), job.worker});
     if (made == maker.end()) continue;
     job.after.push_back({.item = made->second, .earlier = 1 + bound[block]});
   }

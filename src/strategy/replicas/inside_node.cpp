@@ -50,7 +50,7 @@ void check_together(const plan::Plan& plan, const std::string& name) {
   const lower::Holders holders = lower::holders(plan);
   for (std::size_t block = 0; block < plan.network.blocks.size(); ++block) {
     const plan::NetworkBlock& of = plan.network.blocks[block];
-    if (of.repeats >= 0 || of.parameters == 0 || of.state == 0) continue;
+    if (!of.owns_weights() || of.parameters == 0 || of.state == 0) continue;
     if (holders.updaters[block] == holders.state_movers[block]) continue;
     setting_error("strategy", name,
                   "`inner` {}: {} has its weights and its running statistics on different "

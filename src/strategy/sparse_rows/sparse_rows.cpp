@@ -152,6 +152,7 @@ std::vector<std::shared_ptr<const tensor::SparsePattern>> row_patterns(
 }
 
 plan::Plan make_sparse_rows_plan(const PlanRequest& request) {
+  refuse_tied_weights(request.network, "sparse_rows");
   const std::vector<RowLayer> layers = sparse_rows::row_layers(request.network);
   check(request, layers);
   CutNetwork cut = sparse_rows::cut_network(request.network, layers, owners_of(request, layers),
