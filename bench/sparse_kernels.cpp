@@ -1,6 +1,6 @@
 // The kernels of sparse layers beside the core's peak: share = multiply-adds / time / (threads x
 // peak). The layers take turns, so that weights come from where those of a deep network come from.
-#include "layers/sparse/sparse_kernels.hpp"
+#include "kernels/sparse/sparse_kernels.hpp"
 
 #include <fmt/core.h>
 
@@ -81,7 +81,7 @@ struct BenchLayer {
         gradient(kernels.weights_size()) {
     kernels.pack(matrix.values->data(), weights.data);
   }
-  layers::sparse::SparseKernels kernels;
+  kernels::sparse::SparseKernels kernels;
   Floats weights;
   Floats gradient;
 };
@@ -112,7 +112,7 @@ void print_row(const std::string& structure, std::string_view pass, const Option
 
 void measure(const std::string& structure, const Options& options,
              const std::vector<BenchLayer>& layers) {
-  const layers::sparse::Panels panels = layers::sparse::panels_for(options.batch);
+  const kernels::sparse::Panels panels = kernels::sparse::panels_for(options.batch);
   // Two buffers forward, as in inference; each pass reads what the one before wrote.
   const std::vector<Floats> value{Floats(panels.floats(kNeurons)), Floats(panels.floats(kNeurons))};
   const Floats bias(kNeurons);
@@ -120,8 +120,8 @@ void measure(const std::string& structure, const Options& options,
   for (const BenchLayer& layer : layers) {
     work += static_cast<double>(layer.kernels.weights_size() * options.batch);
   }
-  const layers::sparse::Activation clip{.kind = layers::sparse::ActivationKind::clip,
-                                        .ceiling = 32};
+  const kernels::sparse::Activation clip{.kind = kernels::sparse::ActivationKind::clip,
+                                         .ceiling = 32};
   const int threads = options.threads;
   print_row(structure, "forward", options, work,
             best_turn(options, layers, [&](const BenchLayer& layer, std::size_t i) {

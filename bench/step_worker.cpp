@@ -23,11 +23,11 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 #include "cost/measured.hpp"
-#include "layers/onednn/gemm_peak.hpp"
-#include "model/macs.hpp"
-#include "model/model_file.hpp"
-#include "model/parameters.hpp"
-#include "model/shapes.hpp"
+#include "graph/macs.hpp"
+#include "graph/model_file.hpp"
+#include "graph/parameters.hpp"
+#include "graph/shapes.hpp"
+#include "kernels/onednn/gemm_peak.hpp"
 #include "run/cores.hpp"
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"
@@ -54,17 +54,17 @@ long long process_bytes(const std::string& field) {
 
 /// Forward, backward_data and backward_weights do 2 MACs each, but nobody needs the images'
 /// gradient.
-double step_flops(const model::ModelSpec& model, std::int64_t batch) {
-  const model::BlockSpec& block = model.blocks.front();
-  const tensor::Shape dst = model::node_shapes(block, model.input).front();
-  const auto macs = static_cast<double>(model::model_cost(model).macs);
+double step_flops(const graph::ModelSpec& model, std::int64_t batch) {
+  const graph::BlockSpec& block = model.blocks.front();
+  const tensor::Shape dst = graph::node_shapes(block, model.input).front();
+  const auto macs = static_cast<double>(graph::model_cost(model).macs);
   const auto first = static_cast<double>(ops::macs_of(block.nodes.front().layer, model.input, dst));
   return 2.0 * static_cast<double>(batch) * (3 * macs - first);
 }
 
 /// What is measured: so many `workers` with `threads` each on minibatches of `batch` samples.
 struct Subject {
-  model::ModelSpec model;
+  graph::ModelSpec model;
   plan::Network network;
   std::int64_t batch = 0;
   int threads = 1;
@@ -160,7 +160,7 @@ void serve(const Subject& subject, const plan::Plan& plan,
   fmt::print(
       "{{\"parameters\": {}, \"step_flops\": {}, \"idle_bytes\": {}, \"depth\": {}, "
       "\"staleness\": {}, \"bytes_per_step\": {}}}\n",
-      model::parameter_count(subject.model), step_flops(subject.model, subject.batch),
+      graph::parameter_count(subject.model), step_flops(subject.model, subject.batch),
       subject.idle_bytes, plan.depth(), std::ranges::max(plan::staleness(plan)),
       bytes_per_step(plan));
   std::fflush(stdout);
@@ -170,7 +170,8 @@ void serve(const Subject& subject, const plan::Plan& plan,
     int count = 0;
     words >> order >> count;
     if (order == "gemm") {
-      fmt::print("{{\"gemm_gflops\": {}}}\n", layers::onednn::measure_gemm_gflops(subject.threads));
+      fmt::print("{{\"gemm_gflops\": {}}}\n",
+                 kernels::onednn::measure_gemm_gflops(subject.threads));
     } else if (order == "go" && count > 0) {
       const Steps steps = go(count);
       fmt::print("{{\"seconds\": [{}], \"loss\": {}, \"peak_bytes\": {}}}\n",
@@ -307,7 +308,7 @@ Subject subject_of(const std::vector<std::string>& words) {
   const auto word = [&](std::size_t i, const std::string& otherwise) {
     return i < words.size() ? words[i] : otherwise;
   };
-  Subject subject{.model = model::load_model(words[0], tensor::parse_shape(words[1]), kClasses),
+  Subject subject{.model = graph::load_model(words[0], tensor::parse_shape(words[1]), kClasses),
                   .network = {},
                   .batch = std::stoll(words[2]),
                   .threads = std::stoi(words[3]),

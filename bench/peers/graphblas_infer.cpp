@@ -16,8 +16,8 @@ extern "C" {  // the header does not say so
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "model/graphchallenge.hpp"
-#include "model/radixnet.hpp"
+#include "graph/graphchallenge.hpp"
+#include "graph/radixnet.hpp"
 
 namespace {
 
@@ -86,7 +86,7 @@ GrB_Index size_of(GrB_Info (*count)(GrB_Index*, GrB_Matrix), GrB_Matrix matrix) 
 
 void clip(GrB_Matrix y) {
   check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_MIN_FP32, y,
-                                          model::kRadixNetClip, nullptr));
+                                          graph::kRadixNetClip, nullptr));
 }
 
 Matrix run_sparse(const Problem& problem, GrB_Matrix batch, bool drop) {
@@ -145,8 +145,8 @@ void measure(const std::vector<std::string>& words) {
   const int repeat = std::stoi(words[2]);
   const bool columns = way == "keep-columns" || way == "keep-batches";
   const GxB_Format_Value format = columns ? GxB_BY_COL : GxB_BY_ROW;
-  const model::GraphChallenge network = model::read_graphchallenge(words[0]);
-  const tensor::SparsePattern pixels = model::read_sparse_images(words[1], network.neurons);
+  const graph::GraphChallenge network = graph::read_graphchallenge(words[0]);
+  const tensor::SparsePattern pixels = graph::read_sparse_images(words[1], network.neurons);
   Problem problem{.neurons = network.neurons, .bias = network.bias};
   const int batches = way == "keep-batches" ? repeat : 1;
   for (int i = 0; i < batches; ++i) {

@@ -108,8 +108,8 @@ session::TrainConfig resume(const GivenConfig& given) {
 }  // namespace
 
 void parse_config(std::string_view text, const std::string& file, GivenConfig& into) {
-  const model::TomlValue document = model::parse_toml(text, file);
-  for (const model::TomlEntry& entry : std::get<model::TomlValue::Table>(document.data)) {
+  const graph::TomlValue document = graph::parse_toml(text, file);
+  for (const graph::TomlEntry& entry : std::get<graph::TomlValue::Table>(document.data)) {
     const std::string key = entry.key.substr(0, 60);
     if (const auto* made = std::get_if<std::string>(&entry.value.data); key == kMadeIn && made) {
       into.made_in = *made;

@@ -63,7 +63,7 @@ Wanted wanted_of(const Arguments& arguments) {
 
 /// Without the blocks that tearing has added.
 std::vector<checkpoint::NamedTensor> serial_part(
-    const model::ModelSpec& model, const std::vector<checkpoint::NamedTensor>& weights) {
+    const graph::ModelSpec& model, const std::vector<checkpoint::NamedTensor>& weights) {
   std::vector<std::string> names;
   for (const checkpoint::NamedTensor& tensor : weights) names.push_back(tensor.name);
   const plan::Network torn = strategy::network_of_weights(plan::make_network(model), names, 1);

@@ -40,11 +40,11 @@ std::string toml_text(double value) {
 }
 
 struct TomlSetter {
-  const model::TomlValue& value;
+  const graph::TomlValue& value;
   const std::string& place;
 
   [[noreturn]] void refuse(std::string_view wanted) const {
-    user_error("{} must be {} but is {}", place, wanted, model::type_name(value));
+    user_error("{} must be {} but is {}", place, wanted, graph::type_name(value));
   }
   void operator()(std::string& to) const {
     const auto* text = std::get_if<std::string>(&value.data);
@@ -119,7 +119,7 @@ void set_from_text(session::TrainConfig& config, const Field& field, std::string
   std::visit([&](auto member) { Setter{text, name}(config.*member); }, field.member);
 }
 
-void set_from_toml(session::TrainConfig& config, const Field& field, const model::TomlValue& value,
+void set_from_toml(session::TrainConfig& config, const Field& field, const graph::TomlValue& value,
                    const std::string& place) {
   std::visit([&](auto member) { TomlSetter{value, place}(config.*member); }, field.member);
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/toml_value.hpp"
+#include "graph/toml_value.hpp"
 #include "session/config.hpp"
 
 namespace plait::cli {
@@ -26,7 +26,7 @@ std::string flag_of(const Field& field);
 void set_from_text(session::TrainConfig& config, const Field& field, std::string_view text,
                    const std::string& name);
 /// `place` begins the message ("file.toml:3: lr").
-void set_from_toml(session::TrainConfig& config, const Field& field, const model::TomlValue& value,
+void set_from_toml(session::TrainConfig& config, const Field& field, const graph::TomlValue& value,
                    const std::string& place);
 /// As TOML: quoted text, digits that give the same double back.
 std::string toml_of(const session::TrainConfig& config, const Field& field);

@@ -11,9 +11,9 @@
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/model_file.hpp"
-#include "model/parameters.hpp"
-#include "model/shapes.hpp"
+#include "graph/model_file.hpp"
+#include "graph/parameters.hpp"
+#include "graph/shapes.hpp"
 #include "onnx/file.hpp"
 #include "onnx/to_model.hpp"
 
@@ -28,7 +28,7 @@ void write_folder(const fs::path& path, const onnx::ImportedModel& imported) {
   const checkpoint::SafetensorsWriter weights(imported.weights);
   checkpoint::AtomicFolder folder(path, weights.bytes());
   FileSink model = folder.create("model.toml");
-  model.write(model::write_model(imported.model));
+  model.write(graph::write_model(imported.model));
   model.close();
   FileSink sink = folder.create("weights.safetensors");
   weights.write(sink);
@@ -46,19 +46,19 @@ int run_import(const Arguments& arguments) {
       onnx::to_model(onnx::layers_of(onnx::onnx_graph::read_onnx(file), file),
                      fs::path(file).stem().string(), file);
   write_folder(out, imported);
-  const model::ModelSpec& model = imported.model;
-  const tensor::Shape outputs = model::border_shapes(model).back();
+  const graph::ModelSpec& model = imported.model;
+  const tensor::Shape outputs = graph::border_shapes(model).back();
   if (arguments.on("--json")) {
     fmt::print("{}\n", nlohmann::ordered_json{{"model", out + "/model.toml"},
                                               {"weights", out + "/weights.safetensors"},
                                               {"blocks", model.blocks.size()},
-                                              {"parameters", model::parameter_count(model)},
+                                              {"parameters", graph::parameter_count(model)},
                                               {"input", model.input.to_string()},
                                               {"output", outputs.to_string()}}
                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}", table({{"blocks", std::to_string(model.blocks.size())},
-                            {"parameters", with_commas(model::parameter_count(model))},
+                            {"parameters", with_commas(graph::parameter_count(model))},
                             {"input", model.input.to_string()},
                             {"output", outputs.to_string()},
                             {"written", out + "/model.toml, " + out + "/weights.safetensors"}},

@@ -12,16 +12,16 @@
 #include "cli/out_place.hpp"
 #include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
-#include "layers/sparse/inference.hpp"
-#include "model/radixnet.hpp"
+#include "graph/radixnet.hpp"
+#include "kernels/sparse/inference.hpp"
 #include "report/write_file.hpp"
 
 namespace plait::cli {
 
 namespace {
 
-using layers::sparse::InferenceResult;
-using layers::sparse::SparseInference;
+using kernels::sparse::InferenceResult;
+using kernels::sparse::SparseInference;
 
 struct Answer {
   std::vector<std::int64_t> images;  ///< from 1
@@ -31,7 +31,7 @@ struct Answer {
 };
 
 Answer answer_of(const InferProblem& problem, bool keep_all) {
-  const SparseInference chain(problem.network.layers, problem.network.bias, model::kRadixNetClip);
+  const SparseInference chain(problem.network.layers, problem.network.bias, graph::kRadixNetClip);
   Answer answer{.images = {}, .edges = chain.edges()};
   InferenceResult kept = chain.run(problem.images, {.drop = false, .threads = problem.threads});
   answer.kept_seconds = kept.seconds;

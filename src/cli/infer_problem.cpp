@@ -4,7 +4,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/rng.hpp"
-#include "model/radixnet.hpp"
+#include "graph/radixnet.hpp"
 #include "run/cores.hpp"
 
 namespace plait::cli {
@@ -17,22 +17,22 @@ constexpr std::int64_t kMaxPixels = std::int64_t{1} << 31;
 constexpr std::string_view kOfficial = "graphchallenge:";
 constexpr std::string_view kMade = "radixnet:";
 
-model::GraphChallenge make_network(const model::RadixNetSize& size, std::uint64_t seed) {
-  model::GraphChallenge network{
-      .neurons = size.neurons, .bias = model::radixnet_bias(size.neurons), .layers = {}};
-  for (const auto& pattern : model::make_radixnet(size, seed)) {
+graph::GraphChallenge make_network(const graph::RadixNetSize& size, std::uint64_t seed) {
+  graph::GraphChallenge network{
+      .neurons = size.neurons, .bias = graph::radixnet_bias(size.neurons), .layers = {}};
+  for (const auto& pattern : graph::make_radixnet(size, seed)) {
     const auto edges = static_cast<std::size_t>(pattern->size());
     network.layers.push_back(
-        {pattern, std::make_shared<const std::vector<float>>(edges, model::kRadixNetWeight)});
+        {pattern, std::make_shared<const std::vector<float>>(edges, graph::kRadixNetWeight)});
   }
   return network;
 }
 
-model::GraphChallenge network_of(const std::string& model, std::uint64_t seed) {
+graph::GraphChallenge network_of(const std::string& model, std::uint64_t seed) {
   if (model.starts_with(kOfficial))
-    return model::read_graphchallenge(model.substr(kOfficial.size()));
+    return graph::read_graphchallenge(model.substr(kOfficial.size()));
   if (model.starts_with(kMade)) {
-    return make_network(model::parse_radixnet(model.substr(kMade.size())), seed);
+    return make_network(graph::parse_radixnet(model.substr(kMade.size())), seed);
   }
   user_error("--model {}: infer takes graphchallenge:FOLDER or radixnet:NEURONSxLAYERS", model);
 }
@@ -74,7 +74,7 @@ tensor::SparsePattern images_of(const Arguments& arguments, const InferProblem& 
     if (arguments.find("--count") != nullptr) {
       user_error("--count is for generated images; omit it with --images");
     }
-    return model::read_sparse_images(*file, neurons);
+    return graph::read_sparse_images(*file, neurons);
   }
   if (problem.model.starts_with(kOfficial)) {
     user_error("infer needs images; add --images FILE.tsv with lines of image, pixel, 1");
@@ -87,7 +87,7 @@ tensor::SparsePattern images_of(const Arguments& arguments, const InferProblem& 
 
 std::vector<std::int64_t> truth_of(const std::string& file, std::int64_t images,
                                    std::int64_t times) {
-  const std::vector<std::int64_t> once = model::read_categories(file);
+  const std::vector<std::int64_t> once = graph::read_categories(file);
   if (!once.empty() && once.back() > images) {
     user_error("{}: lists image {} but there are {} images; use the truth of these images", file,
                once.back(), images);

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "cli/verb.hpp"
-#include "model/graphchallenge.hpp"
+#include "graph/graphchallenge.hpp"
 #include "tensor/sparse_pattern.hpp"
 
 namespace plait::cli {
 
 struct InferProblem {
   std::string model;
-  model::GraphChallenge network;
+  graph::GraphChallenge network;
   tensor::SparsePattern images;
   std::optional<std::vector<std::int64_t>> truth;  ///< from 1
   int threads = 1;

@@ -10,7 +10,7 @@
 #include "base/out_file.hpp"
 #include "cli/out_place.hpp"
 #include "data/process.hpp"
-#include "model/graph_text.hpp"
+#include "graph/graph_text.hpp"
 
 namespace plait::cli {
 
@@ -54,8 +54,8 @@ void check_model_picture(const std::string& file) {
   }
 }
 
-void write_model_picture(const model::ModelSpec& model, const std::string& file) {
-  const std::string text = model::graph_text(model);
+void write_model_picture(const graph::ModelSpec& model, const std::string& file) {
+  const std::string text = graph::graph_text(model);
   if (is_graph_text(file)) return write_out_file(file, text);
   const PictureFolder folder;
   std::ofstream(folder.path() / "model.dot") << text;

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 
 namespace plait::cli {
 
 /// UserError for another kind of file, a place that cannot be written, and where Graphviz is
 /// missing.
 void check_model_picture(const std::string& file);
-void write_model_picture(const model::ModelSpec& model, const std::string& file);
+void write_model_picture(const graph::ModelSpec& model, const std::string& file);
 
 }  // namespace plait::cli

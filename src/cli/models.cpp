@@ -8,11 +8,11 @@
 #include "cli/model_picture.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/graphchallenge.hpp"
-#include "model/model_file.hpp"
-#include "model/radixnet.hpp"
-#include "model/summary.hpp"
-#include "model/zoo.hpp"
+#include "graph/graphchallenge.hpp"
+#include "graph/model_file.hpp"
+#include "graph/radixnet.hpp"
+#include "graph/summary.hpp"
+#include "graph/zoo.hpp"
 #include "ops/table.hpp"
 
 namespace plait::cli {
@@ -54,7 +54,7 @@ int run_models(const Arguments& arguments) {
       user_error("--picture draws one network; write plait models NAME --picture FILE.svg");
     }
     std::vector<Row> rows;
-    for (const model::ZooEntry& entry : model::zoo_names())
+    for (const graph::ZooEntry& entry : graph::zoo_names())
       rows.push_back({entry.name, entry.description});
     fmt::print(
         "{}\nplait models NAME shows one of them. FILE.toml is a network of your own,\n"
@@ -67,13 +67,13 @@ int run_models(const Arguments& arguments) {
   const tensor::Shape input = shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*name);
   const std::string* picture = arguments.find("--picture");
   if (picture != nullptr) check_model_picture(*picture);
-  const model::ModelSpec network = model::load_model(*name, input, classes);
+  const graph::ModelSpec network = graph::load_model(*name, input, classes);
   if (picture != nullptr) {
     write_model_picture(network, *picture);
     tell("the graph of {} is in {}\n", *name, *picture);
     return 0;
   }
-  fmt::print("{}", model::summary(network));
+  fmt::print("{}", graph::summary(network));
   return 0;
 }
 
@@ -81,9 +81,9 @@ int run_models(const Arguments& arguments) {
 
 tensor::Shape usual_input(const std::string& model) {
   if (model.ends_with(".toml")) return {};
-  if (model.starts_with("radixnet:")) return {model::parse_radixnet(model.substr(9)).neurons};
+  if (model.starts_with("radixnet:")) return {graph::parse_radixnet(model.substr(9)).neurons};
   if (model.starts_with("graphchallenge:"))
-    return {model::graphchallenge_neurons(model.substr(15))};
+    return {graph::graphchallenge_neurons(model.substr(15))};
   for (const std::string_view colour : {"vgg", "resnet", "preresnet", "densenet", "googlenet",
                                         "squeezenet", "mobilenet", "efficientnet", "unet"}) {
     if (model.starts_with(colour)) return {3, 32, 32};

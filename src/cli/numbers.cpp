@@ -40,7 +40,7 @@ std::int64_t parse_integer(std::string_view text, const std::string& name) {
   return parse<std::int64_t>(text, name, "a whole number");
 }
 
-std::int64_t parse_integer(std::string_view text, const std::string& name, model::Range range) {
+std::int64_t parse_integer(std::string_view text, const std::string& name, graph::Range range) {
   const std::int64_t number = parse_integer(text, name);
   if (number < range.low || number > range.high) {
     user_error("{} {} is out of range; it must be between {} and {}", name, number, range.low,

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "model/toml_value.hpp"
+#include "graph/toml_value.hpp"
 
 namespace plait::cli {
 
 std::int64_t parse_integer(std::string_view text, const std::string& name);
-std::int64_t parse_integer(std::string_view text, const std::string& name, model::Range range);
+std::int64_t parse_integer(std::string_view text, const std::string& name, graph::Range range);
 std::uint64_t parse_unsigned(std::string_view text, const std::string& name);
 /// Finite.
 double parse_double(std::string_view text, const std::string& name);

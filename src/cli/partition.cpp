@@ -14,7 +14,7 @@
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "partition/measure.hpp"
 #include "partition/partition_file.hpp"
 #include "partition/zoltan.hpp"
@@ -55,7 +55,7 @@ Request read_request(const Arguments& arguments) {
   request.model = *model;
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
   const std::string* shape = arguments.find("--data-shape");
-  const plan::Network network = plan::make_network(model::load_model(
+  const plan::Network network = plan::make_network(graph::load_model(
       *model, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*model), classes));
   request.layers = strategy::row_patterns(network);
   if (request.layers.empty()) user_error("model '{}' has one layer: nothing to partition", *model);

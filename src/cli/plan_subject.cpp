@@ -12,7 +12,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cost/open_profile.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "planner/cost_settings.hpp"
 #include "run/cores.hpp"
 #include "session/plan_file.hpp"
@@ -27,7 +27,7 @@ constexpr std::int64_t kMaxWorkers = 1 << 20;
 plan::Network network_of(const Arguments& arguments, const std::string& model) {
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
   const std::string* shape = arguments.find("--data-shape");
-  return plan::make_network(model::load_model(
+  return plan::make_network(graph::load_model(
       model, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(model), classes));
 }
 
@@ -63,7 +63,7 @@ plan::Plan plan_in_file(const Arguments& arguments, const std::string& file) {
   if (name == nullptr) return session::read_plan_file(file, nullptr).plan;
   const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
   const std::string* shape = arguments.find("--data-shape");
-  const model::ModelSpec model = model::load_model(
+  const graph::ModelSpec model = graph::load_model(
       *name, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*name), classes);
   return session::read_plan_file(file, &model).plan;
 }
@@ -84,7 +84,7 @@ PlanSubject plan_subject(const Arguments& arguments) {
       subject.model = model != nullptr ? *model : ours->model;
       if (model == nullptr && arguments.find("--data-shape") == nullptr &&
           !ours->data_shape.empty()) {
-        subject.network = plan::make_network(model::load_model(
+        subject.network = plan::make_network(graph::load_model(
             ours->model, tensor::parse_shape(ours->data_shape), std::max(1, ours->classes)));
       } else {
         subject.network = network_of(arguments, subject.model);

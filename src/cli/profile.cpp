@@ -12,7 +12,7 @@
 #include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
 #include "cost/profile_file.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "plan/worker_memory.hpp"
 #include "run/cores.hpp"
 #include "session/config.hpp"
@@ -47,7 +47,7 @@ Request read_request(const Arguments& arguments) {
   const std::string* shape = arguments.find("--data-shape");
   const tensor::Shape input =
       shape != nullptr ? tensor::parse_shape(*shape) : usual_input(request.model);
-  request.network = plan::make_network(model::load_model(request.model, input, request.classes));
+  request.network = plan::make_network(graph::load_model(request.model, input, request.classes));
   strategy::PararealOptions tear;
   tear.pieces = arguments.text("--pieces", tear.pieces);
   tear.coarse = arguments.text("--coarse", tear.coarse);

@@ -16,7 +16,7 @@
 #include "cli/torn_table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/weights_file.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "run/parameters.hpp"
 #include "session/setup.hpp"
 
@@ -56,8 +56,8 @@ void write_folder(const fs::path& path, const run::PrunedModel& pruned) {
     sink.write(text);
     sink.close();
   };
-  put("model.toml", model::write_model(pruned.model));
-  for (const model::MatrixFile& matrix : model::matrix_files(pruned.model))
+  put("model.toml", graph::write_model(pruned.model));
+  for (const graph::MatrixFile& matrix : graph::matrix_files(pruned.model))
     put(matrix.name, matrix.text);
   FileSink sink = folder.create("weights.safetensors");
   weights.write(sink);
@@ -101,7 +101,7 @@ int run_prune(const Arguments& arguments) {
   const run::PruneOptions options = options_of(arguments);
   out = check_new_folder(out, "--out");
   const SavedWeights saved = saved_weights(arguments, "prune");
-  const model::ModelSpec model = session::make_outline(saved.config).model;
+  const graph::ModelSpec model = session::make_outline(saved.config).model;
   const std::vector<checkpoint::NamedTensor> weights =
       read_weights_aloud(saved.file.string(), model);
   std::vector<std::string> names;

@@ -112,7 +112,7 @@ session::TrainResult run_training(const session::SettledRun& run, const Surround
       .interrupt = around.guard.flag(),
       .mpi = mpi,
       .read_weights = [told = around.quiet](const std::string& file,
-                                            const model::ModelSpec& model) mutable {
+                                            const graph::ModelSpec& model) mutable {
         WeightsFile read = read_weights(file, model);
         if (!told && !read.note.empty()) tell("{}\n", read.note);
         told = true;  // it is read twice: to be checked, and to be taken

@@ -26,7 +26,7 @@ std::string Arguments::text(std::string_view name, const std::string& otherwise)
 }
 
 std::int64_t Arguments::integer(const std::string& name, std::int64_t otherwise,
-                                model::Range range) const {
+                                graph::Range range) const {
   const std::string* value = find(name);
   return value == nullptr ? otherwise : parse_integer(*value, name, range);
 }

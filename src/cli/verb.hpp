@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/toml_value.hpp"
+#include "graph/toml_value.hpp"
 
 namespace plait::cli {
 
@@ -24,7 +24,7 @@ class Arguments {
   std::vector<std::string> all(std::string_view name) const;
   bool on(std::string_view name) const;
   std::string text(std::string_view name, const std::string& otherwise) const;
-  std::int64_t integer(const std::string& name, std::int64_t otherwise, model::Range range) const;
+  std::int64_t integer(const std::string& name, std::int64_t otherwise, graph::Range range) const;
 
  private:
   std::map<std::string, std::vector<std::string>, std::less<>> values_;  ///< none is empty

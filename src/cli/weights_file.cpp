@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "checkpoint/shown.hpp"
 #include "cli/terminal.hpp"
-#include "model/torch_names.hpp"
+#include "graph/torch_names.hpp"
 #include "onnx/file.hpp"
 #include "onnx/match.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-WeightsFile read_onnx_weights(const std::string& file, const model::ModelSpec& model) {
+WeightsFile read_onnx_weights(const std::string& file, const graph::ModelSpec& model) {
   const onnx::onnx_graph::Graph graph = onnx::onnx_graph::read_onnx(file);
   onnx::MatchedWeights matched =
       onnx::match_weights(model, onnx::layers_of(graph, file, model.input), file);
@@ -61,10 +61,10 @@ bool is_counter(const std::string& name, const Names& to_ours) {
 
 }  // namespace
 
-WeightsFile read_weights(const std::string& file, const model::ModelSpec& model) {
+WeightsFile read_weights(const std::string& file, const graph::ModelSpec& model) {
   if (file.ends_with(".onnx")) return read_onnx_weights(file, model);
   std::vector<checkpoint::NamedTensor> tensors = checkpoint::read_safetensors(file).tensors;
-  const Names to_theirs = model::torch_names(model);
+  const Names to_theirs = graph::torch_names(model);
   if (to_theirs.empty() || tensors.empty()) {
     Names there;  // an imported network has PyTorch's names itself
     for (const checkpoint::NamedTensor& one : tensors) there[one.name] = one.name;
@@ -97,15 +97,15 @@ WeightsFile read_weights(const std::string& file, const model::ModelSpec& model)
 }
 
 std::vector<checkpoint::NamedTensor> read_weights_aloud(const std::string& file,
-                                                        const model::ModelSpec& model) {
+                                                        const graph::ModelSpec& model) {
   WeightsFile read = read_weights(file, model);
   if (!read.note.empty()) tell("plait: {}\n", read.note);
   return std::move(read.tensors);
 }
 
 std::vector<checkpoint::NamedTensor> with_torch_names(std::vector<checkpoint::NamedTensor> weights,
-                                                      const model::ModelSpec& model) {
-  const Names names = model::torch_names(model);
+                                                      const graph::ModelSpec& model) {
+  const Names names = graph::torch_names(model);
   if (names.empty()) {
     user_error(
         "--names pytorch is for networks that torchvision has; there is no PyTorch network like {}",

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 
 namespace plait::onnx {
 

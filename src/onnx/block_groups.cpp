@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "model/default_names.hpp"
+#include "graph/default_names.hpp"
 
 namespace plait::onnx {
 
@@ -119,7 +119,7 @@ class Namer {
     for (const std::size_t i : layers) {
       if (std::ranges::find(some, i) == some.end()) others.push_back(network_.layers[i].layer);
     }
-    std::vector<std::string> usual = model::default_names(others);
+    std::vector<std::string> usual = graph::default_names(others);
     std::set<std::string> taken;
     for (const std::size_t i : some) {
       const std::string& path = network_.layers[i].path;
@@ -152,7 +152,7 @@ class Namer {
   }
   std::string plain_name(const Layers& layers) const {
     const ImportedLayer& first = network_.layers[layers[0]];
-    const std::string word = model::default_names({first.layer})[0];
+    const std::string word = graph::default_names({first.layer})[0];
     if (first.path.empty()) return fmt::format("block{}", blocks_.size() + 1);
     return first.path.find(word) != std::string::npos ? first.path : first.path + "." + word;
   }

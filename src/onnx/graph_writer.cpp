@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "model/parameters.hpp"
-#include "model/shapes.hpp"
+#include "graph/parameters.hpp"
+#include "graph/shapes.hpp"
 #include "onnx/turned.hpp"
 
 namespace plait::onnx {
@@ -125,16 +125,16 @@ std::string GraphWriter::floats(const std::string& part, const tensor::Tensor& v
 
 void GraphWriter::need_opset(std::int64_t opset) { graph_.opset = std::max(graph_.opset, opset); }
 
-std::string GraphWriter::input_name(const model::ModelSpec& model) {
+std::string GraphWriter::input_name(const graph::ModelSpec& model) {
   return model.input_type == tensor::DType::i32 ? "tokens" : "images";
 }
 
-Graph GraphWriter::finish(const model::ModelSpec& model, const std::string& value) {
+Graph GraphWriter::finish(const graph::ModelSpec& model, const std::string& value) {
   graph_.name = model.name;
   graph_.inputs = {{.name = input_name(model),
                     .dims = with_batch(model.input),
                     .integers = model.input_type == tensor::DType::i32}};
-  graph_.outputs = {{"logits", with_batch(model::border_shapes(model).back())}};
+  graph_.outputs = {{"logits", with_batch(graph::border_shapes(model).back())}};
   graph_.nodes.push_back(
       {.name = "logits", .op = "Identity", .inputs = {value}, .outputs = {"logits"}});
   return std::move(graph_);

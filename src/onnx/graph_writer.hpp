@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 #include "onnx/graph.hpp"
 
 namespace plait::onnx {
@@ -42,9 +42,9 @@ class GraphWriter {
   void need_opset(std::int64_t opset);
 
   /// What the graph calls the model's input.
-  static std::string input_name(const model::ModelSpec& model);
+  static std::string input_name(const graph::ModelSpec& model);
   /// With `value` as the result.
-  onnx_graph::Graph finish(const model::ModelSpec& model, const std::string& value);
+  onnx_graph::Graph finish(const graph::ModelSpec& model, const std::string& value);
 
  private:
   tensor::Tensor weight(const std::string& name, const ops::ParameterSpec& spec) const;

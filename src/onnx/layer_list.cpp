@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "model/check.hpp"
+#include "graph/check.hpp"
 #include "onnx/module_path.hpp"
 
 namespace plait::onnx {
@@ -14,7 +14,7 @@ namespace {
 bool has_absurd_size(const tensor::Shape& shape) {
   std::int64_t product = 1;
   for (const std::int64_t extent : shape.dims()) {
-    if (extent < 1 || extent > model::kMaxElements / product) return true;
+    if (extent < 1 || extent > graph::kMaxElements / product) return true;
     product *= extent;
   }
   return false;
@@ -46,8 +46,8 @@ int LayerList::whole(const NodeReader& node, const Value& src) const {
 }
 
 Value LayerList::append(const NodeReader& node, ReadLayer read, std::vector<int> inputs) {
-  if (std::ssize(network_.layers) >= model::kMaxLayers) {
-    user_error("{}: has more than {} layers", source_, model::kMaxLayers);
+  if (std::ssize(network_.layers) >= graph::kMaxLayers) {
+    user_error("{}: has more than {} layers", source_, graph::kMaxLayers);
   }
   const std::string where = fmt::format("{}: node {}", source_, node.name());
   std::vector<tensor::Shape> srcs;

@@ -14,7 +14,7 @@ class LayerList {
   /// UserError where the shape of the input is not stated, or absurd.
   LayerList(const std::string& source, tensor::Shape input);
 
-  Value input() const { return {.layer = model::kBlockInput, .shape = shape(model::kBlockInput)}; }
+  Value input() const { return {.layer = graph::kBlockInput, .shape = shape(graph::kBlockInput)}; }
 
   /// A layer with one input. Zeros around it become part of a convolution or of average pooling.
   Value add(const NodeReader& node, ReadLayer read, const Value& src);

@@ -211,7 +211,7 @@ class Importer {
   }
 
   static bool is_input(const Value& value) {
-    return value.layer == model::kBlockInput && value.form == Form::whole;
+    return value.layer == graph::kBlockInput && value.form == Form::whole;
   }
 
   /// Rows of a stored matrix, chosen by the graph's input; none where it is something else.

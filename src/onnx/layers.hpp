@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 #include "onnx/graph.hpp"
 
 namespace plait::onnx {
@@ -23,7 +23,7 @@ struct ImportedLayer {
 
 struct ImportedNetwork {
   std::vector<ImportedLayer> layers;
-  int output = model::kBlockInput;  ///< the layer that makes the graph's output
+  int output = graph::kBlockInput;  ///< the layer that makes the graph's output
   tensor::Shape input{};            ///< of one sample
 };
 

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "model/parameters.hpp"
-#include "model/shapes.hpp"
+#include "graph/parameters.hpp"
+#include "graph/shapes.hpp"
 #include "onnx/alike.hpp"
 
 namespace plait::onnx {
@@ -59,7 +59,7 @@ class Matcher {
   }
 
   /// The parameters of a layer that uses those of an earlier one must be the same.
-  void tie(const model::Node& node, const std::string& name, const tensor::Shape& src) {
+  void tie(const graph::Node& node, const std::string& name, const tensor::Shape& src) {
     const auto find = [&](const std::string& full) {
       return std::ranges::find(result_.tensors, full, &checkpoint::NamedTensor::name);
     };
@@ -104,7 +104,7 @@ class Matcher {
     return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
   }
   std::string place(int layer) const {
-    return layer == model::kBlockInput
+    return layer == graph::kBlockInput
                ? std::string("the input")
                : fmt::format("node {}", network_.layers[static_cast<std::size_t>(layer)].node);
   }
@@ -185,7 +185,7 @@ class Matcher {
   bool unfold(const ops::BatchNorm& bn, const std::string& name, int conv,
               const std::vector<ops::ParameterSpec>& parameters) {
     const auto epsilon = static_cast<float>(bn.epsilon);
-    if (conv == model::kBlockInput || !bn.centered) return false;
+    if (conv == graph::kBlockInput || !bn.centered) return false;
     const ImportedLayer& from = network_.layers[static_cast<std::size_t>(conv)];
     if (!std::holds_alternative<ops::Convolution>(from.layer) || unfolded_.contains(conv)) {
       return false;
@@ -217,31 +217,31 @@ class Matcher {
 
 }  // namespace
 
-MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwork& network,
+MatchedWeights match_weights(const graph::ModelSpec& model, const ImportedNetwork& network,
                              const std::string& source) {
   Matcher matcher(network, source);
-  const std::vector<tensor::Shape> borders = model::border_shapes(model);
-  std::vector<int> results{model::kBlockInput};  // of the input and of every block
+  const std::vector<tensor::Shape> borders = graph::border_shapes(model);
+  std::vector<int> results{graph::kBlockInput};  // of the input and of every block
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
-    const model::BlockSpec& block = model.blocks[i];
-    const std::vector<int> reads = model::inputs_of(model, i);
-    const std::vector<tensor::Shape> block_srcs = model::input_shapes(model, borders, i);
-    const std::vector<tensor::Shape> shapes = model::node_shapes(block, block_srcs);
+    const graph::BlockSpec& block = model.blocks[i];
+    const std::vector<int> reads = graph::inputs_of(model, i);
+    const std::vector<tensor::Shape> block_srcs = graph::input_shapes(model, borders, i);
+    const std::vector<tensor::Shape> shapes = graph::node_shapes(block, block_srcs);
     std::vector<int> layers;
-    for (const model::Node& node : block.nodes) {
+    for (const graph::Node& node : block.nodes) {
       std::vector<int> srcs;
       for (const int input : node.inputs) {
         srcs.push_back(
             input < 0 ? results[static_cast<std::size_t>(
-                            1 + reads[static_cast<std::size_t>(model::number_of_input(input))])]
+                            1 + reads[static_cast<std::size_t>(graph::number_of_input(input))])]
                       : layers[static_cast<std::size_t>(input)]);
       }
-      const tensor::Shape src = model::node_inputs(node, block_srcs, shapes, block.name).front();
+      const tensor::Shape src = graph::node_inputs(node, block_srcs, shapes, block.name).front();
       const std::optional<ops::Operation> layer = as_exported(node.layer, src);
       layers.push_back(!layer ? srcs[0]
-                              : matcher.layer(*layer, model::full_name(block, node), srcs,
+                              : matcher.layer(*layer, graph::full_name(block, node), srcs,
                                               ops::parameters_of(node.layer, src)));
-      if (layer && !node.weights.empty()) matcher.tie(node, model::full_name(block, node), src);
+      if (layer && !node.weights.empty()) matcher.tie(node, graph::full_name(block, node), src);
     }
     results.push_back(layers.back());
   }

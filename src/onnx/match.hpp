@@ -14,7 +14,7 @@ struct MatchedWeights {
 
 /// Layers are found by what they are and what they read, not by names. UserError with `source` (the
 /// file's name), the node and the model's layer where the two differ.
-MatchedWeights match_weights(const model::ModelSpec& model, const ImportedNetwork& network,
+MatchedWeights match_weights(const graph::ModelSpec& model, const ImportedNetwork& network,
                              const std::string& source);
 
 /// "convolution 3x3, 64 channels, stride 2x2": a layer with the numbers that tell it from others.

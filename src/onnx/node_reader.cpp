@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/shown.hpp"
-#include "model/check.hpp"
+#include "graph/check.hpp"
 
 namespace plait::onnx {
 

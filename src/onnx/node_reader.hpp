@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 #include "onnx/graph.hpp"
 
 namespace plait::onnx {

@@ -1,7 +1,7 @@
 // A network with its weights as an ONNX graph that computes what plait computes in evaluation.
 #pragma once
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 #include "onnx/graph.hpp"
 
 namespace plait::onnx {
@@ -10,7 +10,7 @@ namespace plait::onnx {
 /// in plait's own files. Operator set 13. Dropout is left out; GELU is spelled with Erf; a sparse
 /// layer becomes a dense one. UserError where a weight is missing or does not fit, with `source`
 /// (where they come from).
-onnx_graph::Graph to_onnx(const model::ModelSpec& model,
+onnx_graph::Graph to_onnx(const graph::ModelSpec& model,
                           const std::vector<checkpoint::NamedTensor>& weights,
                           const std::string& source);
 

@@ -5,10 +5,10 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "model/check.hpp"
-#include "model/input_type.hpp"
-#include "model/parameters.hpp"
-#include "model/shapes.hpp"
+#include "graph/check.hpp"
+#include "graph/input_type.hpp"
+#include "graph/parameters.hpp"
+#include "graph/shapes.hpp"
 #include "onnx/block_groups.hpp"
 
 namespace plait::onnx {
@@ -16,14 +16,14 @@ namespace plait::onnx {
 namespace {
 
 /// `block_of` has the block of every earlier layer.
-model::BlockSpec block_of_group(const ImportedNetwork& network, const BlockGroup& group,
+graph::BlockSpec block_of_group(const ImportedNetwork& network, const BlockGroup& group,
                                 const std::vector<int>& block_of, int index) {
-  model::BlockSpec block{.name = group.name, .nodes = {}, .inputs = {}};
+  graph::BlockSpec block{.name = group.name, .nodes = {}, .inputs = {}};
   std::vector<int> first_inputs;
   for (const int input : network.layers[group.layers[0]].inputs) {
-    const int read = input < 0 ? model::kModelInput : block_of[static_cast<std::size_t>(input)];
+    const int read = input < 0 ? graph::kModelInput : block_of[static_cast<std::size_t>(input)];
     const auto found = std::ranges::find(block.inputs, read);
-    first_inputs.push_back(model::block_input(static_cast<int>(found - block.inputs.begin())));
+    first_inputs.push_back(graph::block_input(static_cast<int>(found - block.inputs.begin())));
     if (found == block.inputs.end()) block.inputs.push_back(read);
   }
   if (block.inputs == std::vector<int>{index - 1}) block.inputs.clear();
@@ -54,7 +54,7 @@ bool share_weights(const ImportedLayer& a, const ImportedLayer& b) {
 
 /// Names the first layer with the same weights as the owner.
 void tie_layers(const ImportedNetwork& network, const std::vector<BlockGroup>& groups,
-                model::ModelSpec& model) {
+                graph::ModelSpec& model) {
   struct Owner {
     const ImportedLayer* layer;
     std::string name;
@@ -64,14 +64,14 @@ void tie_layers(const ImportedNetwork& network, const std::vector<BlockGroup>& g
     for (std::size_t n = 0; n < groups[b].layers.size(); ++n) {
       const ImportedLayer& layer = network.layers[groups[b].layers[n]];
       if (layer.stored.empty()) continue;
-      model::Node& node = model.blocks[b].nodes[n];
+      graph::Node& node = model.blocks[b].nodes[n];
       std::vector<Owner>& known = owners[layer.stored[0]];
       const auto found = std::ranges::find_if(
           known, [&](const Owner& one) { return share_weights(*one.layer, layer); });
       if (found != known.end()) {
         node.weights = found->name;
       } else {
-        known.push_back({&layer, model::full_name(model.blocks[b], node)});
+        known.push_back({&layer, graph::full_name(model.blocks[b], node)});
       }
     }
   }
@@ -85,21 +85,21 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
   ImportedModel imported{.model = {.name = name, .input = network.input, .blocks = {}},
                          .weights = {}};
   const std::vector<BlockGroup> groups = block_groups(network);
-  std::vector<int> block_of(network.layers.size(), model::kModelInput);
+  std::vector<int> block_of(network.layers.size(), graph::kModelInput);
   for (std::size_t b = 0; b < groups.size(); ++b) {
     const int index = static_cast<int>(b);
     imported.model.blocks.push_back(block_of_group(network, groups[b], block_of, index));
     for (const std::size_t layer : groups[b].layers) block_of[layer] = index;
   }
-  if (model::id_limit(imported.model).limit > 0) imported.model.input_type = tensor::DType::i32;
+  if (graph::id_limit(imported.model).limit > 0) imported.model.input_type = tensor::DType::i32;
   tie_layers(network, groups, imported.model);
-  model::check_model(imported.model, source);
-  const std::vector<tensor::Shape> borders = model::border_shapes(imported.model);
+  graph::check_model(imported.model, source);
+  const std::vector<tensor::Shape> borders = graph::border_shapes(imported.model);
   for (std::size_t b = 0; b < groups.size(); ++b) {
-    const model::BlockSpec& block = imported.model.blocks[b];
+    const graph::BlockSpec& block = imported.model.blocks[b];
     std::size_t next = 0;
     const std::vector<ops::ParameterSpec> wanted =
-        model::block_parameters(block, model::input_shapes(imported.model, borders, b));
+        graph::block_parameters(block, graph::input_shapes(imported.model, borders, b));
     for (std::size_t n = 0; n < groups[b].layers.size(); ++n) {
       const std::size_t i = groups[b].layers[n];
       for (const tensor::Tensor& tensor : network.layers[i].parameters) {

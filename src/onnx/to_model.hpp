@@ -6,13 +6,13 @@
 namespace plait::onnx {
 
 struct ImportedModel {
-  model::ModelSpec model;
+  graph::ModelSpec model;
   std::vector<checkpoint::NamedTensor> weights;
 };
 
 /// Fine blocks, one for each group of block_groups.hpp; the parameters have the names of PyTorch's
 /// state_dict where the file has them. Layers that read the same stored matrix share it
-/// (model::Node::weights). UserError with `source` (the file's name) where tensors do
+/// (graph::Node::weights). UserError with `source` (the file's name) where tensors do
 /// not fit, or sizes are beyond plait's limits.
 ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
                        const std::string& source);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/check.hpp"
+#include "graph/check.hpp"
 
 namespace plait::onnx {
 
@@ -38,7 +38,7 @@ tensor::Shape reshaped(const NodeReader& node, const tensor::Shape& src, const S
     }
     const bool copied = size == 0 && i <= src.rank();
     const double extent = copied ? static_cast<double>(src[i - 1]) : size;
-    if (!(extent >= 1 && extent <= static_cast<double>(model::kMaxElements / product))) {
+    if (!(extent >= 1 && extent <= static_cast<double>(graph::kMaxElements / product))) {
       node.refuse("only the first size of a shape can be the batch, and sizes are positive");
     }
     dims.push_back(static_cast<std::int64_t>(extent));
@@ -123,7 +123,7 @@ ChannelRange sliced_channels(const NodeReader& node, const tensor::Shape& src,
     }
     // The number of samples is not known, but counting from the end needs it.
     const std::int64_t extent =
-        axis == 0 ? model::kMaxElements : src[static_cast<std::size_t>(axis - 1)];
+        axis == 0 ? graph::kMaxElements : src[static_cast<std::size_t>(axis - 1)];
     const auto bound = [&](std::int64_t at) {
       return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
     };

@@ -15,7 +15,7 @@ enum class Form {
 };
 
 struct Value {
-  int layer = model::kBlockInput;
+  int layer = graph::kBlockInput;
   tensor::Shape shape{};  ///< of one sample, as the graph sees it
   Form form = Form::whole;
   ops::Extent2 padding{0, 0};

@@ -40,7 +40,7 @@ class Collector {
     read(Role::diff, block.dst);
     // A block in place only has this task: another one's forward has done its work.
     if (!block.reads(block.dst)) read(Role::saved, backward.block);
-    const model::BlockTraits& traits = traits_of(backward.block);
+    const graph::BlockTraits& traits = traits_of(backward.block);
     if (traits.data_reads_src) read_srcs(block, traits);
     if (traits.data_reads_dst) read(Role::tensor, block.dst);
     if (block.parameters > 0) read(Role::weights, owner(backward.block));
@@ -57,7 +57,7 @@ class Collector {
     const NetworkBlock& block = block_at(backward.block);
     if (block.parameters == 0) return;
     read(Role::diff, block.dst);
-    const model::BlockTraits& traits = traits_of(backward.block);
+    const graph::BlockTraits& traits = traits_of(backward.block);
     if (traits.weights_read_src) read_srcs(block, traits);
     if (traits.weights_read_pending) read(Role::pending, backward.block);
     read(Role::saved, backward.block);
@@ -121,14 +121,14 @@ class Collector {
   const NetworkBlock& block_at(int block) const {
     return plan_.network.blocks.at(static_cast<std::size_t>(block));
   }
-  const model::BlockTraits& traits_of(int block) const {
+  const graph::BlockTraits& traits_of(int block) const {
     return traits_.empty() ? block_at(block).traits : traits_.at(static_cast<std::size_t>(block));
   }
   int home(int block) const { return plan_.network.home_of(block); }
   int owner(int block) const { return plan_.network.owner_of(block); }
 
   void read(Role role, int index) { add(role, index, false); }
-  void read_srcs(const NetworkBlock& block, const model::BlockTraits& traits) {
+  void read_srcs(const NetworkBlock& block, const graph::BlockTraits& traits) {
     for (std::size_t k = 0; k < block.srcs.size(); ++k) {
       if (traits.reads_src(static_cast<int>(k))) read(Role::tensor, block.srcs[k]);
     }

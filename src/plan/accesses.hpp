@@ -13,7 +13,7 @@ struct Access {
 };
 
 /// Traits of all blocks as they are laid out; empty: those of the network, as operations say.
-using Traits = std::vector<model::BlockTraits>;
+using Traits = std::vector<graph::BlockTraits>;
 
 /// Nothing is computed in place. `clip` has no accesses of its own: it reads the gradients of all
 /// blocks its program updates.

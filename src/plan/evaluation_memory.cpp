@@ -41,7 +41,7 @@ std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes) 
   std::int64_t tensor = 0;
   std::int64_t saved = 0;
   std::int64_t scratch = 0;
-  for (const model::BlockSizes& block : sizes.blocks) {
+  for (const graph::BlockSizes& block : sizes.blocks) {
     tensor = std::max(tensor, static_cast<std::int64_t>(block.dst.bytes()));
     saved = std::max(saved, block.saved_bytes);
     scratch = std::max(scratch, block.scratch_bytes);
@@ -50,9 +50,9 @@ std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes) 
          static_cast<std::int64_t>(sizes.tensors.front().bytes());
 }
 
-std::int64_t kernel_bytes(const model::BlockSpec& block) {
+std::int64_t kernel_bytes(const graph::BlockSpec& block) {
   std::int64_t bytes = 0;
-  for (const model::Node& node : block.nodes) {
+  for (const graph::Node& node : block.nodes) {
     bytes += kKernelBytes;
     const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
     if (sparse != nullptr) bytes += kIndexBytes * sparse->pattern->size();

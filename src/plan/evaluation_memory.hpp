@@ -13,6 +13,6 @@ constexpr std::int64_t kProgramBytes = 30 << 20;
 std::int64_t workspace_bytes(const Network& network, const NetworkSizes& sizes);
 
 /// Machine code of a block's layers, and the indices of sparse ones.
-std::int64_t kernel_bytes(const model::BlockSpec& block);
+std::int64_t kernel_bytes(const graph::BlockSpec& block);
 
 }  // namespace plait::plan

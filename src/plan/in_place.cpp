@@ -39,7 +39,7 @@ class Sharing {
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  const model::BlockTraits& traits_of(int block) const {
+  const graph::BlockTraits& traits_of(int block) const {
     return traits_.empty() ? plan_.network.blocks[at(block)].traits : traits_[at(block)];
   }
 
@@ -68,7 +68,7 @@ class Sharing {
 
   void share_result(const Forward& task) {
     const NetworkBlock& block = plan_.network.blocks[at(task.block)];
-    const model::BlockTraits& traits = traits_of(task.block);
+    const graph::BlockTraits& traits = traits_of(task.block);
     if (!traits.forward_in_place && !traits.adds_in_place) return;
     const int src = traits.forward_in_place ? block.srcs.front() : block.srcs.back();
     share(number_of(Role::tensor, src, task.samples),
@@ -78,7 +78,7 @@ class Sharing {
   void share_diffs(const BackwardData& task) {
     const Network& network = plan_.network;
     const NetworkBlock& block = network.blocks[at(task.block)];
-    const model::BlockTraits& traits = traits_of(task.block);
+    const graph::BlockTraits& traits = traits_of(task.block);
     const int diff_dst = number_of(Role::diff, block.dst, task.samples);
     const auto begins = [&](int src) {
       return network.has_gradient(src) && task.makes(src) &&

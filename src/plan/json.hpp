@@ -23,6 +23,6 @@ std::string to_json(const Plan& plan, int indent = -1);
 /// damaged, or a plan that does not pass the check (plan/check.hpp); where it is not of `model`;
 /// and where it has sparse layers and there is no model.
 Plan plan_from_json(std::string_view text, const std::string& place);
-Plan plan_from_json(std::string_view text, const std::string& place, const model::ModelSpec& model);
+Plan plan_from_json(std::string_view text, const std::string& place, const graph::ModelSpec& model);
 
 }  // namespace plait::plan

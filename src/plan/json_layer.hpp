@@ -2,7 +2,7 @@
 // name a matrix of the model by its hash (json_sparse.hpp). Inside this room only.
 #pragma once
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 #include "plan/json_fields.hpp"
 
 namespace plait::plan {

@@ -1,8 +1,8 @@
 // A plan's network as JSON, both ways: blocks, tensors and who shares what.
 #include "plan/json_network.hpp"
 
-#include "model/check.hpp"
-#include "model/input_type.hpp"
+#include "graph/check.hpp"
+#include "graph/input_type.hpp"
 #include "plan/json_layer.hpp"
 #include "plan/json_sparse.hpp"
 
@@ -10,13 +10,13 @@ namespace plait::plan {
 
 namespace {
 
-constexpr Limits kElements{0, model::kMaxElements};
-constexpr std::size_t kMostBlocks = model::kMaxLayers;
+constexpr Limits kElements{0, graph::kMaxElements};
+constexpr std::size_t kMostBlocks = graph::kMaxLayers;
 constexpr std::size_t kMostTensors = 4 * kMostBlocks;
 constexpr std::size_t kMostInputs = 64;  ///< of one layer
 constexpr std::size_t kMostExtents = 8;
 
-Json node_json(const model::Node& node, int dst, SparseWriter& sparse) {
+Json node_json(const graph::Node& node, int dst, SparseWriter& sparse) {
   const auto* matrix = std::get_if<ops::SparseLinear>(&node.layer);
   Json json = matrix != nullptr ? sparse.layer(*matrix, dst) : layer_json(node.layer);
   json["name"] = node.name;
@@ -45,18 +45,18 @@ Json block_json(const NetworkBlock& block, int late, SparseWriter& sparse) {
   if (block.weights_of != usual.weights_of) json["weights_of"] = block.weights_of;
   if (block.state_sets != usual.state_sets) json["state_sets"] = block.state_sets;
   if (block.state_set != usual.state_set) json["state_set"] = block.state_set;
-  if (block.spec == model::BlockSpec{}) return json;
+  if (block.spec == graph::BlockSpec{}) return json;
   json["layers_name"] = block.spec.name;
   json["layers"] = Json::array();
-  for (const model::Node& node : block.spec.nodes) {
+  for (const graph::Node& node : block.spec.nodes) {
     json["layers"].push_back(node_json(node, block.dst, sparse));
   }
   return json;
 }
 
-model::Node read_node(const JsonField& field, const Limits& inputs, SparseReader& sparse) {
+graph::Node read_node(const JsonField& field, const Limits& inputs, SparseReader& sparse) {
   const bool matrix = field.at("type").text() == "sparse_linear";
-  model::Node node{.name = field.at("name").text(),
+  graph::Node node{.name = field.at("name").text(),
                    .layer = matrix ? ops::Operation(sparse.layer(field)) : read_layer(field),
                    .inputs = field.at("inputs").numbers_as<int>(kMostInputs, inputs)};
   if (node.inputs.empty()) field.at("inputs").refuse("is empty: a layer reads something");
@@ -64,8 +64,8 @@ model::Node read_node(const JsonField& field, const Limits& inputs, SparseReader
   return node;
 }
 
-model::BlockSpec read_spec(const JsonField& field, std::size_t inputs, SparseReader& sparse) {
-  model::BlockSpec spec;
+graph::BlockSpec read_spec(const JsonField& field, std::size_t inputs, SparseReader& sparse) {
+  graph::BlockSpec spec;
   if (!field.has("layers")) return spec;
   spec.name = field.at("layers_name").text();
   for (const JsonField& node : field.at("layers").list(kMostBlocks)) {
@@ -90,17 +90,17 @@ NetworkBlock read_block(const JsonField& field, const Network& so_far, SparseRea
       .dst = field.at("dst").small(tensors),
       .parameters = field.at("parameters").number(kElements),
       .state = field.at("state").number(kElements),
-      .macs = field.at("macs").number({0, model::kMaxMacs}),
+      .macs = field.at("macs").number({0, graph::kMaxMacs}),
       .inner_elements = field.at("inner_elements").number(kElements),
       .spec = read_spec(field, inputs, sparse),
-      .whole = index("whole", model::kMaxLayers),
+      .whole = index("whole", graph::kMaxLayers),
       .whole_name = field.has("whole") ? field.at("whole_name").text() : "",
       .share = field.has("share") ? field.at("share").real(0, 1) : usual.share,
       .added = field.flag_or("added", false),
-      .piece = index("piece", model::kMaxLayers),
+      .piece = index("piece", graph::kMaxLayers),
       .weights_of = index("weights_of", so_far.size() - 1),
-      .state_sets = field.small_or("state_sets", usual.state_sets, {1, model::kMaxLayers}),
-      .state_set = field.small_or("state_set", usual.state_set, {0, model::kMaxLayers})};
+      .state_sets = field.small_or("state_sets", usual.state_sets, {1, graph::kMaxLayers}),
+      .state_set = field.small_or("state_set", usual.state_set, {0, graph::kMaxLayers})};
   return block;
 }
 
@@ -119,21 +119,21 @@ Json network_json(const Network& network, const std::vector<int>& late) {
             {"index_lists", sparse.take_lists()},
             {"blocks", std::move(blocks)}};
   if (network.input_type != Network{}.input_type) {
-    json["input_type"] = model::word_of(network.input_type);
+    json["input_type"] = graph::word_of(network.input_type);
   }
   return json;
 }
 
-Network read_network(const JsonField& field, const model::ModelSpec* model) {
+Network read_network(const JsonField& field, const graph::ModelSpec* model) {
   const JsonField tensors = field.at("tensor_elements");
   Network network{
       .name = field.at("name").text(),
       .blocks = {},
-      .tensors = tensors.numbers(kMostTensors, {1, model::kMaxElements}),
-      .input = tensor::Shape(field.at("input").numbers(kMostExtents, {1, model::kMaxElements}))};
+      .tensors = tensors.numbers(kMostTensors, {1, graph::kMaxElements}),
+      .input = tensor::Shape(field.at("input").numbers(kMostExtents, {1, graph::kMaxElements}))};
   if (network.tensors.empty()) tensors.refuse("is empty");
   if (field.has("input_type")) {
-    network.input_type = model::parse_input_type(field.at("input_type").text(), "the network's ");
+    network.input_type = graph::parse_input_type(field.at("input_type").text(), "the network's ");
   }
   SparseReader sparse(model, field.at("index_lists"));
   for (const JsonField& block : field.at("blocks").list(kMostBlocks)) {

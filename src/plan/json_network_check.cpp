@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "model/check.hpp"
-#include "model/input_type.hpp"
-#include "model/parameters.hpp"
+#include "graph/check.hpp"
+#include "graph/input_type.hpp"
+#include "graph/parameters.hpp"
 #include "plan/json_network.hpp"
 
 namespace plait::plan {
@@ -39,7 +39,7 @@ class LayerCheck {
   static std::int64_t elements_of(const tensor::Shape& shape) {
     std::int64_t elements = 1;
     for (const std::int64_t extent : shape.dims()) {
-      if (extent > model::kMaxElements / elements) return -1;
+      if (extent > graph::kMaxElements / elements) return -1;
       elements *= extent;
     }
     return elements;
@@ -49,7 +49,7 @@ class LayerCheck {
   void count(const NetworkBlock& block, const JsonField& field) {
     parameters_ += block.parameters + block.state;
     macs_ += block.macs;
-    if (parameters_ > model::kMaxElements || macs_ > model::kMaxMacs) {
+    if (parameters_ > graph::kMaxElements || macs_ > graph::kMaxMacs) {
       field.refuse("is one too many: the network has too many parameters or multiply-adds");
     }
   }
@@ -82,19 +82,19 @@ class LayerCheck {
   void layers(const NetworkBlock& block, const JsonField& field) {
     const std::vector<tensor::Shape> srcs = all_at(block.srcs, field);
     try {
-      put(block.dst, model::check_block(block.spec, srcs, "layers"), field);
+      put(block.dst, graph::check_block(block.spec, srcs, "layers"), field);
       std::vector<bool> ids;
       for (const int tensor : block.srcs) {
         ids.push_back(tensor == 0 && network_.input_type == tensor::DType::i32);
       }
-      model::check_input_types(block.spec, ids, "layers");
+      graph::check_input_types(block.spec, ids, "layers");
     } catch (const UserError& error) {
       field.refuse(error.what());
     }
     std::vector<tensor::Shape> trained;
     std::int64_t parameters = 0;
     std::int64_t moved = 0;
-    for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, srcs)) {
+    for (const ops::ParameterSpec& parameter : graph::block_parameters(block.spec, srcs)) {
       (parameter.trainable ? parameters : moved) += parameter.shape.elements();
       if (parameter.trainable) trained.push_back(parameter.shape);
     }
@@ -120,12 +120,12 @@ class LayerCheck {
   void tied(const NetworkBlock& block, const NetworkBlock& owner,
             const std::vector<tensor::Shape>& trained, const JsonField& field) const {
     std::string named;
-    for (const model::Node& node : block.spec.nodes) {
+    for (const graph::Node& node : block.spec.nodes) {
       if (!node.weights.empty()) named = node.weights;
     }
     const bool found = !block.owns_weights() &&
-                       std::ranges::any_of(owner.spec.nodes, [&](const model::Node& node) {
-                         return model::full_name(owner.spec, node) == named && node.weights.empty();
+                       std::ranges::any_of(owner.spec.nodes, [&](const graph::Node& node) {
+                         return graph::full_name(owner.spec, node) == named && node.weights.empty();
                        });
     if (found == named.empty() || found == block.owns_weights()) {
       field.refuse(fmt::format("uses the weights of {}, and its layers those of '{}'",
@@ -145,7 +145,7 @@ class LayerCheck {
   std::int64_t macs_ = 0;
 };
 
-[[noreturn]] void refuse_model(const JsonField& field, const model::ModelSpec& model,
+[[noreturn]] void refuse_model(const JsonField& field, const graph::ModelSpec& model,
                                const std::string& what) {
   field.refuse(fmt::format("is not of model '{}': {}", model.name, what));
 }
@@ -156,7 +156,7 @@ void check_layers(const Network& network, const JsonField& field) {
   LayerCheck(network, field).run();
 }
 
-void check_is_of_model(const Network& network, const model::ModelSpec& model,
+void check_is_of_model(const Network& network, const graph::ModelSpec& model,
                        const JsonField& field) {
   if (network.input != model.input || network.input_type != model.input_type) {
     const auto text = [](const tensor::Shape& shape, tensor::DType type) {

@@ -19,6 +19,6 @@ nlohmann::ordered_json plan_json(const Plan& plan);
 nlohmann::ordered_json parse_plan_json(std::string_view text, const std::string& place);
 /// As plan_from_json; `model` may be null.
 Plan read_plan_json(const nlohmann::ordered_json& json, const std::string& place,
-                    const model::ModelSpec* model);
+                    const graph::ModelSpec* model);
 
 }  // namespace plait::plan

@@ -85,7 +85,7 @@ void check_sizes(const Plan& plan, const JsonField& field) {
   }
 }
 
-Plan read_plan(const JsonField& field, const model::ModelSpec* model) {
+Plan read_plan(const JsonField& field, const graph::ModelSpec* model) {
   Plan plan;
   plan.strategy = field.at("strategy").text();
   plan.machine = read_machine(field.at("machine"));
@@ -137,7 +137,7 @@ Json parse_plan_json(std::string_view text, const std::string& place) {
   }
 }
 
-Plan read_plan_json(const Json& json, const std::string& place, const model::ModelSpec* model) {
+Plan read_plan_json(const Json& json, const std::string& place, const graph::ModelSpec* model) {
   check_version(json, place);
   Plan plan = read_plan(JsonField(json, place), model);
   if (const std::vector<std::string> lines = faults(plan); !lines.empty()) {
@@ -151,7 +151,7 @@ Plan plan_from_json(std::string_view text, const std::string& place) {
 }
 
 Plan plan_from_json(std::string_view text, const std::string& place,
-                    const model::ModelSpec& model) {
+                    const graph::ModelSpec& model) {
   return read_plan_json(parse_plan_json(text, place), place, &model);
 }
 

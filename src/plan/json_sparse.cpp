@@ -61,7 +61,7 @@ SparseWriter::SparseWriter(const Network& network) {
 }
 
 void SparseWriter::note_rows(const NetworkBlock& block) {
-  for (const model::Node& node : block.spec.nodes) {
+  for (const graph::Node& node : block.spec.nodes) {
     const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
     if (sparse == nullptr || sparse->piece == nullptr) continue;
     std::vector<std::int32_t>& rows = rows_[block.dst];
@@ -110,7 +110,7 @@ Json SparseWriter::layer(const ops::SparseLinear& sparse, int dst) {
   return json;
 }
 
-SparseReader::SparseReader(const model::ModelSpec* model, const JsonField& lists) : wholes_(model) {
+SparseReader::SparseReader(const graph::ModelSpec* model, const JsonField& lists) : wholes_(model) {
   for (const JsonField& one : lists.list(kMostLists)) {
     lists_.push_back(one.numbers_as<std::int32_t>(kMostIndices, {-1, INT32_MAX}));
     if (!ascends(lists_.back())) one.refuse("must ascend, -1 left aside");

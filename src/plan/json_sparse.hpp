@@ -35,7 +35,7 @@ class SparseWriter {
 class SparseReader {
  public:
   /// Model null: documents with sparse layers are refused. It must outlive the reader.
-  SparseReader(const model::ModelSpec* model, const JsonField& lists);
+  SparseReader(const graph::ModelSpec* model, const JsonField& lists);
   ops::SparseLinear layer(const JsonField& field);
 
  private:

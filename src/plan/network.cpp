@@ -8,12 +8,12 @@
 #include <unordered_map>
 
 #include "base/hash.hpp"
-#include "model/fuse.hpp"
-#include "model/fused_steps.hpp"
-#include "model/macs.hpp"
-#include "model/model_file.hpp"
-#include "model/parameters.hpp"
-#include "model/shapes.hpp"
+#include "graph/fuse.hpp"
+#include "graph/fused_steps.hpp"
+#include "graph/macs.hpp"
+#include "graph/model_file.hpp"
+#include "graph/parameters.hpp"
+#include "graph/shapes.hpp"
 
 namespace plait::plan {
 
@@ -48,14 +48,14 @@ std::int64_t Network::macs() const {
 namespace {
 
 /// What backward keeps or leaves inside a fine block. A fused ReLU or sum leaves nothing.
-std::int64_t inner_elements(const model::BlockSpec& spec, const model::BlockCost& cost) {
-  const bool one_call = model::fused_steps(spec, 1).size() == 1;
+std::int64_t inner_elements(const graph::BlockSpec& spec, const graph::BlockCost& cost) {
+  const bool one_call = graph::fused_steps(spec, 1).size() == 1;
   return one_call ? 0 : cost.activation_elements - cost.dst_elements;
 }
 
 }  // namespace
 
-Network make_network(const model::ModelSpec& model) {
+Network make_network(const graph::ModelSpec& model) {
   Network network{.name = model.name,
                   .blocks = {},
                   .tensors = {},
@@ -64,23 +64,23 @@ Network make_network(const model::ModelSpec& model) {
   std::unordered_map<std::string, int> owners;  // of weights, by layer
   network.tensors.push_back(model.input.elements());
   std::vector<tensor::Shape> shapes{model.input};
-  for (model::FineBlock& fine : model::fuse(model)) {
+  for (graph::FineBlock& fine : graph::fuse(model)) {
     NetworkBlock block{.name = std::move(fine.name),
                        .dst = static_cast<int>(network.tensors.size()),
                        .spec = std::move(fine.spec)};
     for (const int read : fine.reads) block.srcs.push_back(read + 1);
-    for (const model::Node& node : block.spec.nodes) {
-      owners.emplace(model::full_name(block.spec, node), network.size());
+    for (const graph::Node& node : block.spec.nodes) {
+      owners.emplace(graph::full_name(block.spec, node), network.size());
       if (!node.weights.empty()) block.weights_of = owners.at(node.weights);
     }
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
-    const model::BlockCost cost = model::block_cost(block.spec, srcs);
+    const graph::BlockCost cost = graph::block_cost(block.spec, srcs);
     block.macs = cost.macs;
     block.inner_elements = inner_elements(block.spec, cost);
-    for (const ops::ParameterSpec& parameter : model::block_parameters(block.spec, srcs)) {
+    for (const ops::ParameterSpec& parameter : graph::block_parameters(block.spec, srcs)) {
       (parameter.trainable ? block.parameters : block.state) += parameter.shape.elements();
     }
-    shapes.push_back(model::node_shapes(block.spec, srcs).back());
+    shapes.push_back(graph::node_shapes(block.spec, srcs).back());
     network.tensors.push_back(shapes.back().elements());
     network.blocks.push_back(std::move(block));
   }
@@ -90,10 +90,10 @@ Network make_network(const model::ModelSpec& model) {
 
 namespace {
 
-model::BlockTraits traits_in(const NetworkBlock& block, const std::vector<tensor::Shape>& shapes) {
+graph::BlockTraits traits_in(const NetworkBlock& block, const std::vector<tensor::Shape>& shapes) {
   // Only its costs are known: as of a convolution, unless something lies inside.
   if (block.spec.nodes.empty()) return {.weights_read_pending = block.inner_elements > 0};
-  return model::traits_of(block.spec, src_shapes(block, shapes));
+  return graph::traits_of(block.spec, src_shapes(block, shapes));
 }
 
 }  // namespace
@@ -164,13 +164,13 @@ std::vector<tensor::Shape> tensor_shapes(const Network& network) {
   shapes.front() = network.input;
   for (const NetworkBlock& block : network.blocks) {
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
-    shapes[static_cast<std::size_t>(block.dst)] = model::node_shapes(block.spec, srcs).back();
+    shapes[static_cast<std::size_t>(block.dst)] = graph::node_shapes(block.spec, srcs).back();
   }
   return shapes;
 }
 
 bool is_cut(const Network& network) {
-  const auto is_part = [](const model::Node& node) {
+  const auto is_part = [](const graph::Node& node) {
     const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
     return sparse != nullptr && sparse->piece != nullptr;
   };
@@ -205,7 +205,7 @@ std::string network_hash(const Network& network) {
     add_number(static_cast<std::int64_t>(text.size()));
     hash.add(text);
   };
-  model::ModelSpec layers{
+  graph::ModelSpec layers{
       .name = network.name, .input = network.input, .blocks = {}, .input_type = network.input_type};
   add_number(static_cast<std::int64_t>(network.tensors.size()));
   for (std::int64_t elements : network.tensors) add_number(elements);
@@ -222,7 +222,7 @@ std::string network_hash(const Network& network) {
     }
     layers.blocks.push_back(block.spec);
   }
-  add_text(model::write_model(layers));
+  add_text(graph::write_model(layers));
   return hash.hex();
 }
 

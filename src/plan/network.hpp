@@ -1,5 +1,5 @@
 // Network: what a plan computes, as the planner sees it: blocks that read tensors and write another
-// one, in an order in which they can be computed. The blocks are the finest ones (model/fuse), of
+// one, in an order in which they can be computed. The blocks are the finest ones (graph/fuse), of
 // which block i writes tensor i + 1; a strategy may add blocks and tensors of its own, and
 // repetitions of earlier blocks. Blocks may use the weights of another one.
 #pragma once
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/block_traits.hpp"
+#include "graph/block_traits.hpp"
 
 namespace plait::plan {
 
@@ -26,8 +26,8 @@ struct NetworkBlock {
   std::int64_t inner_elements = 0;
   /// With the name of the model's block, of which it is a part or all. Without nodes when only its
   /// costs are known (published profiles).
-  model::BlockSpec spec{};
-  model::BlockTraits traits{};  ///< as the operations say
+  graph::BlockSpec spec{};
+  graph::BlockTraits traits{};  ///< as the operations say
   /// Of a block that a strategy has made of one of the model's (a piece of it, or a repetition):
   /// the model's block, its name, and the piece's share of its work.
   int whole = -1;
@@ -112,7 +112,7 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
-Network make_network(const model::ModelSpec& model);
+Network make_network(const graph::ModelSpec& model);
 
 /// Whether block i reads tensor i alone and writes tensor i + 1.
 bool is_chain(const Network& network);

@@ -9,7 +9,7 @@ namespace {
 
 class SizedNetwork {
  public:
-  SizedNetwork(const Network& network, std::int64_t samples, const model::SizeOptions& options)
+  SizedNetwork(const Network& network, std::int64_t samples, const graph::SizeOptions& options)
       : network_(network), samples_(samples), options_(options), alike_(alike_tensors(network)) {
     sizes_.tensors.resize(network.tensors.size());
     sizes_.tensors.front() = {.shape = network.input.with_front(samples),
@@ -44,22 +44,22 @@ class SizedNetwork {
     return srcs;
   }
 
-  model::BlockSizes size(const NetworkBlock& block) {
+  graph::BlockSizes size(const NetworkBlock& block) {
     const std::vector<tensor::TensorDesc> srcs = srcs_of(block);
     if (network_.repeats(static_cast<int>(sizes_.blocks.size()))) {
       return sizes_.blocks[static_cast<std::size_t>(block.weights_of)];
     }
-    model::BlockSizeOptions options{.kernels = options_};
+    graph::BlockSizeOptions options{.kernels = options_};
     for (const int index : block.srcs)
       options.wants_diff_srcs.push_back(network_.has_gradient(index));
     if (block.dst == network_.logits()) options.dst_layout = tensor::Layout::plain;
     if (like(block.dst).shape.rank() != 0) options.dst_layout = like(block.dst).layout;
-    return model::block_sizes(block.spec, srcs, options);
+    return graph::block_sizes(block.spec, srcs, options);
   }
 
   const Network& network_;
   std::int64_t samples_;
-  model::SizeOptions options_;
+  graph::SizeOptions options_;
   std::vector<int> alike_;
   NetworkSizes sizes_;
 };
@@ -70,7 +70,7 @@ NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
     sizes.tensors.push_back({.shape = {samples, elements}});
   }
   for (const NetworkBlock& block : network.blocks) {
-    model::BlockSizes one;
+    graph::BlockSizes one;
     one.dst = sizes.tensors[static_cast<std::size_t>(block.dst)];
     one.saved_bytes = tensor::kFloatBytes * block.inner_elements * samples;
     one.pending_bytes = block.parameters > 0 ? one.saved_bytes : 0;
@@ -85,7 +85,7 @@ NetworkSizes counted_sizes(const Network& network, std::int64_t samples) {
 }  // namespace
 
 NetworkSizes network_sizes(const Network& network, std::int64_t samples,
-                           const model::SizeOptions& options) {
+                           const graph::SizeOptions& options) {
   if (!has_layers(network)) return counted_sizes(network, samples);
   return SizedNetwork(network, samples, options).run();
 }

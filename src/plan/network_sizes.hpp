@@ -4,19 +4,19 @@
 
 #include <map>
 
-#include "model/block_sizes.hpp"
+#include "graph/block_sizes.hpp"
 #include "plan/plan.hpp"
 
 namespace plait::plan {
 
 struct NetworkSizes {
   std::vector<tensor::TensorDesc> tensors;
-  std::vector<model::BlockSizes> blocks;  ///< a block that repeats another has its
+  std::vector<graph::BlockSizes> blocks;  ///< a block that repeats another has its
 };
 
 /// Of a network without layers: as the counts of its blocks say, nothing padded.
 NetworkSizes network_sizes(const Network& network, std::int64_t samples,
-                           const model::SizeOptions& options);
+                           const graph::SizeOptions& options);
 
 /// False for networks of which only the costs are known (published profiles).
 bool has_layers(const Network& network);
@@ -24,13 +24,13 @@ bool has_layers(const Network& network);
 /// Sizes of one network by number of samples, made when first asked for.
 class SizesBySamples {
  public:
-  SizesBySamples(const Network& network, const model::SizeOptions& options)
+  SizesBySamples(const Network& network, const graph::SizeOptions& options)
       : network_(network), options_(options) {}
   const NetworkSizes& at(std::int64_t samples);
 
  private:
   const Network& network_;
-  model::SizeOptions options_;
+  graph::SizeOptions options_;
   std::map<std::int64_t, NetworkSizes> known_;
 };
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
-#include "model/shapes.hpp"
+#include "graph/shapes.hpp"
 
 namespace plait::plan {
 
@@ -34,14 +34,14 @@ std::string matrix_hash(const tensor::SparsePattern& pattern, const std::vector<
 
 std::string dense_hash(const tensor::Shape& weight) { return weight.to_string(); }
 
-const model::ModelSpec& WholeLayers::model_for(const JsonField& field) const {
+const graph::ModelSpec& WholeLayers::model_for(const JsonField& field) const {
   if (model_ == nullptr) {
     field.refuse("names a matrix of the model, without which this plan cannot be read");
   }
   return *model_;
 }
 
-WholeLayer WholeLayers::make(const model::Node& node, const tensor::Shape& src,
+WholeLayer WholeLayers::make(const graph::Node& node, const tensor::Shape& src,
                              const JsonField& field) {
   WholeLayer whole;
   const tensor::Shape flat{src.elements()};
@@ -67,14 +67,14 @@ WholeLayer WholeLayers::make(const model::Node& node, const tensor::Shape& src,
 const WholeLayer& WholeLayers::named(const JsonField& field) {
   const std::string name = field.text();
   if (const auto found = known_.find(name); found != known_.end()) return found->second;
-  const std::vector<tensor::Shape> borders = model::border_shapes(model_for(field));
+  const std::vector<tensor::Shape> borders = graph::border_shapes(model_for(field));
   for (std::size_t i = 0; i < model_->blocks.size(); ++i) {
-    const model::BlockSpec& block = model_->blocks[i];
-    const std::vector<tensor::Shape> srcs = model::input_shapes(*model_, borders, i);
-    const std::vector<tensor::Shape> shapes = model::node_shapes(block, srcs);
-    for (const model::Node& node : block.nodes) {
+    const graph::BlockSpec& block = model_->blocks[i];
+    const std::vector<tensor::Shape> srcs = graph::input_shapes(*model_, borders, i);
+    const std::vector<tensor::Shape> shapes = graph::node_shapes(block, srcs);
+    for (const graph::Node& node : block.nodes) {
       if (full_name(block, node) != name) continue;
-      const tensor::Shape src = model::node_inputs(node, srcs, shapes, block.name).front();
+      const tensor::Shape src = graph::node_inputs(node, srcs, shapes, block.name).front();
       return known_.emplace(name, make(node, src, field)).first->second;
     }
   }
@@ -84,8 +84,8 @@ const WholeLayer& WholeLayers::named(const JsonField& field) {
 tensor::SparseMatrix WholeLayers::matrix(const JsonField& field) {
   const std::string hash = field.text();
   if (matrices_.empty()) {
-    for (const model::BlockSpec& block : model_for(field).blocks) {
-      for (const model::Node& node : block.nodes) {
+    for (const graph::BlockSpec& block : model_for(field).blocks) {
+      for (const graph::Node& node : block.nodes) {
         const auto* sparse = std::get_if<ops::SparseLinear>(&node.layer);
         if (sparse == nullptr) continue;
         matrices_[matrix_hash(*sparse->pattern, sparse->values.get())] = {sparse->pattern,

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "model/parameters.hpp"
+#include "graph/parameters.hpp"
 #include "plan/json_fields.hpp"
 
 namespace plait::plan {
@@ -25,17 +25,17 @@ std::string dense_hash(const tensor::Shape& weight);
 class WholeLayers {
  public:
   /// Null: everything that is asked for is refused.
-  explicit WholeLayers(const model::ModelSpec* model) : model_(model) {}
+  explicit WholeLayers(const graph::ModelSpec* model) : model_(model) {}
   /// `field` is a layer's full name, "fc1" or "block1.fc1".
   const WholeLayer& named(const JsonField& field);
   /// `field` is the hash of a sparse layer's matrix.
   tensor::SparseMatrix matrix(const JsonField& field);
 
  private:
-  const model::ModelSpec& model_for(const JsonField& field) const;
-  WholeLayer make(const model::Node& node, const tensor::Shape& src, const JsonField& field);
+  const graph::ModelSpec& model_for(const JsonField& field) const;
+  WholeLayer make(const graph::Node& node, const tensor::Shape& src, const JsonField& field);
 
-  const model::ModelSpec* model_;
+  const graph::ModelSpec* model_;
   std::map<std::string, WholeLayer> known_;
   std::map<std::string, tensor::SparseMatrix> matrices_;  ///< by hash; made when first wanted
   std::int64_t dense_ = 0;                                ///< elements of dense layers among them

@@ -51,7 +51,7 @@ std::vector<Use> uses_of(const Plan& plan, int worker) {
 
 }  // namespace
 
-MemoryForecast::MemoryForecast(const Plan& plan, const model::SizeOptions& options)
+MemoryForecast::MemoryForecast(const Plan& plan, const graph::SizeOptions& options)
     : plan_(plan),
       sizes_(plan.network, options),
       has_layers_(plait::plan::has_layers(plan.network)),
@@ -159,7 +159,7 @@ WorkerMemory MemoryForecast::of(int worker) {
   const std::vector<Task>& tasks = plan_.programs[static_cast<std::size_t>(worker)].tasks;
   const bool loads_directly = std::ranges::count_if(tasks, is<Load>) <= 1;
   Traits traits;
-  for (const model::BlockSizes& block : sizes_.at(home_samples_).blocks) {
+  for (const graph::BlockSizes& block : sizes_.at(home_samples_).blocks) {
     traits.push_back(block.traits);
   }
   const std::vector<Slot> slots = value_slots(
@@ -171,7 +171,7 @@ WorkerMemory MemoryForecast::of(int worker) {
     const std::int64_t samples = samples_of(task).count(plan_.batch);
     // Updates and messages of weights have none.
     if (block_of(task) < 0 || !takes_samples(task) || samples == 0) continue;
-    const model::BlockSizes& block =
+    const graph::BlockSizes& block =
         sizes_.at(samples).blocks[static_cast<std::size_t>(block_of(task))];
     std::int64_t scratch = block.scratch_bytes;
     const std::vector<int>& srcs =
@@ -231,7 +231,7 @@ std::int64_t MemoryForecast::kernels_of(int worker) {
   return bytes;
 }
 
-std::vector<std::int64_t> estimate_memories(const Plan& plan, const model::SizeOptions& options) {
+std::vector<std::int64_t> estimate_memories(const Plan& plan, const graph::SizeOptions& options) {
   MemoryForecast forecast(plan, options);
   const std::vector<int> first = first_alike(plan);
   std::vector<std::int64_t> bytes;

@@ -31,7 +31,7 @@ struct WorkerMemory {
 class MemoryForecast {
  public:
   /// The plan must outlive it.
-  explicit MemoryForecast(const Plan& plan, const model::SizeOptions& options = {});
+  explicit MemoryForecast(const Plan& plan, const graph::SizeOptions& options = {});
   WorkerMemory of(int worker);
 
  private:
@@ -43,7 +43,7 @@ class MemoryForecast {
   std::int64_t labels_per_sample();
   /// Weights as they lie, beside their number: what is exchanged is padded too.
   double padding();
-  const model::BlockSizes& home(std::size_t block) {
+  const graph::BlockSizes& home(std::size_t block) {
     return sizes_.at(home_samples_).blocks[block];
   }
 
@@ -58,7 +58,7 @@ class MemoryForecast {
 
 /// Of every worker of the plan: total().
 std::vector<std::int64_t> estimate_memories(const Plan& plan,
-                                            const model::SizeOptions& options = {});
+                                            const graph::SizeOptions& options = {});
 
 /// Of the workers begin .. end - 1 as threads of one process.
 std::int64_t process_memory(const Plan& plan, int begin, int end, int threads);

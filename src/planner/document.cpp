@@ -81,7 +81,7 @@ std::string write_plan_document(const PlanDocument& document) {
 }
 
 PlanDocument read_plan_document(std::string_view text, const std::string& place,
-                                const model::ModelSpec* model) {
+                                const graph::ModelSpec* model) {
   const Json json = plan::parse_plan_json(text, place);
   PlanDocument document{.plan = plan::read_plan_json(json, place, model), .settings = {}};
   if (!json.contains(kSettings)) {

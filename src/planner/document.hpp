@@ -21,6 +21,6 @@ std::string write_plan_document(const PlanDocument& document);
 /// UserError that opens with `place` where the text is no such document, is damaged, or is not of
 /// the model (null: not compared, and sparse layers are refused).
 PlanDocument read_plan_document(std::string_view text, const std::string& place,
-                                const model::ModelSpec* model);
+                                const graph::ModelSpec* model);
 
 }  // namespace plait::planner

@@ -20,7 +20,7 @@ Chain::Chain(plan::Network network, const ChainOptions& options)
   omp_set_num_threads(options.threads);  // oneDNN shapes its kernels for the pool it finds
   tensors_.resize(network_.tensors.size());
   alike_ = plan::alike_tensors(network_);
-  tensors_.front() = layers::batch_desc(network_.input, options.batch);
+  tensors_.front() = kernels::batch_desc(network_.input, options.batch);
   tensors_.front().dtype = network_.input_type;
   build_all();
   if (dst_desc().shape.rank() != 2 && dst_desc().shape.rank() != 4) {
@@ -64,12 +64,12 @@ const tensor::TensorDesc& Chain::src_of(const plan::NetworkBlock& block, int ten
   if (src.shape.rank() != 0) return src;
   if (!plan::is_cut(network_)) fail("block '{}' comes before the block it reads from", block.name);
   // Rows of others, which only messages write.
-  src = layers::batch_desc({network_.tensors[static_cast<std::size_t>(tensor)]}, options_.batch,
-                           rows_layout());
+  src = kernels::batch_desc({network_.tensors[static_cast<std::size_t>(tensor)]}, options_.batch,
+                            rows_layout());
   return src;
 }
 
-std::shared_ptr<layers::Block> Chain::build(std::size_t index) {
+std::shared_ptr<kernels::Block> Chain::build(std::size_t index) {
   const plan::NetworkBlock& block = network_.blocks[index];
   std::vector<tensor::TensorDesc> srcs;
   for (const int tensor : block.srcs) srcs.push_back(src_of(block, tensor));
@@ -78,16 +78,16 @@ std::shared_ptr<layers::Block> Chain::build(std::size_t index) {
     if (earlier->src_descs() != srcs) fail("block '{}' reads another layout", block.name);
     return earlier;
   }
-  layers::BlockOptions wanted{.backend = options_.backend,
-                              .threads = options_.threads,
-                              .dst_layout = {},
-                              .shares_weights = network_.shares_weights(static_cast<int>(index)),
-                              .kernels = options_.kernels};
+  kernels::BlockOptions wanted{.backend = options_.backend,
+                               .threads = options_.threads,
+                               .dst_layout = {},
+                               .shares_weights = network_.shares_weights(static_cast<int>(index)),
+                               .kernels = options_.kernels};
   for (const int tensor : block.srcs)
     wanted.wants_diff_srcs.push_back(network_.has_gradient(tensor));
   if (block.dst == network_.logits()) wanted.dst_layout = tensor::Layout::plain;
   if (like(block.dst).shape.rank() != 0) wanted.dst_layout = like(block.dst).layout;
-  return std::make_shared<layers::Block>(block.spec, std::move(srcs), wanted);
+  return std::make_shared<kernels::Block>(block.spec, std::move(srcs), wanted);
 }
 
 std::size_t Chain::scratch_bytes(std::size_t i) const {
@@ -105,7 +105,7 @@ std::size_t Chain::scratch_bytes(std::size_t i) const {
 }
 
 std::size_t Chain::rows_bytes(std::int64_t rows) const {
-  return layers::batch_desc({rows}, options_.batch, rows_layout()).bytes();
+  return kernels::batch_desc({rows}, options_.batch, rows_layout()).bytes();
 }
 
 }  // namespace plait::run

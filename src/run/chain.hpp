@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "layers/block.hpp"
+#include "kernels/block.hpp"
 #include "plan/network.hpp"
 
 namespace plait::run {
@@ -14,22 +14,22 @@ namespace plait::run {
 struct ChainOptions {
   std::int64_t batch = 1;
   int threads = 1;
-  layers::Backend backend = layers::Backend::onednn;
-  std::shared_ptr<layers::sparse::KernelCache> kernels{};  ///< as in LayerRequest
+  kernels::Backend backend = kernels::Backend::onednn;
+  std::shared_ptr<kernels::sparse::KernelCache> kernels{};  ///< as in LayerRequest
 };
 
 class Chain {
  public:
   Chain(plan::Network network, const ChainOptions& options);
-  Chain(const model::ModelSpec& model, const ChainOptions& options)
+  Chain(const graph::ModelSpec& model, const ChainOptions& options)
       : Chain(plan::make_network(model), options) {}
 
   const plan::Network& network() const { return network_; }
   const ChainOptions& options() const { return options_; }
   std::size_t size() const { return blocks_.size(); }
   /// A block that repeats another is that very one.
-  layers::Block& block(std::size_t i) { return *blocks_[i]; }
-  const layers::Block& block(std::size_t i) const { return *blocks_[i]; }
+  kernels::Block& block(std::size_t i) { return *blocks_[i]; }
+  const kernels::Block& block(std::size_t i) const { return *blocks_[i]; }
   /// How a tensor of the network lies.
   const tensor::TensorDesc& tensor_desc(int tensor) const {
     return tensors_[static_cast<std::size_t>(tensor)];
@@ -51,16 +51,16 @@ class Chain {
   /// How what the tensor is added to lies; rank 0 where that is not known yet.
   const tensor::TensorDesc& like(int tensor) const;
   const tensor::TensorDesc& src_of(const plan::NetworkBlock& block, int tensor);
-  std::shared_ptr<layers::Block> build(std::size_t index);
+  std::shared_ptr<kernels::Block> build(std::size_t index);
   tensor::Layout rows_layout() const {
-    return options_.backend == layers::Backend::reference ? tensor::Layout::plain
-                                                          : tensor::Layout::panels;
+    return options_.backend == kernels::Backend::reference ? tensor::Layout::plain
+                                                           : tensor::Layout::panels;
   }
   plan::Network network_;
   ChainOptions options_;
   std::vector<tensor::TensorDesc> tensors_;
   std::vector<int> alike_;  ///< per tensor: of those it must lie like, the one that stands for all
-  std::vector<std::shared_ptr<layers::Block>> blocks_;
+  std::vector<std::shared_ptr<kernels::Block>> blocks_;
 };
 
 }  // namespace plait::run

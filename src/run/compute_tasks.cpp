@@ -64,12 +64,12 @@ void ComputeTasks::load(const TaskRun& at) {
   std::ranges::copy(batches_.images(at.minibatch, samples, at.whole), dst);
 }
 
-layers::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) const {
+kernels::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& parameters) const {
   const Binding& bound = bound_[at.task];
   const plan::Task& task = parts_.context.task(at);
   const auto index = static_cast<std::size_t>(plan::block_of(task));
   const std::vector<int>& tensors = parts_.context.plan.network.blocks[index].srcs;
-  const layers::Block& block = parts_.model.chains.at(at.samples).block(index);
+  const kernels::Block& block = parts_.model.chains.at(at.samples).block(index);
   const auto view = [&](int slot, const tensor::TensorDesc& desc) {
     return tensor::View(parts_.memory.at(slot, at.minibatch), desc);
   };
@@ -97,7 +97,7 @@ layers::BlockArgs ComputeTasks::block_args(const TaskRun& at, BlockMemory& param
                          .first_sample = plan::samples_of(task).first(at.whole)}};
 }
 
-layers::BlockArgs ComputeTasks::args_with_weights(const TaskRun& at) {
+kernels::BlockArgs ComputeTasks::args_with_weights(const TaskRun& at) {
   const plan::Task& task = parts_.context.task(at);
   const std::size_t index = home_of(at);
   WorkerModel& model = parts_.model;
@@ -112,7 +112,7 @@ layers::BlockArgs ComputeTasks::args_with_weights(const TaskRun& at) {
     bridge->fetch(index, weights, state);
     return block_args(at, bridge->memory(index));
   }
-  layers::BlockArgs args = block_args(at, model.parameters.block(index));
+  kernels::BlockArgs args = block_args(at, model.parameters.block(index));
   args.weights = weights;
   args.state = state;
   return args;
@@ -123,7 +123,7 @@ void ComputeTasks::forward(const TaskRun& at) {
   const std::size_t index = home_of(at);
   parts_.memory.free_for_writing(bound_[at.task].dst, at.minibatch);
   parts_.memory.free_for_writing(bound_[at.task].saved, at.minibatch);
-  layers::BlockArgs args = args_with_weights(at);
+  kernels::BlockArgs args = args_with_weights(at);
   if (!task.moves_state) args.state = nullptr;  // running statistics move once per minibatch
   WorkerModel& model = parts_.model;
   model.chains.at(at.samples).block(index).forward(args);
@@ -177,22 +177,23 @@ void ComputeTasks::backward_data(const TaskRun& at) {
     if (slot >= 0) parts_.memory.free_for_writing(slot, at.minibatch);
   }
   parts_.memory.free_for_writing(bound_[at.task].pending, at.minibatch);
-  layers::BlockArgs args = args_with_weights(at);
+  kernels::BlockArgs args = args_with_weights(at);
   const std::vector<Added> added = redirect_added(at, args);
   parts_.model.chains.at(at.samples).block(static_cast<std::size_t>(index)).backward_data(args);
   for (const auto& [sum, subtracted] : added) {
-    (subtracted ? layers::simd::subtract : layers::simd::add)(sum, parts_.context.options.threads);
+    (subtracted ? kernels::simd::subtract : kernels::simd::add)(sum,
+                                                                parts_.context.options.threads);
   }
 }
 
 std::vector<ComputeTasks::Added> ComputeTasks::redirect_added(const TaskRun& at,
-                                                              layers::BlockArgs& args) const {
+                                                              kernels::BlockArgs& args) const {
   std::vector<Added> added;
   const plan::Network& network = parts_.context.plan.network;
   if (network.last_readers.empty()) return added;
   const int index = plan::block_of(parts_.context.task(at));
   const Chain& chain = parts_.model.chains.at(at.samples);
-  const layers::Block& block = chain.block(static_cast<std::size_t>(index));
+  const kernels::Block& block = chain.block(static_cast<std::size_t>(index));
   std::size_t used = block.scratch_bytes();
   const std::vector<int>& tensors = network.blocks[static_cast<std::size_t>(index)].srcs;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
@@ -231,7 +232,7 @@ void ComputeTasks::backward_weights(const TaskRun& at) {
   }
   LayoutBridge* bridge = parts_.model.chains.bridge(at.samples);
   const bool bridged = bridge != nullptr && !bridge->same(index);
-  layers::BlockArgs args = block_args(at, bridged ? bridge->memory(index) : memory);
+  kernels::BlockArgs args = block_args(at, bridged ? bridge->memory(index) : memory);
   float* partial = adds ? floats(bound_[at.task].partial, at) : nullptr;
   if (!bridged && adds) args.diff_weights = partial;
   parts_.model.chains.at(at.samples).block(index).backward_weights(args);
@@ -249,9 +250,9 @@ std::string ComputeTasks::first_non_finite_block(const TaskRun& at) {
     if (task == nullptr || task->samples != plan::samples_of(parts_.context.task(at))) continue;
     const TaskRun again{i, at.minibatch, at.step, at.whole, at.samples};
     const auto index = static_cast<std::size_t>(task->block);
-    layers::BlockArgs args = args_with_weights(again);
+    kernels::BlockArgs args = args_with_weights(again);
     args.state = nullptr;
-    layers::Block& block = parts_.model.chains.at(at.samples).block(index);
+    kernels::Block& block = parts_.model.chains.at(at.samples).block(index);
     block.forward(args);
     const std::span<const float> dst(
         args.dst.floats(), static_cast<std::size_t>(block.dst_desc().physical_elements()));

@@ -3,7 +3,7 @@
 // slots; what is sent, summed and updated is not theirs.
 #pragma once
 
-#include "layers/simd/add.hpp"
+#include "kernels/simd/add.hpp"
 #include "run/batch_ring.hpp"
 #include "run/residual.hpp"
 #include "run/worker_parts.hpp"
@@ -45,15 +45,15 @@ class ComputeTasks {
   float* floats(int slot, const TaskRun& at) const {
     return parts_.memory.floats(slot, at.minibatch);
   }
-  layers::BlockArgs block_args(const TaskRun& at, BlockMemory& parameters) const;
+  kernels::BlockArgs block_args(const TaskRun& at, BlockMemory& parameters) const;
   /// Arguments with the weights this task reads, in the layout of its number of samples.
-  layers::BlockArgs args_with_weights(const TaskRun& at);
+  kernels::BlockArgs args_with_weights(const TaskRun& at);
   /// Sends the gradients that are added to others into scratch memory.
   struct Added {
-    layers::simd::Sum sum;
+    kernels::simd::Sum sum;
     bool subtracted = false;
   };
-  std::vector<Added> redirect_added(const TaskRun& at, layers::BlockArgs& args) const;
+  std::vector<Added> redirect_added(const TaskRun& at, kernels::BlockArgs& args) const;
   void measure_residual(const TaskRun& at, int block);
 
   WorkerParts parts_;

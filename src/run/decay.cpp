@@ -10,15 +10,15 @@ bool is_matrix(const ops::ParameterSpec& parameter) {
   return whole.pattern != nullptr || whole.shape.rank() >= 2;
 }
 
-std::vector<DecayRange> decay_ranges(const layers::Block& block, bool only_matrices) {
+std::vector<DecayRange> decay_ranges(const kernels::Block& block, bool only_matrices) {
   if (!only_matrices) return {{0, block.weights_size(), true}};
-  std::vector<const layers::BlockParameter*> trained;
-  for (const layers::BlockParameter& parameter : block.parameters()) {
+  std::vector<const kernels::BlockParameter*> trained;
+  for (const kernels::BlockParameter& parameter : block.parameters()) {
     if (parameter.spec.trainable) trained.push_back(&parameter);
   }
-  std::ranges::sort(trained, {}, &layers::BlockParameter::offset);
+  std::ranges::sort(trained, {}, &kernels::BlockParameter::offset);
   std::vector<DecayRange> ranges;
-  for (const layers::BlockParameter* parameter : trained) {
+  for (const kernels::BlockParameter* parameter : trained) {
     const bool decays = is_matrix(parameter->spec);
     if (!ranges.empty() && ranges.back().decays == decays) continue;
     if (!ranges.empty()) ranges.back().end = parameter->offset;

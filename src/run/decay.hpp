@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "layers/block.hpp"
+#include "kernels/block.hpp"
 
 namespace plait::run {
 
@@ -21,6 +21,6 @@ bool is_matrix(const ops::ParameterSpec& parameter);
 
 /// All weights of the block, from the first to the last, gaps and padding included; neighbours
 /// differ. One range where `only_matrices` is false.
-std::vector<DecayRange> decay_ranges(const layers::Block& block, bool only_matrices);
+std::vector<DecayRange> decay_ranges(const kernels::Block& block, bool only_matrices);
 
 }  // namespace plait::run

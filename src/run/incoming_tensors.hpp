@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.hpp"
-#include "model/parameters.hpp"
+#include "graph/parameters.hpp"
 
 namespace plait::run {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "layers/gradient_gaps.hpp"
+#include "kernels/gradient_gaps.hpp"
 
 namespace plait::run {
 
@@ -12,8 +12,8 @@ namespace {
 
 /// One parameter of a block.
 struct Place {
-  const layers::Block* block;
-  const layers::BlockParameter* parameter;
+  const kernels::Block* block;
+  const kernels::BlockParameter* parameter;
 
   void pack(const float* plain, float* physical) const {
     block->pack_parameter(*parameter, plain, physical);
@@ -21,9 +21,9 @@ struct Place {
 };
 
 /// The trainable ones, or the others.
-std::vector<Place> places_of(const layers::Block& block, bool trainable) {
+std::vector<Place> places_of(const kernels::Block& block, bool trainable) {
   std::vector<Place> places;
-  for (const layers::BlockParameter& one : block.parameters()) {
+  for (const kernels::BlockParameter& one : block.parameters()) {
     if (one.spec.trainable == trainable) places.push_back({&block, &one});
   }
   return places;
@@ -46,12 +46,12 @@ bool lie_alike(const Place& a, const Place& b) {
 }
 
 /// All parameters of one kind from the array of one block to that of another.
-void convert(const layers::Block& from, const layers::Block& to, bool trainable,
+void convert(const kernels::Block& from, const kernels::Block& to, bool trainable,
              std::pair<const float*, float*> arrays) {
   const std::vector<Place> sources = places_of(from, trainable);
   const std::vector<Place> targets = places_of(to, trainable);
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const layers::BlockParameter& source = *sources[i].parameter;
+    const kernels::BlockParameter& source = *sources[i].parameter;
     tensor::Tensor plain(source.spec.shape);
     from.unpack_parameter(source, arrays.first + source.offset, plain.floats().data());
     targets[i].pack(plain.floats().data(), arrays.second + targets[i].parameter->offset);
@@ -64,7 +64,7 @@ LayoutBridge::LayoutBridge(const Chain& home, const Chain& other)
     : home_(home), other_(other), blocks_(home.size()) {
   for (std::size_t i = 0; i < home.size(); ++i) {
     if (home.network().repeats(static_cast<int>(i)) || equal_layouts(i)) continue;
-    const layers::Block& block = other.block(i);
+    const kernels::Block& block = other.block(i);
     blocks_[i].weights = tensor::Tensor(tensor::Shape{block.weights_size()});
     blocks_[i].gradient = tensor::Tensor(tensor::Shape{block.weights_size()});
     blocks_[i].state = tensor::Tensor(tensor::Shape{block.state_size()});
@@ -75,7 +75,7 @@ bool LayoutBridge::all_same() const {
   return std::ranges::all_of(blocks_, [](const BlockMemory& one) { return one.weights.empty(); });
 }
 
-const layers::Block& LayoutBridge::stored(std::size_t block, bool trainable) const {
+const kernels::Block& LayoutBridge::stored(std::size_t block, bool trainable) const {
   const plan::Network& network = home_.network();
   const auto index = static_cast<int>(block);
   return home_.block(
@@ -83,9 +83,9 @@ const layers::Block& LayoutBridge::stored(std::size_t block, bool trainable) con
 }
 
 bool LayoutBridge::equal_layouts(std::size_t block) const {
-  const layers::Block& other = other_.block(block);
+  const kernels::Block& other = other_.block(block);
   for (const bool trainable : {true, false}) {
-    const layers::Block& here = stored(block, trainable);
+    const kernels::Block& here = stored(block, trainable);
     if (&here == &other) continue;
     const bool same_size = trainable ? here.weights_size() == other.weights_size()
                                      : here.state_size() == other.state_size();
@@ -100,7 +100,7 @@ bool LayoutBridge::equal_layouts(std::size_t block) const {
 }
 
 void LayoutBridge::fetch(std::size_t block, const float* weights, const float* state) {
-  const layers::Block& to = other_.block(block);
+  const kernels::Block& to = other_.block(block);
   BlockMemory& memory = blocks_[block];
   convert(stored(block, true), to, true, {weights, memory.weights.floats().data()});
   convert(stored(block, false), to, false, {state, memory.state.floats().data()});
@@ -112,10 +112,10 @@ void LayoutBridge::return_state(std::size_t block, float* state) const {
 }
 
 void LayoutBridge::return_gradient(std::size_t block, std::span<float> gradient) const {
-  const layers::Block& to = stored(block, true);
+  const kernels::Block& to = stored(block, true);
   convert(other_.block(block), to, true,
           {blocks_[block].gradient.floats().data(), gradient.data()});
-  layers::clear_gaps(to, gradient.data());
+  kernels::clear_gaps(to, gradient.data());
 }
 
 }  // namespace plait::run

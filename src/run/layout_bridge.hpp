@@ -30,7 +30,7 @@ class LayoutBridge {
 
  private:
   /// The block as which parameters lie in the store: the owner's weights, statistics of its own.
-  const layers::Block& stored(std::size_t block, bool trainable) const;
+  const kernels::Block& stored(std::size_t block, bool trainable) const;
   bool equal_layouts(std::size_t block) const;
 
   const Chain& home_;

@@ -68,7 +68,7 @@ std::size_t Messages::bytes_of(const TaskRun& at) const {
     return chain.rows_bytes(std::ssize(rows));
   }
   if (plan::is_of_tensor(role)) return chain.tensor_desc(index).bytes() / (message.half ? 2 : 1);
-  const layers::Block& block = chain.block(static_cast<std::size_t>(index));
+  const kernels::Block& block = chain.block(static_cast<std::size_t>(index));
   return role == plan::Role::saved ? block.saved_bytes() : block.pending_bytes();
 }
 

@@ -36,7 +36,7 @@ ParameterStore::ParameterStore(const Chain& chain, std::uint64_t seed, int optim
   std::erase_if(here,
                 [&](const Entry& entry) { return !needs.empty() && !needs[entry.block].weights; });
   fill(here, kWeights, [&](const std::string& name, const ops::ParameterSpec& spec) {
-    return model::initial_value(spec, seed, name);
+    return graph::initial_value(spec, seed, name);
   });
 }
 
@@ -68,7 +68,7 @@ std::vector<ParameterStore::Entry> ParameterStore::entries() const {
   const auto repeats = [&](std::size_t i) { return chain_.network().repeats(static_cast<int>(i)); };
   const auto add = [&](std::size_t i, int set) {
     const std::string prefix = plan::state_name(chain_.block(i).name(), set) + ".";
-    for (const layers::BlockParameter& parameter : chain_.block(i).parameters()) {
+    for (const kernels::BlockParameter& parameter : chain_.block(i).parameters()) {
       if ((set > 0 || !blocks[i].owns_weights()) && parameter.spec.trainable) continue;
       all.push_back({i, &parameter, prefix + parameter.name, set});
     }

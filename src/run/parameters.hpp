@@ -69,7 +69,7 @@ class ParameterStore {
 
   struct Entry {
     std::size_t block;
-    const layers::BlockParameter* parameter;
+    const kernels::BlockParameter* parameter;
     std::string name;
     int set = 0;  ///< of running statistics
     const std::string& full_name() const;

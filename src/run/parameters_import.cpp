@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "model/shapes.hpp"
+#include "graph/shapes.hpp"
 #include "run/incoming_tensors.hpp"
 #include "run/parameters.hpp"
 
@@ -25,7 +25,7 @@ std::vector<SharedName> shared_names(const plan::Network& network) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
     std::vector<std::string> list;
     for (const ops::ParameterSpec& parameter :
-         model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
+         graph::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
       if (parameter.trainable) list.push_back(block.spec.name + "." + parameter.name);
     }
     return list;
@@ -115,7 +115,7 @@ void check_weights(const plan::Network& network,
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(i)];
     if (network.repeats(i) || (block.added && !with_added)) continue;
     for (const ops::ParameterSpec& parameter :
-         model::own_parameters(block.spec, plan::src_shapes(block, shapes))) {
+         graph::own_parameters(block.spec, plan::src_shapes(block, shapes))) {
       incoming.take_weight(block.spec.name + "." + parameter.name, parameter);
     }
   }

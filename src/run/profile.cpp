@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/rng.hpp"
-#include "model/input_type.hpp"
+#include "graph/input_type.hpp"
 #include "run/cores.hpp"
 #include "run/solo_worker.hpp"
 #include "transport/threads.hpp"
@@ -29,7 +29,7 @@ data::Batch noise_for(const Chain& chain, std::int64_t samples) {
   batch.targets = tensor::Tensor(tensor::Shape{samples, std::max<std::int64_t>(1, chain.pixels())});
   Rng rng(1, Purpose::test);
   if (network.input_type == tensor::DType::i32) {
-    model::IdLimit ids;
+    graph::IdLimit ids;
     for (const plan::NetworkBlock& block : network.blocks) ids.add(block.spec);
     for (std::int32_t& id : batch.images.as<std::int32_t>()) {
       id = static_cast<std::int32_t>(rng.below(static_cast<std::uint32_t>(ids.limit)));

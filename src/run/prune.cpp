@@ -49,9 +49,9 @@ Kept largest(const tensor::Tensor& weight, double sparsity) {
   return kept;
 }
 
-void check_keep(const model::ModelSpec& model, const std::vector<std::string>& keep) {
+void check_keep(const graph::ModelSpec& model, const std::vector<std::string>& keep) {
   std::vector<std::string> names;
-  for (const model::BlockSpec& block : model.blocks) names.push_back(block.name);
+  for (const graph::BlockSpec& block : model.blocks) names.push_back(block.name);
   for (const std::string& name : keep) {
     if (std::ranges::find(names, name) != names.end()) continue;
     setting_error("keep", name, "is no block of the model{}", did_you_mean(name, names));
@@ -60,7 +60,7 @@ void check_keep(const model::ModelSpec& model, const std::vector<std::string>& k
 
 class Pruner {
  public:
-  Pruner(const model::ModelSpec& model, const std::vector<checkpoint::NamedTensor>& weights,
+  Pruner(const graph::ModelSpec& model, const std::vector<checkpoint::NamedTensor>& weights,
          const PruneOptions& options)
       : options_(options) {
     pruned_.model = model;
@@ -69,9 +69,9 @@ class Pruner {
   }
 
   PrunedModel run() {
-    for (model::BlockSpec& block : pruned_.model.blocks) {
+    for (graph::BlockSpec& block : pruned_.model.blocks) {
       if (std::ranges::find(options_.keep, block.name) != options_.keep.end()) continue;
-      for (model::Node& node : block.nodes) {
+      for (graph::Node& node : block.nodes) {
         if (const auto* linear = std::get_if<ops::Linear>(&node.layer)) {
           node.layer = prune_layer(block.name + "." + node.name, *linear);
         }
@@ -111,7 +111,7 @@ class Pruner {
 
 }  // namespace
 
-PrunedModel prune(const model::ModelSpec& model,
+PrunedModel prune(const graph::ModelSpec& model,
                   const std::vector<checkpoint::NamedTensor>& weights,
                   const PruneOptions& options) {
   check_keep(model, options.keep);

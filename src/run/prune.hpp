@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.hpp"
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 
 namespace plait::run {
 
@@ -23,7 +23,7 @@ struct PrunedLayer {
 };
 
 struct PrunedModel {
-  model::ModelSpec model;
+  graph::ModelSpec model;
   std::vector<checkpoint::NamedTensor> weights;
   std::vector<PrunedLayer> layers;
 };
@@ -31,7 +31,7 @@ struct PrunedModel {
 /// Of a layer's n weights the floor(n sparsity) smallest go; of equal ones the later. Other layers
 /// stay as they are. UserError where the model has no linear layer to prune, or where `keep` names
 /// no block. `weights` must be those of the model (check_weights).
-PrunedModel prune(const model::ModelSpec& model,
+PrunedModel prune(const graph::ModelSpec& model,
                   const std::vector<checkpoint::NamedTensor>& weights, const PruneOptions& options);
 
 }  // namespace plait::run

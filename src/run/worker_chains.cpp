@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "layers/sparse/kernel_cache.hpp"
+#include "kernels/sparse/kernel_cache.hpp"
 
 namespace plait::run {
 
@@ -33,7 +33,7 @@ bool needs_chain(const plan::Task& task) {
 WorkerChains::WorkerChains(const plan::Plan& plan, const WorkerChainsOptions& options)
     : row_lists_(plan.row_lists), minibatches_{plan.batch}, home_(home_samples(plan)) {
   if (options.tail > 0) minibatches_.push_back(options.tail);
-  const auto kernels = std::make_shared<layers::sparse::KernelCache>();
+  const auto kernels = std::make_shared<kernels::sparse::KernelCache>();
   const auto build = [&](std::int64_t samples) {
     auto& chain = chains_[samples];
     if (chain) return;
@@ -65,7 +65,7 @@ plan::Traits WorkerChains::traits() const {
   for (std::size_t i = 0; i < home().size(); ++i) {
     all.push_back(home().block(i).traits());
     for (const auto& [samples, chain] : chains_) {
-      all.back() = model::common_traits(all.back(), chain->block(i).traits());
+      all.back() = graph::common_traits(all.back(), chain->block(i).traits());
     }
   }
   return all;
@@ -93,7 +93,7 @@ std::size_t WorkerChains::bytes_of(const plan::Value& value) const {
       case plan::Role::pending: most = std::max(most, chain.block(index).pending_bytes()); break;
       case plan::Role::partial: {
         const int owner = chain.network().owner_of(value.index);
-        const layers::Block& block = home().block(static_cast<std::size_t>(owner));
+        const kernels::Block& block = home().block(static_cast<std::size_t>(owner));
         most = std::max(most, static_cast<std::size_t>(block.weights_size()) * sizeof(float));
         break;
       }

@@ -13,7 +13,7 @@ namespace plait::run {
 struct WorkerChainsOptions {
   int worker = 0;
   int threads = 1;
-  layers::Backend backend = layers::Backend::onednn;
+  kernels::Backend backend = kernels::Backend::onednn;
   std::int64_t tail =
       0;  ///< samples of an epoch's last minibatch where it is smaller; 0: it is not
 };

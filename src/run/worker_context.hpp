@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "data/batch.hpp"
-#include "layers/layer.hpp"
+#include "kernels/layer.hpp"
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "plan/plan.hpp"
@@ -29,7 +29,7 @@ struct Minibatch {
 struct WorkerOptions {
   int rank = 0;
   int threads = 1;
-  layers::Backend backend = layers::Backend::onednn;
+  kernels::Backend backend = kernels::Backend::onednn;
   std::uint64_t seed = 1;
   optim::LossSpec loss{};
   optim::OptimizerSpec optimizer{};

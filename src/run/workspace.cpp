@@ -77,7 +77,7 @@ Workspace::Workspace(Chain& chain)
   std::size_t saved = 0;
   std::size_t scratch = 0;
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const layers::Block& block = chain.block(i);
+    const kernels::Block& block = chain.block(i);
     tensor = std::max(tensor, cache_lines(block.dst_desc().bytes()));
     saved = std::max(saved, cache_lines(block.saved_bytes()));
     scratch = std::max(scratch, cache_lines(block.scratch_bytes()));
@@ -98,7 +98,7 @@ Workspace::Workspace(Chain& chain)
 
 void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
                         ParameterStore& parameters) {
-  layers::BlockArgs args;
+  kernels::BlockArgs args;
   const auto view = [&](int tensor, float* data) {
     return tensor::View(data, chain_.tensor_desc(tensor));
   };

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "model/shapes.hpp"
+#include "graph/shapes.hpp"
 
 namespace plait::session {
 
@@ -22,10 +22,10 @@ std::vector<std::optional<Norm>> single_valued_norms(const plan::Network& networ
   for (const plan::NetworkBlock& block : network.blocks) {
     std::optional<Norm>& found = norms.emplace_back();
     const std::vector<tensor::Shape> srcs = src_shapes(block, shapes);
-    const std::vector<tensor::Shape> inner = model::node_shapes(block.spec, srcs);
-    for (const model::Node& node : block.spec.nodes) {
+    const std::vector<tensor::Shape> inner = graph::node_shapes(block.spec, srcs);
+    for (const graph::Node& node : block.spec.nodes) {
       if (found || !std::holds_alternative<ops::BatchNorm>(node.layer)) continue;
-      const tensor::Shape of = model::node_inputs(node, srcs, inner, block.name).front();
+      const tensor::Shape of = graph::node_inputs(node, srcs, inner, block.name).front();
       if (of.elements() == of[0]) {
         found = Norm{fmt::format("block '{}', layer '{}'", block.spec.name, node.name), of};
       }

@@ -72,7 +72,7 @@ class Learner {
   }
 
  private:
-  layers::BlockArgs args() {
+  kernels::BlockArgs args() {
     return {.srcs = {src_},
             .dst = dst_,
             .diff_dst = diff_dst_,
@@ -87,7 +87,7 @@ class Learner {
             .randomness = {}};
   }
 
-  layers::Block& block_;
+  kernels::Block& block_;
   run::BlockMemory& memory_;
   const FitOptions& options_;
   double rate_;
@@ -128,10 +128,10 @@ class Frozen {
     std::map<int, tensor::Tensor> made;
     tensor::Tensor result;
     for (const int index : blocks) {
-      layers::Block& block = chain_.block(static_cast<std::size_t>(index));
+      kernels::Block& block = chain_.block(static_cast<std::size_t>(index));
       run::BlockMemory& memory = store_.block(static_cast<std::size_t>(index));
       tensor::Tensor dst(block.dst_desc());
-      layers::BlockArgs args;
+      kernels::BlockArgs args;
       for (const int tensor : of_network(index).srcs) {
         args.srcs.emplace_back(tensor == from ? src : made.at(tensor));
       }

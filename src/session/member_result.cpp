@@ -31,7 +31,7 @@ std::string Member::headline() const {
   }
   const std::string task = fmt::format(
       "{} ({} parameters) on {} ({} train, {} test), ", config_.model,
-      with_commas(model::parameter_count(parts_.setup.model)), config_.data,
+      with_commas(graph::parameter_count(parts_.setup.model)), config_.data,
       with_commas(parts_.setup.data.train->size()), with_commas(parts_.setup.data.test->size()));
   std::string how = fmt::format("batch {}, {} step(s), {}", config_.batch,
                                 with_commas(minibatches_.total_steps()), who);

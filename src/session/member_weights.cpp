@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "model/model_hash.hpp"
+#include "graph/model_hash.hpp"
 #include "session/fit.hpp"
 #include "session/member.hpp"
 
@@ -31,7 +31,7 @@ void Member::import_initial_weights() {
   worker_.parameters().import_weights(weights, config_.init);
 }
 
-std::string Member::model_hash() const { return model::model_hash(parts_.setup.model); }
+std::string Member::model_hash() const { return graph::model_hash(parts_.setup.model); }
 
 void Member::check_resumed(const checkpoint::RunState& state, const std::string& source) const {
   const std::int64_t per_epoch = minibatches_.per_epoch();

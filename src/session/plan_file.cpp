@@ -43,7 +43,7 @@ void take_setting(TrainConfig& config, const Setting<planner::PlanSettings>& row
 
 }  // namespace
 
-planner::PlanDocument read_plan_file(const std::string& file, const model::ModelSpec* model) {
+planner::PlanDocument read_plan_file(const std::string& file, const graph::ModelSpec* model) {
   check_input_file(file);
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
@@ -55,7 +55,7 @@ planner::PlanDocument read_plan_file(const std::string& file, const model::Model
 std::optional<planner::PlanDocument> take_given_plan(TrainConfig& config) {
   if (!names_plan(config)) return std::nullopt;
   const std::string file = file_of(config);
-  const model::ModelSpec model = make_outline(config).model;
+  const graph::ModelSpec model = make_outline(config).model;
   planner::PlanDocument document = read_plan_file(file, &model);
   for (const Setting<planner::PlanSettings>& row : planner::plan_settings()) {
     take_setting(config, row, document, file);

@@ -11,7 +11,7 @@
 namespace plait::session {
 
 /// `model` may be null: then the plan is not compared with one.
-planner::PlanDocument read_plan_file(const std::string& file, const model::ModelSpec* model);
+planner::PlanDocument read_plan_file(const std::string& file, const graph::ModelSpec* model);
 
 /// The plan that the config names, or for a resumed run the one in its folder; nothing where there
 /// is none. The config's strategy, machine and settings become the plan's; UserError where the user

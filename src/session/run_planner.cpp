@@ -29,7 +29,7 @@ RunPlanner::RunPlanner(const TrainConfig& config, PlanMaker make)
                                    .threads = threads_on_one_machine(config)}),
                  {.make = std::move(make)}) {}
 
-plan::Plan RunPlanner::plan(const model::ModelSpec& model, const plan::Machine& machine) {
+plan::Plan RunPlanner::plan(const graph::ModelSpec& model, const plan::Machine& machine) {
   if (options_.mpi == nullptr) {
     plan::Plan plan = make(model, machine);
     costs_.freeze();
@@ -61,14 +61,14 @@ plan::Plan RunPlanner::plan(const model::ModelSpec& model, const plan::Machine& 
   return std::move(*plan);
 }
 
-plan::Plan RunPlanner::make(const model::ModelSpec& model, const plan::Machine& machine) {
+plan::Plan RunPlanner::make(const graph::ModelSpec& model, const plan::Machine& machine) {
   if (options_.make) return options_.make(model, machine);
   if (!options_.given) return plan_of(config_, model, machine, costs_);
   check_given_plan(*options_.given, config_, machine);
   return options_.given->plan;
 }
 
-plan::Network RunPlanner::network_to_fit(const model::ModelSpec& model,
+plan::Network RunPlanner::network_to_fit(const graph::ModelSpec& model,
                                          const plan::Machine& machine) {
   if (options_.make) return options_.make(model, machine).network;
   TrainConfig once = config_;
@@ -80,7 +80,7 @@ std::string RunPlanner::plan_text(const plan::Plan& plan) const {
   return planner::write_plan_document({.plan = plan, .settings = config_});
 }
 
-plan::Plan plan_of(const TrainConfig& config, const model::ModelSpec& model,
+plan::Plan plan_of(const TrainConfig& config, const graph::ModelSpec& model,
                    const plan::Machine& machine, RunCosts& costs) {
   const plan::Network network = plan::make_network(model);
   const plan::Machine planned =

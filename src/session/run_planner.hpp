@@ -14,7 +14,7 @@ namespace plait::session {
 
 /// Makes the plan for this model and machine in place of the planner.
 using PlanMaker =
-    std::function<plan::Plan(const model::ModelSpec& model, const plan::Machine& machine)>;
+    std::function<plan::Plan(const graph::ModelSpec& model, const plan::Machine& machine)>;
 
 struct RunPlannerOptions {
   transport::MpiWorld* mpi = nullptr;            ///< null: workers are threads of this process
@@ -31,10 +31,10 @@ class RunPlanner {
   explicit RunPlanner(const TrainConfig& config, PlanMaker make = {});
 
   /// The plan of the run; from then on its costs stay. Under MPI every process calls it.
-  plan::Plan plan(const model::ModelSpec& model, const plan::Machine& machine);
+  plan::Plan plan(const graph::ModelSpec& model, const plan::Machine& machine);
   /// The network in which the blocks that the strategy adds are fitted: that of the plan, with one
   /// sweep.
-  plan::Network network_to_fit(const model::ModelSpec& model, const plan::Machine& machine);
+  plan::Network network_to_fit(const graph::ModelSpec& model, const plan::Machine& machine);
 
   Costs& costs(const plan::Network& network) { return costs_.of(network); }
   /// For the run folder: costs.json ("": none) and plan.json.
@@ -42,7 +42,7 @@ class RunPlanner {
   std::string plan_text(const plan::Plan& plan) const;
 
  private:
-  plan::Plan make(const model::ModelSpec& model, const plan::Machine& machine);
+  plan::Plan make(const graph::ModelSpec& model, const plan::Machine& machine);
 
   TrainConfig config_;
   RunCosts costs_;
@@ -50,7 +50,7 @@ class RunPlanner {
 };
 
 /// The strategy's plan for the config, with these costs.
-plan::Plan plan_of(const TrainConfig& config, const model::ModelSpec& model,
+plan::Plan plan_of(const TrainConfig& config, const graph::ModelSpec& model,
                    const plan::Machine& machine, RunCosts& costs);
 
 }  // namespace plait::session

@@ -49,7 +49,7 @@ plan::Machine settle_machine(TrainConfig& config, transport::MpiWorld* mpi) {
 
 /// The strategy auto becomes the one that is chosen; returns why, in one line.
 std::string settle_strategy(TrainConfig& config, const plan::Machine& machine, RunCosts& costs) {
-  const model::ModelSpec model = make_outline(config).model;
+  const graph::ModelSpec model = make_outline(config).model;
   Costs& known = costs.of(plan::make_network(model));
   const planner::StrategyChoice choice =
       planner::choose_strategy(config, known.model(), [&](const planner::PlanSettings& settings) {

@@ -7,9 +7,9 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "data/ids.hpp"
-#include "model/input_type.hpp"
-#include "model/model_file.hpp"
-#include "model/shapes.hpp"
+#include "graph/input_type.hpp"
+#include "graph/model_file.hpp"
+#include "graph/shapes.hpp"
 
 namespace plait::session {
 
@@ -43,15 +43,15 @@ Setup with_data(const TrainConfig& config, const data::DataOptions& options) {
                   config.data);
   }
   const int outputs = train.classes() > 0 ? train.classes() : targets;
-  setup.model = model::load_model(config.model, train.sample_shape(), outputs);
+  setup.model = graph::load_model(config.model, train.sample_shape(), outputs);
   if (data::holds_ids(train)) {
-    const model::IdLimit ids = model::id_limit(setup.model);
+    const graph::IdLimit ids = graph::id_limit(setup.model);
     const std::string reader = fmt::format("block '{}'", ids.block);
     data::check_ids(train, ids.limit, fmt::format("data '{}', train", config.data), reader);
     data::check_ids(*setup.data.test, ids.limit, fmt::format("data '{}', test", config.data),
                     reader);
   }
-  const tensor::Shape dst = model::border_shapes(setup.model).back();
+  const tensor::Shape dst = graph::border_shapes(setup.model).back();
   if (pixels) {
     const tensor::Shape wanted = train.target_shape().with_front(outputs);
     if (!(dst == wanted)) {
@@ -79,7 +79,7 @@ data::DataOptions data_options(const TrainConfig& config) {
           .train_limit = config.train_limit,
           .test_limit = config.test_limit,
           .normalise = config.normalise,
-          .input = model::input_type_of(config.model),
+          .input = graph::input_type_of(config.model),
           .ignore_label = config.ignore_label,
           .augmentation = data::parse_augmentation(config.augment),
           .images = image_options(config)};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/open.hpp"
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 #include "run/class_weights.hpp"
 #include "session/config.hpp"
 
@@ -10,7 +10,7 @@ namespace plait::session {
 
 struct Setup {
   data::Splits data;
-  model::ModelSpec model;
+  graph::ModelSpec model;
   run::ClassWeights weights{};  ///< filled by train() only
 };
 

@@ -8,7 +8,7 @@
 namespace plait::session {
 
 std::vector<checkpoint::NamedTensor> initial_weights(const TrainJob& job,
-                                                     const model::ModelSpec& model) {
+                                                     const graph::ModelSpec& model) {
   const std::string& file = job.config.init;
   return job.read_weights ? job.read_weights(file, model)
                           : checkpoint::read_safetensors(file).tensors;

@@ -46,7 +46,7 @@ struct EpochReport {
 /// Before the first step: what will be played.
 struct PlanReport {
   const plan::Plan& plan;
-  const model::ModelSpec& model;
+  const graph::ModelSpec& model;
   RunPlanner& planner;  ///< has the costs the plan was made with
 };
 
@@ -112,7 +112,7 @@ struct TrainResult {
 
 /// The weights of a file, under the names of the model.
 using WeightsReader = std::function<std::vector<checkpoint::NamedTensor>(
-    const std::string& file, const model::ModelSpec& model)>;
+    const std::string& file, const graph::ModelSpec& model)>;
 
 struct TrainJob {
   TrainConfig config;
@@ -131,7 +131,7 @@ plan::Machine machine_of(const TrainConfig& config, transport::Group& group);
 
 /// Of config.init.
 std::vector<checkpoint::NamedTensor> initial_weights(const TrainJob& job,
-                                                     const model::ModelSpec& model);
+                                                     const graph::ModelSpec& model);
 
 /// Under MPI every process calls it; the result is rank 0's, the others get an empty one.
 TrainResult train(const TrainJob& given);

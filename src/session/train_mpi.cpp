@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "model/model_hash.hpp"
+#include "graph/model_hash.hpp"
 #include "run/cores.hpp"
 #include "run/cpu_limits.hpp"
 #include "run/this_machine.hpp"
@@ -112,7 +112,7 @@ TrainResult train_on_mpi(const TrainJob& given) {
     prepared.emplace(prepare(job));
     standing.text =
         fmt::format("{} {} {} {}", job.config_text, run::program_hash(),
-                    model::model_hash(prepared->setup.model), threads_per_worker(job.config));
+                    graph::model_hash(prepared->setup.model), threads_per_worker(job.config));
   } catch (...) {
     standing.error = std::current_exception();
   }

@@ -121,7 +121,7 @@ class Compiler {
     const bool left = role == plan::Role::saved || role == plan::Role::pending;
     const std::int64_t count = samples.count(plan_.batch);
     if (!left || !has_layers_ || count == 0) return false;
-    const model::BlockSizes& sizes = sizes_.at(count).blocks[static_cast<std::size_t>(index)];
+    const graph::BlockSizes& sizes = sizes_.at(count).blocks[static_cast<std::size_t>(index)];
     return (role == plan::Role::saved ? sizes.saved_bytes : sizes.pending_bytes) == 0;
   }
 

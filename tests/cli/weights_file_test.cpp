@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "run/workspace.hpp"
 #include "temp_folder.hpp"
 
@@ -48,7 +48,7 @@ class TorchNames : public ::testing::TestWithParam<const char*> {
     recorded_ =
         Json::parse(read_text(here / "recorded_torch_names.json")).at(std::string(GetParam()));
     side_ = recorded_["side"];
-    model_ = model::make_model(GetParam(), {3, side_, side_}, 10);
+    model_ = graph::make_model(GetParam(), {3, side_, side_}, 10);
     for (const Json& one : recorded_["tensors"]) {
       const tensor::Shape shape(one[1].get<std::vector<std::int64_t>>());
       torch_.push_back({one[0], values(torch_.size(), one[0], shape, recorded_["gain"])});
@@ -78,7 +78,7 @@ class TorchNames : public ::testing::TestWithParam<const char*> {
   TempFolder folder_;
   Json recorded_;
   std::int64_t side_ = 0;
-  model::ModelSpec model_;
+  graph::ModelSpec model_;
   std::vector<checkpoint::NamedTensor> torch_;
 };
 
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Of, TorchNames,
 
 TEST(TorchNamesOfOthers, AreRefused) {
   for (const char* name : {"lenet", "preresnet11"}) {
-    const model::ModelSpec model = model::make_model(name, {3, 32, 32}, 10);
+    const graph::ModelSpec model = graph::make_model(name, {3, 32, 32}, 10);
     EXPECT_THROW(with_torch_names({}, model), UserError) << name;
   }
 }

@@ -3,19 +3,19 @@
 #include <cstdio>
 
 #include "base/rng.hpp"
-#include "model/parameters.hpp"
-#include "model/zoo.hpp"
+#include "graph/parameters.hpp"
+#include "graph/zoo.hpp"
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"
 
 int main() {
   using namespace plait;
   const auto count =
-      static_cast<long long>(model::parameter_count(model::make_model("vgg16", {3, 32, 32}, 10)));
+      static_cast<long long>(graph::parameter_count(graph::make_model("vgg16", {3, 32, 32}, 10)));
   std::printf("vgg16: %lld parameters\n", count);
 
   constexpr int batch_size = 8;
-  const plan::Network network = plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  const plan::Network network = plan::make_network(graph::make_model("lenet", {1, 28, 28}, 10));
   const plan::Machine machine;
   run::SoloWorker worker(
       strategy::make_plan("serial", {.network = network, .machine = machine, .batch = batch_size}),

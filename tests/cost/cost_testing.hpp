@@ -5,13 +5,13 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "plan/network.hpp"
 
 namespace plait::cost {
 
 inline plan::Network lenet() {
-  return plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  return plan::make_network(graph::make_model("lenet", {1, 28, 28}, 10));
 }
 
 /// Block 0 (4 -> 8, 32 parameters, 32 MACs), block 1 (8 -> 2, no parameters, 5 inside).

@@ -120,8 +120,8 @@ plan::Network with_added() {
   plan::Network network = two_blocks();
   network.blocks.push_back(
       {.name = "b.coarse", .srcs = {1}, .dst = 3, .parameters = 6, .macs = 12, .added = true});
-  model::BlockSpec sum{.name = "b.sum", .nodes = {}};
-  sum.join("", ops::Add{}, {model::block_input(0), model::block_input(1)});
+  graph::BlockSpec sum{.name = "b.sum", .nodes = {}};
+  sum.join("", ops::Add{}, {graph::block_input(0), graph::block_input(1)});
   network.blocks.push_back(
       {.name = "b.sum", .srcs = {2, 3}, .dst = 4, .spec = std::move(sum), .added = true});
   network.tensors = {4, 8, 2, 2, 1000};

@@ -7,16 +7,16 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "model/check.hpp"
-#include "model/model_file.hpp"
+#include "graph/check.hpp"
+#include "graph/model_file.hpp"
 #include "onnx/file.hpp"
 #include "onnx/match.hpp"
 #include "onnx/to_model.hpp"
 
 namespace {
 
-const plait::model::ModelSpec& small_model() {
-  static const plait::model::ModelSpec model = plait::model::load_model("mlp:3", {4}, 2);
+const plait::graph::ModelSpec& small_model() {
+  static const plait::graph::ModelSpec model = plait::graph::load_model("mlp:3", {4}, 2);
   return model;
 }
 
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const plait::onnx::ImportedNetwork network = plait::onnx::layers_of(graph, "fuzz");
     try {
       const plait::onnx::ImportedModel imported = plait::onnx::to_model(network, "fuzz", "fuzz");
-      plait::model::check_model(imported.model, "fuzz");  // whatever is taken is a model
+      plait::graph::check_model(imported.model, "fuzz");  // whatever is taken is a model
     } catch (const plait::UserError&) {
     }
     const plait::onnx::MatchedWeights weights =

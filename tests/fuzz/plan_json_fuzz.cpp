@@ -23,7 +23,7 @@ void read(std::string_view text, const Model&... model) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const plait::model::ModelSpec model = plait::plan_json_model();
+  static const plait::graph::ModelSpec model = plait::plan_json_model();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   read(text);
   read(text, model);

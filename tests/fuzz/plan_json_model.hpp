@@ -1,12 +1,12 @@
 // The model whose sparse layers the seeds of plan_json_fuzz name.
 #pragma once
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 
 namespace plait {
 
 /// 6 -> 5 (sparse, relu) -> 4 (sparse without bias) -> 3 (dense).
-inline model::ModelSpec plan_json_model() {
+inline graph::ModelSpec plan_json_model() {
   const auto matrix = [](std::int64_t rows, std::int64_t columns) {
     std::vector<tensor::MatrixEntry> entries;
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -15,11 +15,11 @@ inline model::ModelSpec plan_json_model() {
     }
     return tensor::make_sparse_matrix(rows, columns, std::move(entries), "made up").pattern;
   };
-  model::ModelSpec model{.name = "seed", .input = {6}, .blocks = {}};
-  const auto block = [&](const char* name) -> model::BlockSpec& {
-    return model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
+  graph::ModelSpec model{.name = "seed", .input = {6}, .blocks = {}};
+  const auto block = [&](const char* name) -> graph::BlockSpec& {
+    return model.blocks.emplace_back(graph::BlockSpec{.name = name, .nodes = {}});
   };
-  model::BlockSpec& first = block("a");
+  graph::BlockSpec& first = block("a");
   first.then("linear", ops::SparseLinear{.pattern = matrix(5, 6)});
   first.then("relu", ops::Activation{ops::ActivationKind::relu});
   block("b").then("linear", ops::SparseLinear{.pattern = matrix(4, 5), .bias = false});

@@ -21,10 +21,10 @@ struct ThirdParty {
 
 const std::vector<ThirdParty>& third_parties() {
   static const std::vector<ThirdParty> table{
-      {"dnnl", {"layers/onednn/"}},
-      {"oneapi/dnnl", {"layers/onednn/"}},
-      {"hwy/", {"layers/"}},
-      {"toml++/", {"model/", "cli/"}},
+      {"dnnl", {"kernels/onednn/"}},
+      {"oneapi/dnnl", {"kernels/onednn/"}},
+      {"hwy/", {"kernels/"}},
+      {"toml++/", {"graph/", "cli/"}},
       {"CLI/", {"cli/"}},
       {"nlohmann/", {"checkpoint/", "cost/", "plan/", "planner/", "report/", "session/", "cli/"}},
       {"curl/", {"data/"}},

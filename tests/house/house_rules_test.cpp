@@ -13,13 +13,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A tree of its own for each test, with three rooms: base <- tensor <- model, and data <- base.
+/// A tree of its own for each test, with three rooms: base <- tensor <- graph, and data <- base.
 class MadeUpTree : public ::testing::Test {
  protected:
   MadeUpTree() {
     add("base/error.hpp", "#pragma once\n");
     add("tensor/shape.hpp", "// A shape.\n#pragma once\n#include \"base/error.hpp\"\n");
-    add("model/spec.cpp", "#include \"base/error.hpp\"\n#include \"tensor/shape.hpp\"\n");
+    add("graph/spec.cpp", "#include \"base/error.hpp\"\n#include \"tensor/shape.hpp\"\n");
   }
 
   void add(const std::string& name, const std::string& text) const {
@@ -30,7 +30,7 @@ class MadeUpTree : public ::testing::Test {
 
   const TempFolder temporary_;
   const fs::path src_ = temporary_.path();
-  Doors doors_ = parse_doors("base=\ntensor=base\nmodel=tensor\ndata=base\ncli=model,data\n");
+  Doors doors_ = parse_doors("base=\ntensor=base\ngraph=tensor\ndata=base\ncli=graph,data\n");
 };
 
 TEST_F(MadeUpTree, HasNothingToComplainAbout) { EXPECT_THAT(broken(), IsEmpty()); }
@@ -59,7 +59,7 @@ TEST_F(MadeUpTree, AnIncludeThatIsNotWrittenFromSrcIsRefused) {
 TEST_F(MadeUpTree, AFileOutsideTheRoomsIsRefused) {
   add("stray.hpp", "#pragma once\n");
   add("attic/old.cpp", "");
-  add("main.cpp", "#include \"model/spec.cpp\"\n");
+  add("main.cpp", "#include \"graph/spec.cpp\"\n");
   EXPECT_THAT(broken(), ElementsAre("attic/old.cpp: in no room", "stray.hpp: in no room"));
 }
 
@@ -69,17 +69,17 @@ TEST_F(MadeUpTree, AHeaderWithoutPragmaOnceIsRefused) {
 }
 
 TEST_F(MadeUpTree, AHeaderReadOncePerSimdTargetHasAToggleAsGuard) {
-  add("model/good-inl.hpp", "#if defined(X) == defined(HWY_TARGET_TOGGLE)\n#endif\n");
-  add("model/bad-inl.hpp", "#pragma once\n");
-  EXPECT_THAT(broken(), ElementsAre("model/bad-inl.hpp: no HWY_TARGET_TOGGLE"));
+  add("graph/good-inl.hpp", "#if defined(X) == defined(HWY_TARGET_TOGGLE)\n#endif\n");
+  add("graph/bad-inl.hpp", "#pragma once\n");
+  EXPECT_THAT(broken(), ElementsAre("graph/bad-inl.hpp: no HWY_TARGET_TOGGLE"));
 }
 
 TEST_F(MadeUpTree, AThirdPartyHeaderStaysInItsRoom) {
   const std::pair<std::string, std::string> bad[] = {
-      {"model/a.cpp", "dnnl.hpp"},         {"data/a.cpp", "toml++/toml.h"},
-      {"model/b.cpp", "CLI/CLI.hpp"},      {"model/c.cpp", "curl/curl.h"},
+      {"graph/a.cpp", "dnnl.hpp"},         {"data/a.cpp", "toml++/toml.h"},
+      {"graph/b.cpp", "CLI/CLI.hpp"},      {"graph/c.cpp", "curl/curl.h"},
       {"data/b.cpp", "nlohmann/json.hpp"}, {"base/a.cpp", "oneapi/dnnl/dnnl.hpp"},
-      {"model/d.cpp", "hwy/highway.h"},    {"data/c.cpp", "zoltan.h"},
+      {"graph/d.cpp", "hwy/highway.h"},    {"data/c.cpp", "zoltan.h"},
       {"cli/a.cpp", "httplib.h"}};
   for (const auto& [file, header] : bad) {
     add(file, "#include <" + header + ">\n");
@@ -89,7 +89,7 @@ TEST_F(MadeUpTree, AThirdPartyHeaderStaysInItsRoom) {
 }
 
 TEST_F(MadeUpTree, AThirdPartyHeaderIsWelcomeInItsRoom) {
-  add("model/a.cpp", "#include <toml++/toml.h>\n");
+  add("graph/a.cpp", "#include <toml++/toml.h>\n");
   add("data/a.cpp", "#include <curl/curl.h>\n#include <zlib.h>\n");
   add("cli/a.cpp",
       "#include <CLI/CLI.hpp>\n#include <nlohmann/json.hpp>\n#include \"data/a.cpp\"\n");
@@ -97,9 +97,9 @@ TEST_F(MadeUpTree, AThirdPartyHeaderIsWelcomeInItsRoom) {
 }
 
 TEST(Doors, OpenWhatTheyNameAndWhatThatOpens) {
-  const Doors doors = parse_doors("base=\ntensor=base\nmodel=tensor\n");
+  const Doors doors = parse_doors("base=\ntensor=base\ngraph=tensor\n");
   EXPECT_THAT(doors.at("base"), ElementsAre("base"));
-  EXPECT_THAT(doors.at("model"), ElementsAre("base", "model", "tensor"));
+  EXPECT_THAT(doors.at("graph"), ElementsAre("base", "graph", "tensor"));
 }
 
 TEST(Doors, MayNotFormACycle) {

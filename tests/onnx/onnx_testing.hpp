@@ -8,21 +8,21 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "model/model_file.hpp"
-#include "model/parameters.hpp"
-#include "model/shapes.hpp"
+#include "graph/model_file.hpp"
+#include "graph/parameters.hpp"
+#include "graph/shapes.hpp"
 #include "run/workspace.hpp"
 
 namespace plait::onnx {
 
-inline std::vector<checkpoint::NamedTensor> lively_weights(const model::ModelSpec& model) {
+inline std::vector<checkpoint::NamedTensor> lively_weights(const graph::ModelSpec& model) {
   std::vector<checkpoint::NamedTensor> weights;
-  const std::vector<tensor::Shape> borders = model::border_shapes(model);
+  const std::vector<tensor::Shape> borders = graph::border_shapes(model);
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     for (const ops::ParameterSpec& spec :
-         model::own_parameters(model.blocks[i], model::input_shapes(model, borders, i))) {
+         graph::own_parameters(model.blocks[i], graph::input_shapes(model, borders, i))) {
       const std::string name = model.blocks[i].name + "." + spec.name;
-      tensor::Tensor tensor = model::initial_value(spec, 7, name);
+      tensor::Tensor tensor = graph::initial_value(spec, 7, name);
       Rng rng(11, Purpose::test, weights.size());
       if (spec.shape.rank() == 1 && spec.pattern == nullptr) {
         for (float& x : tensor.floats()) x += rng.uniform(0.01F, 0.2F);
@@ -41,7 +41,7 @@ inline tensor::Tensor noise(const tensor::Shape& shape) {
 }
 
 /// What plait computes for a batch in evaluation.
-inline std::vector<float> logits_of(const model::ModelSpec& model,
+inline std::vector<float> logits_of(const graph::ModelSpec& model,
                                     const std::vector<checkpoint::NamedTensor>& weights,
                                     const tensor::Tensor& images) {
   run::Chain chain(model, {.batch = images.shape()[0]});
@@ -54,7 +54,7 @@ inline std::vector<float> logits_of(const model::ModelSpec& model,
 
 struct Example {
   std::string name;
-  model::ModelSpec model;
+  graph::ModelSpec model;
   float tolerance = 1e-4F;  ///< small networks are held to less than rounding in deep ones needs
 };
 
@@ -210,7 +210,7 @@ layers = [ {type = "linear", out = "classes"} ]
 inline std::vector<Example> examples() {
   std::vector<Example> all;
   const auto zoo = [&](const std::string& name, const tensor::Shape& input) {
-    all.push_back({name, model::load_model(name, input, 10)});
+    all.push_back({name, graph::load_model(name, input, 10)});
   };
   zoo("lenet", {1, 28, 28});
   zoo("resnet20", {3, 16, 16});
@@ -219,13 +219,13 @@ inline std::vector<Example> examples() {
   zoo("vgg11", {3, 32, 32});
   zoo("radixnet:1024x2", {1, 28, 28});
   all.push_back({"mlp with all activations",
-                 model::parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
-  all.push_back({"pools", model::parse_model(kPools, "pools.toml", {}, 5), 5e-6F});
-  all.push_back({"branches", model::parse_model(kBranches, "branches.toml", {}, 5), 5e-6F});
-  all.push_back({"operations", model::parse_model(kOperations, "operations.toml", {}, 5), 5e-6F});
-  all.push_back({"sequence", model::parse_model(kSequence, "sequence.toml", {}, 5), 5e-6F});
-  all.push_back({"tied", model::parse_model(kTied, "tied.toml", {}, 5), 5e-6F});
-  all.push_back({"chain of our own", model::parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
+                 graph::parse_model(kActivations, "mlp.toml", {1, 6, 6}, 5), 5e-6F});
+  all.push_back({"pools", graph::parse_model(kPools, "pools.toml", {}, 5), 5e-6F});
+  all.push_back({"branches", graph::parse_model(kBranches, "branches.toml", {}, 5), 5e-6F});
+  all.push_back({"operations", graph::parse_model(kOperations, "operations.toml", {}, 5), 5e-6F});
+  all.push_back({"sequence", graph::parse_model(kSequence, "sequence.toml", {}, 5), 5e-6F});
+  all.push_back({"tied", graph::parse_model(kTied, "tied.toml", {}, 5), 5e-6F});
+  all.push_back({"chain of our own", graph::parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
   return all;
 }
 

@@ -143,7 +143,7 @@ TEST(OnnxOperators, DifferencesAreOfTwoTensorsInTheirOrder) {
       layers_of(graph_of({node("Relu", {"x"}, {}, {"r"}), node("Sub", {"r", "x"})}), "t.onnx");
   ASSERT_EQ(network.layers.size(), 2U);
   EXPECT_EQ(network.layers[1].layer, ops::Operation{ops::Subtract{}});
-  EXPECT_EQ(network.layers[1].inputs, (std::vector<int>{0, model::kBlockInput}));
+  EXPECT_EQ(network.layers[1].inputs, (std::vector<int>{0, graph::kBlockInput}));
   EXPECT_THAT(refused(graph_of({node("Sub", {"x", "c"})}, {{"c", real({1, 2, 3, 4})}})),
               HasSubstr("Sub"));
 }
@@ -152,7 +152,7 @@ TEST(OnnxOperators, TheSmallerFactorComesLast) {
   const ImportedNetwork network = layers_of(
       graph_of({node("GlobalAveragePool", {"x"}, {}, {"g"}), node("Mul", {"g", "x"})}), "t.onnx");
   ASSERT_EQ(network.layers.size(), 2U);
-  EXPECT_EQ(network.layers[1].inputs, (std::vector<int>{model::kBlockInput, 0}));
+  EXPECT_EQ(network.layers[1].inputs, (std::vector<int>{graph::kBlockInput, 0}));
 }
 
 /// Rows of a stored 9 x 4 table, by 5 numbers of each sample.

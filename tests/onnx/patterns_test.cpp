@@ -29,10 +29,10 @@ ImportedModel pattern_model(const std::string& file) {
   return to_model(layers_of(onnx_graph::read_onnx(path), file), "pattern", file);
 }
 
-std::map<std::string, int> kinds_of(const model::ModelSpec& model) {
+std::map<std::string, int> kinds_of(const graph::ModelSpec& model) {
   std::map<std::string, int> kinds;
-  for (const model::BlockSpec& block : model.blocks) {
-    for (const model::Node& node : block.nodes) ++kinds[std::string(ops::name_of(node.layer))];
+  for (const graph::BlockSpec& block : model.blocks) {
+    for (const graph::Node& node : block.nodes) ++kinds[std::string(ops::name_of(node.layer))];
   }
   return kinds;
 }
@@ -60,7 +60,7 @@ TEST_F(OnnxPatterns, GiveThePyTorchLogitsAndNames) {
       for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(logits[i], wanted[i], 2e-6) << i;
     };
     near_all(logits_of(imported.model, imported.weights, images));
-    EXPECT_EQ(model::parse_model(model::write_model(imported.model), "again.toml", {}, 5),
+    EXPECT_EQ(graph::parse_model(graph::write_model(imported.model), "again.toml", {}, 5),
               imported.model);
     const onnx_graph::Graph again = to_onnx(imported.model, imported.weights, "w");
     const ImportedModel back = to_model(layers_of(again, "again.onnx"), "pattern", "again.onnx");
@@ -104,8 +104,8 @@ TEST_F(OnnxPatterns, BecomeTheLayersThatTheyStandFor) {
 }
 
 TEST_F(OnnxPatterns, KeepTheProbabilityOfDropout) {
-  for (const model::BlockSpec& block : pattern_model("pattern_excitation13.onnx").model.blocks) {
-    for (const model::Node& node : block.nodes) {
+  for (const graph::BlockSpec& block : pattern_model("pattern_excitation13.onnx").model.blocks) {
+    for (const graph::Node& node : block.nodes) {
       if (const auto* dropout = std::get_if<ops::Dropout>(&node.layer)) {
         EXPECT_EQ(dropout->probability, 0.25);
       }

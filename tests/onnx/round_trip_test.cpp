@@ -24,7 +24,7 @@ Graph copied(const Graph& graph) {
   return onnx_graph::parse_onnx(std::as_bytes(std::span(bytes)), "copy.onnx");
 }
 
-MatchedWeights taken(const model::ModelSpec& model, const Graph& graph) {
+MatchedWeights taken(const graph::ModelSpec& model, const Graph& graph) {
   return match_weights(model, layers_of(graph, "t.onnx"), "t.onnx");
 }
 
@@ -69,7 +69,7 @@ TEST_F(OnnxRoundTrip, BringsEveryWeightHome) {
 }
 
 TEST_F(OnnxRoundTrip, HasTheBatchAsASymbol) {
-  const model::ModelSpec model = model::load_model("lenet", {1, 28, 28}, 10);
+  const graph::ModelSpec model = graph::load_model("lenet", {1, 28, 28}, 10);
   const Graph graph = copied(to_onnx(model, lively_weights(model), "w"));
   ASSERT_EQ(graph.inputs.size(), 1U);
   EXPECT_THAT(graph.inputs[0].dims, ::testing::ElementsAre(onnx_graph::kSymbolic, 1, 28, 28));
@@ -77,7 +77,7 @@ TEST_F(OnnxRoundTrip, HasTheBatchAsASymbol) {
 }
 
 TEST(OnnxMatch, UnderstandsAMatrixProductWithASumBehindIt) {
-  const model::ModelSpec model = model::load_model("mlp:7", {12}, 5);
+  const graph::ModelSpec model = graph::load_model("mlp:7", {12}, 5);
   const std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
   Graph graph = to_onnx(model, weights, "w");
   GraphNode& gemm = node(graph, "fc1.linear");
@@ -99,7 +99,7 @@ TEST(OnnxMatch, UnderstandsAMatrixProductWithASumBehindIt) {
 }
 
 TEST(OnnxMatch, FindsBranchesInAnyOrder) {
-  const model::ModelSpec model = model::load_model("resnet20", {3, 16, 16}, 10);
+  const graph::ModelSpec model = graph::load_model("resnet20", {3, 16, 16}, 10);
   const std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
   Graph graph = to_onnx(model, weights, "w");
   const auto at = [&](const std::string& name) {
@@ -121,7 +121,7 @@ class OnnxRefusal : public ::testing::Test {
     }
     return "taken";
   }
-  model::ModelSpec model_ = model::load_model("resnet20", {3, 16, 16}, 10);
+  graph::ModelSpec model_ = graph::load_model("resnet20", {3, 16, 16}, 10);
   Graph graph_ = to_onnx(model_, lively_weights(model_), "w");
 };
 
@@ -180,7 +180,7 @@ TEST_F(OnnxRefusal, OfHalfAGelu) {
 }
 
 TEST_F(OnnxRefusal, OfElementsWhereASparseLayerHasNone) {
-  model_ = model::load_model("radixnet:1024x1", {1024}, 10);
+  model_ = graph::load_model("radixnet:1024x1", {1024}, 10);
   graph_ = to_onnx(model_, lively_weights(model_), "w");
   EXPECT_EQ(refusal(), "taken");
   for (checkpoint::NamedTensor& one : graph_.initializers) {
@@ -191,7 +191,7 @@ TEST_F(OnnxRefusal, OfElementsWhereASparseLayerHasNone) {
 }
 
 TEST_F(OnnxRoundTrip, RefusesDamagedBytes) {
-  const model::ModelSpec model = model::load_model("mlp:3", {4}, 2);
+  const graph::ModelSpec model = graph::load_model("mlp:3", {4}, 2);
   const std::string bytes = onnx_graph::print_onnx(to_onnx(model, lively_weights(model), "w"));
   const auto read = [](std::string_view text) -> std::string {
     try {
@@ -209,7 +209,7 @@ TEST_F(OnnxRoundTrip, RefusesDamagedBytes) {
 }
 
 TEST_F(OnnxRoundTrip, RefusesSizesThatDoNotFitTheBytes) {
-  const model::ModelSpec model = model::load_model("mlp:3", {4}, 2);
+  const graph::ModelSpec model = graph::load_model("mlp:3", {4}, 2);
   std::string bytes = onnx_graph::print_onnx(to_onnx(model, lively_weights(model), "w"));
   // fc1.linear.weight is 3x4: dims are fields of one byte each, before the type.
   const std::string dims{"\x08\x03\x08\x04\x10\x01", 6};

@@ -57,7 +57,7 @@ TEST(OnnxRuntime, ComputesWhatPlaitComputes) {
   std::vector<std::vector<float>> wanted;
   const std::vector<Example> all = examples();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const model::ModelSpec& model = all[i].model;
+    const graph::ModelSpec& model = all[i].model;
     const std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
     const tensor::Tensor images = noise(model.input.with_front(3));
     wanted.push_back(logits_of(model, weights, images));

@@ -1,6 +1,6 @@
 // Tied weights in ONNX files: one stored tensor with several users is one parameter; tensors that
 // an exporter stores once because they happen to be equal are not.
-#include "model/tied.hpp"
+#include "graph/tied.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using onnx_graph::Graph;
 using ::testing::HasSubstr;
 
-model::ModelSpec tied_model() { return model::parse_model(kTied, "tied.toml", {}, 5); }
+graph::ModelSpec tied_model() { return graph::parse_model(kTied, "tied.toml", {}, 5); }
 
 Graph tied_graph() { return to_onnx(tied_model(), lively_weights(tied_model()), "w"); }
 
@@ -31,10 +31,10 @@ std::int64_t stored_times(const Graph& graph, const std::string& name) {
   return std::ranges::count(graph.initializers, name, &checkpoint::NamedTensor::name);
 }
 
-const model::Node& node_of(const model::ModelSpec& model, const std::string& name) {
-  for (const model::BlockSpec& block : model.blocks) {
-    for (const model::Node& node : block.nodes) {
-      if (model::full_name(block, node) == name) return node;
+const graph::Node& node_of(const graph::ModelSpec& model, const std::string& name) {
+  for (const graph::BlockSpec& block : model.blocks) {
+    for (const graph::Node& node : block.nodes) {
+      if (graph::full_name(block, node) == name) return node;
     }
   }
   throw std::runtime_error("no " + name);
@@ -94,7 +94,7 @@ TEST(OnnxTied, NodesNeedNoNames) {
 
 /// An embedding reads rows of the matrix, a linear layer on rows multiplies by the transposed one.
 TEST(OnnxTied, AnEmbeddingAndALinearLayerShareOneMatrix) {
-  const model::ModelSpec model = model::parse_model(R"(
+  const graph::ModelSpec model = graph::parse_model(R"(
 input = [6]
 input_type = "int32"
 [[block]]
@@ -111,7 +111,7 @@ layers = [ {type = "linear", out = "classes"} ]
   const Graph graph = to_onnx(model, lively_weights(model), "w");
   EXPECT_EQ(stored_times(graph, "embedding.embedding.weight"), 1);
   const ImportedModel other = read_tied(graph);
-  EXPECT_TRUE(model::has_tied_weights(other.model));
+  EXPECT_TRUE(graph::has_tied_weights(other.model));
   EXPECT_EQ(other.weights.size(), lively_weights(model).size());
 }
 
@@ -138,7 +138,7 @@ TEST(OnnxTied, ABiasOfItsOwnKeepsACopyOfTheMatrix) {
 }
 
 TEST(OnnxTied, AModelWithTiedWeightsTakesEqualOnesOnly) {
-  const model::ModelSpec model = tied_model();
+  const graph::ModelSpec model = tied_model();
   Graph graph = tied_graph();
   const MatchedWeights back = match_weights(model, layers_of(graph, "t.onnx"), "t.onnx");
   EXPECT_EQ(back.tensors.size(), lively_weights(model).size());
@@ -160,7 +160,7 @@ TEST(OnnxTied, AModelWithTiedWeightsTakesEqualOnesOnly) {
 }
 
 TEST(OnnxTied, FilesWithBothNamesMustHaveEqualValues) {
-  const model::ModelSpec model = tied_model();
+  const graph::ModelSpec model = tied_model();
   std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
   const tensor::Tensor images = noise(model.input.with_front(2));
   const std::vector<float> wanted = logits_of(model, weights, images);

@@ -34,23 +34,23 @@ TEST(OnnxToModel, GivesTheSameLogits) {
     }
     // It can be kept as a file.
     const auto classes = static_cast<int>(logits.size() / 2);
-    EXPECT_EQ(model::parse_model(model::write_model(other.model), "again.toml", {}, classes),
+    EXPECT_EQ(graph::parse_model(graph::write_model(other.model), "again.toml", {}, classes),
               other.model);
   }
 }
 
 TEST(OnnxToModel, MakesFineBlocksWithTheNamesOfTheWeights) {
-  const model::ModelSpec model = model::load_model("resnet20", {3, 16, 16}, 10);
+  const graph::ModelSpec model = graph::load_model("resnet20", {3, 16, 16}, 10);
   const ImportedModel other = imported(to_onnx(model, lively_weights(model), "w"));
   std::vector<std::string> blocks;
-  for (const model::BlockSpec& block : other.model.blocks) blocks.push_back(block.name);
+  for (const graph::BlockSpec& block : other.model.blocks) blocks.push_back(block.name);
   blocks.resize(8);
   EXPECT_THAT(blocks,
               ElementsAre("stem", "layer1.0.conv1", "layer1.0.bn1", "layer1.0.conv2",
                           "layer1.0.bn2", "layer1.0.add", "layer1.1.conv1", "layer1.1.bn1"));
-  const auto names = [&](const model::BlockSpec& block) {
+  const auto names = [&](const graph::BlockSpec& block) {
     std::vector<std::string> all;
-    for (const model::Node& node : block.nodes) all.push_back(node.name);
+    for (const graph::Node& node : block.nodes) all.push_back(node.name);
     return all;
   };
   EXPECT_THAT(names(other.model.blocks[0]), ElementsAre("conv1", "bn1", "relu"));
@@ -71,7 +71,7 @@ TEST(OnnxToModel, RefusesWhatItCannotKnow) {
     }
     return "taken";
   };
-  const model::ModelSpec model = model::load_model("mlp:3", {4}, 2);
+  const graph::ModelSpec model = graph::load_model("mlp:3", {4}, 2);
   const onnx_graph::Graph whole = to_onnx(model, lively_weights(model), "w");
   EXPECT_EQ(refusal(whole), "taken");
   onnx_graph::Graph graph = whole;

@@ -100,7 +100,7 @@ TEST_P(TorchFile, GivesThePyTorchLogits) {
   const std::filesystem::path here = std::filesystem::path(PLAIT_SOURCE_DIR) / "tests" / "onnx";
   const std::string file = (here / GetParam()).string();
   const OfFile of = of_file(GetParam());
-  const model::ModelSpec model = model::parse_model(of.model, "network.toml", {}, 5);
+  const graph::ModelSpec model = graph::parse_model(of.model, "network.toml", {}, 5);
   const MatchedWeights weights =
       match_weights(model, layers_of(onnx_graph::read_onnx(file), file), file);
   EXPECT_EQ(weights.folded, std::string(GetParam()) == "torch_folded.onnx" ? 4 : 0);

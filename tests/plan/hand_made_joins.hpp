@@ -6,11 +6,11 @@
 namespace plait::plan::hand_made {
 
 /// A block with one layer that reads one tensor, or two.
-inline model::BlockSpec one_layer(const std::string& name, const ops::Operation& layer,
+inline graph::BlockSpec one_layer(const std::string& name, const ops::Operation& layer,
                                   int inputs = 1) {
-  model::BlockSpec spec{.name = name, .nodes = {}};
+  graph::BlockSpec spec{.name = name, .nodes = {}};
   std::vector<int> all;
-  for (int k = 0; k < inputs; ++k) all.push_back(model::block_input(k));
+  for (int k = 0; k < inputs; ++k) all.push_back(graph::block_input(k));
   spec.join("", layer, all);
   return spec;
 }

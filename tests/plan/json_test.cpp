@@ -189,15 +189,15 @@ TEST(PlanJson, RefusesSizesThatNobodyCanCount) {
 
 /// Layers that use the weights of others say so twice: by the block, and by the layer.
 TEST(PlanJson, ChecksTiedLayers) {
-  model::BlockSpec first{.name = "a", .nodes = {}};
+  graph::BlockSpec first{.name = "a", .nodes = {}};
   first.then("flatten", ops::Flatten{});
   first.then("linear", ops::Linear{.out_features = 64});
-  model::BlockSpec second{.name = "b", .nodes = {}};
+  graph::BlockSpec second{.name = "b", .nodes = {}};
   second.then("linear", ops::Linear{.out_features = 64});
   second.nodes[0].weights = "a.linear";
-  model::BlockSpec third{.name = "c", .nodes = {}};
+  graph::BlockSpec third{.name = "c", .nodes = {}};
   third.then("linear", ops::Linear{.out_features = 5});
-  const model::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second, third}};
+  const graph::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second, third}};
   Plan plan = hand_made::serial();
   plan.network = make_network(model);
   ASSERT_EQ(plan.network.blocks[2].weights_of, 1);
@@ -234,14 +234,14 @@ TEST(PlanJson, ChecksTiedLayers) {
 /// A network with layers: they must fit, and be as many parameters as the plan says.
 TEST(PlanJson, ChecksLayers) {
   Plan plan = hand_made::serial();
-  model::BlockSpec first{.name = "a", .nodes = {}};
+  graph::BlockSpec first{.name = "a", .nodes = {}};
   first.then("flatten", ops::Flatten{});
   first.then("linear", ops::Linear{.out_features = 12});
-  model::BlockSpec second{.name = "b", .nodes = {}};
+  graph::BlockSpec second{.name = "b", .nodes = {}};
   second.then("bn", ops::BatchNorm{});
   second.then("relu", ops::Activation{ops::ActivationKind::relu});
   second.then("linear", ops::Linear{.out_features = 5, .bias = false});
-  const model::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second}};
+  const graph::ModelSpec model{.name = "net", .input = {1, 8, 8}, .blocks = {first, second}};
   plan.network = make_network(model);
   const int last = plan.network.size() - 1;
   plan.programs[0] = {};
@@ -270,7 +270,7 @@ TEST(PlanJson, ChecksLayers) {
   EXPECT_THAT(says("3/srcs/0", 4), HasSubstr("reads tensor 4, which no block before it writes"));
 
   EXPECT_TRUE(plan_from_json(good.dump(), "p", model) == plan);
-  const auto refused = [&](const model::ModelSpec& other) {
+  const auto refused = [&](const graph::ModelSpec& other) {
     try {
       plan_from_json(good.dump(), "p", other);
     } catch (const UserError& error) {
@@ -278,7 +278,7 @@ TEST(PlanJson, ChecksLayers) {
     }
     return std::string();
   };
-  model::ModelSpec other = model;
+  graph::ModelSpec other = model;
   other.blocks[1].name = "c";
   EXPECT_EQ(refused(other), "p: network is not of model 'net': it has no such block 'b.bn'");
   other = model;
@@ -286,7 +286,7 @@ TEST(PlanJson, ChecksLayers) {
   EXPECT_EQ(refused(other),
             "p: network is not of model 'net': its input is 1x8x8, the model's 8x8");
   other = model;
-  other.blocks.emplace_back(model::BlockSpec{.name = "more", .nodes = {}})
+  other.blocks.emplace_back(graph::BlockSpec{.name = "more", .nodes = {}})
       .then("relu", ops::Activation{});
   EXPECT_EQ(refused(other),
             "p: network is not of model 'net': its block 'more' is not among those of the plan");

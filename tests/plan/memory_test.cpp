@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "plan/hand_made_joins.hpp"
 #include "plan/hand_made_rows.hpp"
 #include "plan/remembering_memory.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 Plan serial_plan(const std::string& model, int microbatches) {
   Plan plan = hand_made::serial(microbatches);
-  plan.network = make_network(model::make_model(model, {3, 32, 32}, 10));
+  plan.network = make_network(graph::make_model(model, {3, 32, 32}, 10));
   plan.batch = 32;
   plan.programs[0].tasks.clear();
   hand_made::Writer write(plan.programs[0]);

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/macs.hpp"
-#include "model/parameters.hpp"
-#include "model/zoo.hpp"
+#include "graph/macs.hpp"
+#include "graph/parameters.hpp"
+#include "graph/zoo.hpp"
 #include "plan/hand_made.hpp"
 
 namespace plait::plan {
@@ -16,9 +16,9 @@ using ::testing::ElementsAre;
 
 TEST(Network, OfAModelAddsUpToItsCost) {
   for (const char* name : {"vgg16", "resnet164", "lenet"}) {
-    const model::ModelSpec model = model::make_model(name, {3, 32, 32}, 10);
+    const graph::ModelSpec model = graph::make_model(name, {3, 32, 32}, 10);
     const Network network = make_network(model);
-    const model::BlockCost cost = model::model_cost(model);
+    const graph::BlockCost cost = graph::model_cost(model);
     EXPECT_EQ(network.parameters(), cost.parameters) << name;
     EXPECT_EQ(network.macs(), cost.macs) << name;
     EXPECT_EQ(network.tensors.front(), 3 * 32 * 32) << name;
@@ -27,7 +27,7 @@ TEST(Network, OfAModelAddsUpToItsCost) {
 }
 
 TEST(Network, HasTheFinestBlocks) {
-  const model::ModelSpec model = model::make_model("resnet164", {3, 32, 32}, 10);
+  const graph::ModelSpec model = graph::make_model("resnet164", {3, 32, 32}, 10);
   const Network network = make_network(model);
   std::vector<std::string> names;
   for (int i = 0; i < network.size(); ++i) {
@@ -49,7 +49,7 @@ TEST(Network, HasTheFinestBlocks) {
 }
 
 TEST(Network, BothGradientsOfAConvolutionDependOnOneGradientAndNotOnEachOther) {
-  const Network network = make_network(model::make_model("resnet164", {3, 32, 32}, 10));
+  const Network network = make_network(graph::make_model("resnet164", {3, 32, 32}, 10));
   for (const NetworkBlock& block : network.blocks) {
     const bool learns_from_src = block.parameters > 0 && !std::holds_alternative<ops::BatchNorm>(
                                                              block.spec.nodes.front().layer);
@@ -60,7 +60,7 @@ TEST(Network, BothGradientsOfAConvolutionDependOnOneGradientAndNotOnEachOther) {
 }
 
 TEST(Network, CountsRunningStatisticsAsState) {
-  model::BlockSpec block{.name = "b", .nodes = {}};
+  graph::BlockSpec block{.name = "b", .nodes = {}};
   block.then("conv", ops::Convolution{.out_channels = 4, .kernel = {1, 1}, .bias = false});
   block.then("bn", ops::BatchNorm{});
   const Network network = make_network({.name = "m", .input = {2, 5, 5}, .blocks = {block}});
@@ -72,7 +72,7 @@ TEST(Network, CountsRunningStatisticsAsState) {
 
 /// Nobody waits for the gradient of what weights have no part in.
 TEST(Network, KnowsWhichTensorsDependOnWeights) {
-  const Network network = make_network(model::make_model("mlp:8", {1, 4, 4}, 3));
+  const Network network = make_network(graph::make_model("mlp:8", {1, 4, 4}, 3));
   ASSERT_EQ(network.blocks[0].name, "fc1.flatten");
   EXPECT_FALSE(network.has_gradient(0));
   EXPECT_FALSE(network.has_gradient(1));
@@ -83,13 +83,13 @@ TEST(Network, KnowsWhichTensorsDependOnWeights) {
 }
 
 TEST(NetworkHash, IsEqualForEqualNetworksOnly) {
-  const Network vgg = make_network(model::make_model("vgg16", {3, 32, 32}, 10));
+  const Network vgg = make_network(graph::make_model("vgg16", {3, 32, 32}, 10));
   EXPECT_EQ(network_hash(vgg),
-            network_hash(make_network(model::make_model("vgg16", {3, 32, 32}, 10))));
+            network_hash(make_network(graph::make_model("vgg16", {3, 32, 32}, 10))));
   EXPECT_NE(network_hash(vgg),
-            network_hash(make_network(model::make_model("vgg16", {3, 32, 32}, 11))));
+            network_hash(make_network(graph::make_model("vgg16", {3, 32, 32}, 11))));
   EXPECT_NE(network_hash(vgg),
-            network_hash(make_network(model::make_model("vgg13", {3, 32, 32}, 10))));
+            network_hash(make_network(graph::make_model("vgg13", {3, 32, 32}, 10))));
 }
 
 TEST(NetworkHash, SeesEveryNumberOfANetworkWithoutLayers) {

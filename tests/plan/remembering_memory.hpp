@@ -97,7 +97,7 @@ class RememberingMemory {
         << describe(plan_, task) << " of minibatch " << minibatch << ", overwritten";
   }
 
-  const model::BlockTraits& traits(const Task& task) const {
+  const graph::BlockTraits& traits(const Task& task) const {
     return plan_.network.blocks.at(static_cast<std::size_t>(block_of(task))).traits;
   }
 

@@ -132,7 +132,7 @@ bool& adds(Plan& plan, int worker) {
   return std::get<Receive>(message_task(plan, worker, kReceive, Role::diff).what).adds;
 }
 
-const BadList kDamages[] = {
+const BadList kListDamages[] = {
     {"OutOfRange", [](Plan& p) { message(p, 1, kSend, Role::tensor).list = 3; },
      "there is no row list 3 of a tensor, only 3"},
     {"OfSomethingElse",
@@ -196,7 +196,7 @@ const BadList kDamages[] = {
      "worker 0 never receives it"},
 };
 
-INSTANTIATE_TEST_SUITE_P(All, RowListFault, ::testing::ValuesIn(kDamages),
+INSTANTIATE_TEST_SUITE_P(All, RowListFault, ::testing::ValuesIn(kListDamages),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

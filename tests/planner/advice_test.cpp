@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cost/analytic.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait::planner {
@@ -37,7 +37,7 @@ class PlanAdvice : public ::testing::Test {
     return names;
   }
 
-  plan::Network network_ = plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  plan::Network network_ = plan::make_network(graph::make_model("lenet", {1, 28, 28}, 10));
   std::unique_ptr<cost::CostModel> cost_ = cost::make_analytic_cost(network_);
   plan::Machine machine_{.nodes = 1,
                          .workers_per_node = 2,

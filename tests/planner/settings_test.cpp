@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "planner/choice.hpp"
 #include "planner/planner.hpp"
 
@@ -145,7 +145,7 @@ class AutoStrategy : public ::testing::Test {
     });
   }
 
-  const plan::Network network_ = plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  const plan::Network network_ = plan::make_network(graph::make_model("lenet", {1, 28, 28}, 10));
   const std::unique_ptr<cost::CostModel> cost_ = cost::make_analytic_cost(network_);
 };
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/rng.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"
 
@@ -26,9 +26,9 @@ name = "head"
 layers = [{type = "flatten"}, {type = "linear", out = "classes"}]
 )";
 
-std::vector<checkpoint::NamedTensor> trained(layers::Backend backend, int steps) {
+std::vector<checkpoint::NamedTensor> trained(kernels::Backend backend, int steps) {
   const plan::Network network =
-      plan::make_network(model::parse_model(kModel, "taps.toml", {3, 2, 2}, 10));
+      plan::make_network(graph::parse_model(kModel, "taps.toml", {3, 2, 2}, 10));
   const plan::Machine machine;
   SoloWorker worker(
       strategy::make_plan(
@@ -46,9 +46,9 @@ std::vector<checkpoint::NamedTensor> trained(layers::Backend backend, int steps)
 }
 
 TEST(AdamZeros, TwentyStepsEndWherePlainLoopsDo) {
-  const std::vector<checkpoint::NamedTensor> before = trained(layers::Backend::onednn, 0);
-  const std::vector<checkpoint::NamedTensor> plain = trained(layers::Backend::reference, 20);
-  const std::vector<checkpoint::NamedTensor> fast = trained(layers::Backend::onednn, 20);
+  const std::vector<checkpoint::NamedTensor> before = trained(kernels::Backend::onednn, 0);
+  const std::vector<checkpoint::NamedTensor> plain = trained(kernels::Backend::reference, 20);
+  const std::vector<checkpoint::NamedTensor> fast = trained(kernels::Backend::onednn, 20);
   ASSERT_EQ(fast.size(), plain.size());
   int still = 0;
   for (std::size_t t = 0; t < plain.size(); ++t) {

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryInsidePipeline, testing::ValuesIn(inside_pipe
                          pipeline_case_name);
 
 /// Worker 0 computes everything but the weight gradient of block `far`, which is worker 1's.
-plan::Plan weights_elsewhere(const session::TrainConfig& config, const model::ModelSpec& model,
+plan::Plan weights_elsewhere(const session::TrainConfig& config, const graph::ModelSpec& model,
                              const plan::Machine& machine, int far) {
   plan::Plan plan{.strategy = "by hand", .machine = machine, .network = plan::make_network(model)};
   plan.batch = config.batch;
@@ -109,7 +109,7 @@ TEST_F(InsideBlocks, BothGradientsOfAConvolutionAreMadeAtTheSameTime) {
   std::atomic<int> met = 0;
   session::TrainObserver silent;
   session::TrainJob job = job_with_plan(
-      config, silent, [&](const model::ModelSpec& model, const plan::Machine& machine) {
+      config, silent, [&](const graph::ModelSpec& model, const plan::Machine& machine) {
         return weights_elsewhere(config, model, machine, far);
       });
   job.hook = [&](int, const plan::Task& task, std::int64_t) {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/rng.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "run/solo_worker.hpp"
 #include "strategy/strategy.hpp"
 
@@ -40,8 +40,8 @@ struct Gradients {
       values;  ///< weights minus lr x gradient, which is what the store exports
 };
 
-Gradients one_step(const Case& c, layers::Backend backend, int threads) {
-  const plan::Network network = plan::make_network(model::make_model(c.model, c.input, 10));
+Gradients one_step(const Case& c, kernels::Backend backend, int threads) {
+  const plan::Network network = plan::make_network(graph::make_model(c.model, c.input, 10));
   const plan::Machine machine;
   SoloWorker worker(
       strategy::make_plan("serial", {.network = network, .machine = machine, .batch = c.batch}),
@@ -53,9 +53,9 @@ Gradients one_step(const Case& c, layers::Backend backend, int threads) {
 }
 
 TEST_P(NetworkTwin, GradientsAgree) {
-  const Gradients plain = one_step(GetParam(), layers::Backend::reference, 1);
+  const Gradients plain = one_step(GetParam(), kernels::Backend::reference, 1);
   for (int threads : {1, 2}) {
-    const Gradients fast = one_step(GetParam(), layers::Backend::onednn, threads);
+    const Gradients fast = one_step(GetParam(), kernels::Backend::onednn, threads);
     EXPECT_NEAR(fast.loss, plain.loss, 2e-4 * std::abs(plain.loss));
     ASSERT_EQ(fast.values.size(), plain.values.size());
     for (std::size_t i = 0; i < plain.values.size(); ++i) {
@@ -75,8 +75,8 @@ TEST_P(NetworkTwin, GradientsAgree) {
 }
 
 TEST_P(NetworkTwin, EqualBitsTwice) {
-  const Gradients first = one_step(GetParam(), layers::Backend::onednn, 2);
-  const Gradients second = one_step(GetParam(), layers::Backend::onednn, 2);
+  const Gradients first = one_step(GetParam(), kernels::Backend::onednn, 2);
+  const Gradients second = one_step(GetParam(), kernels::Backend::onednn, 2);
   EXPECT_EQ(first.loss, second.loss);
   for (std::size_t i = 0; i < first.values.size(); ++i) {
     const auto a = first.values[i].tensor.floats();

@@ -30,9 +30,9 @@ data::Batch random_batch(const tensor::Shape& sample, std::int64_t size, std::ui
   return batch;
 }
 
-model::ModelSpec model_of(const std::string& name) {
+graph::ModelSpec model_of(const std::string& name) {
   const bool gray = name == "lenet" || name.starts_with("mlp");
-  return model::make_model(name, gray ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10);
+  return graph::make_model(name, gray ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10);
 }
 
 constexpr std::int64_t kBatch = 4;
@@ -52,7 +52,7 @@ struct Steps {
 };
 
 /// Several steps of the engine and of the plain loop, from the same random weights.
-Steps expect_formulas(const model::ModelSpec& model, const Torn& one) {
+Steps expect_formulas(const graph::ModelSpec& model, const Torn& one) {
   const plan::Network network = plan::make_network(model);
   SoloWorker engine = engine_of("parareal", network, {.pieces = one.pieces, .coarse = one.coarse});
   std::vector<std::string> names;
@@ -87,7 +87,7 @@ void expect_oracle(const Torn& one) {
 }
 
 /// As many sweeps as pieces train the serial network.
-void expect_serial_twin(const model::ModelSpec& model, int pieces) {
+void expect_serial_twin(const graph::ModelSpec& model, int pieces) {
   const plan::Network network = plan::make_network(model);
   SoloWorker torn = engine_of("parareal", network, {.pieces = pieces, .sweeps = pieces});
   SoloWorker serial = engine_of("serial", network, {});
@@ -127,7 +127,7 @@ TEST(PararealOracle, OfRandomNetworksToo) {
   strategy::RandomModels models(1);
   int torn = 0;
   for (int i = 0; i < 60; ++i) {
-    const model::ModelSpec model = models.next();
+    const graph::ModelSpec model = models.next();
     const plan::Network network = plan::make_network(model);
     const auto most = strategy::TornChain(network).borders().size() + 1;
     SCOPED_TRACE(fmt::format("network {}", i));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <omp.h>
 
-#include "model/shapes.hpp"
+#include "graph/shapes.hpp"
 #include "run/noise_images.hpp"
 #include "run/torn_testing.hpp"
 #include "run/training.hpp"
@@ -143,9 +143,9 @@ TEST(Sweeping, TheFirstInterfacesAreExactAndTheOthersNot) {
 }
 
 TEST(Sweeping, ALinearNetworkWithExactCoarsePartsIsSerialInOneSweep) {
-  model::ModelSpec model{.name = "line", .input = {24}, .blocks = {}};
+  graph::ModelSpec model{.name = "line", .input = {24}, .blocks = {}};
   for (const std::int64_t width : {32, 16, 48, 24, 20, 10}) {
-    model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("l{}", width), .nodes = {}})
+    model.blocks.emplace_back(graph::BlockSpec{.name = fmt::format("l{}", width), .nodes = {}})
         .then("linear", ops::Linear{.out_features = width, .bias = false});
   }
   const plan::Network network = plan::make_network(model);
@@ -192,10 +192,10 @@ TEST(Sweeping, EveryCoarsePartMapsZeroToZero) {
     for (const strategy::CoarseKind kind :
          {strategy::CoarseKind::block, strategy::CoarseKind::conv}) {
       SCOPED_TRACE(fmt::format("{} {} {}", name_of(kind), src, dst));
-      model::ModelSpec model{.name = "probe", .input = src, .blocks = {}};
+      graph::ModelSpec model{.name = "probe", .input = src, .blocks = {}};
       model.blocks.push_back(coarse_block("f", kind, src, dst));
       if (dst.rank() == 3) {
-        model.blocks.emplace_back(model::BlockSpec{.name = "flat", .nodes = {}})
+        model.blocks.emplace_back(graph::BlockSpec{.name = "flat", .nodes = {}})
             .then("flatten", ops::Flatten{});
       }
       const plan::Network network = plan::make_network(model);

@@ -10,7 +10,7 @@ namespace {
 using plan::hand_made::Writer;
 
 /// Blocks before `cut` on worker 0, the others on worker 1; all forwards, then all backwards.
-plan::Plan synchronous(const session::TrainConfig& config, const model::ModelSpec& model,
+plan::Plan synchronous(const session::TrainConfig& config, const graph::ModelSpec& model,
                        const plan::Machine& machine, int cut) {
   plan::Plan plan{.strategy = "by hand", .machine = machine, .network = plan::make_network(model)};
   plan.batch = config.batch;
@@ -44,7 +44,7 @@ plan::Plan synchronous(const session::TrainConfig& config, const model::ModelSpe
 }
 
 /// A new minibatch every step; worker 1 is one step late, the way back of worker 0 two.
-plan::Plan asynchronous(const session::TrainConfig& config, const model::ModelSpec& model,
+plan::Plan asynchronous(const session::TrainConfig& config, const graph::ModelSpec& model,
                         const plan::Machine& machine, int cut) {
   plan::Plan plan{.strategy = "by hand", .machine = machine, .network = plan::make_network(model)};
   plan.batch = config.batch;
@@ -68,13 +68,13 @@ plan::Plan asynchronous(const session::TrainConfig& config, const model::ModelSp
   return plan;
 }
 
-using Maker = plan::Plan (*)(const session::TrainConfig&, const model::ModelSpec&,
+using Maker = plan::Plan (*)(const session::TrainConfig&, const graph::ModelSpec&,
                              const plan::Machine&, int);
 
 session::TrainResult run_cut(const session::TrainConfig& config, Maker make, int cut) {
   session::TrainObserver silent;
   return session::train(job_with_plan(
-      config, silent, [&](const model::ModelSpec& model, const plan::Machine& machine) {
+      config, silent, [&](const graph::ModelSpec& model, const plan::Machine& machine) {
         return make(config, model, machine, cut);
       }));
 }
@@ -108,7 +108,7 @@ TEST_F(PipelinePlan, SynchronousHasTheBitsOfOneWorker) {
 }
 
 /// Worker 1 sends what its first block made once more, to worker 0 that has no use for it.
-plan::Plan with_a_rare_message(const session::TrainConfig& config, const model::ModelSpec& model,
+plan::Plan with_a_rare_message(const session::TrainConfig& config, const graph::ModelSpec& model,
                                const plan::Machine& machine, int cut, const plan::When& when) {
   plan::Plan plan = synchronous(config, model, machine, cut);
   plan.modes = {"usual", "never chosen"};
@@ -133,16 +133,16 @@ TEST_F(PipelinePlan, ReceivesArePostedWhenTheyRun) {
     EXPECT_EQ(result.weights_hash, serial.weights_hash);
     return result.messages_sent - messages;
   };
-  EXPECT_EQ(rare([](const session::TrainConfig& c, const model::ModelSpec& model,
+  EXPECT_EQ(rare([](const session::TrainConfig& c, const graph::ModelSpec& model,
                     const plan::Machine& machine, int cut) {
               return with_a_rare_message(c, model, machine, cut, {.at_end = true});
             }),
             2);  // epochs
-  EXPECT_EQ(rare([](const session::TrainConfig& c, const model::ModelSpec& model,
+  EXPECT_EQ(rare([](const session::TrainConfig& c, const graph::ModelSpec& model,
                     const plan::Machine& machine,
                     int cut) { return with_a_rare_message(c, model, machine, cut, {.mode = 1}); }),
             0);
-  EXPECT_EQ(rare([](const session::TrainConfig& c, const model::ModelSpec& model,
+  EXPECT_EQ(rare([](const session::TrainConfig& c, const graph::ModelSpec& model,
                     const plan::Machine& machine, int cut) {
               return with_a_rare_message(c, model, machine, cut, {.every = 4, .phase = 1});
             }),

@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "data/batch.hpp"
-#include "layers/block.hpp"
-#include "model/shapes.hpp"
+#include "graph/shapes.hpp"
+#include "kernels/block.hpp"
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "run/torn_testing.hpp"
@@ -23,7 +23,7 @@ namespace plait::run {
 /// A block with all its memory, which learns by itself.
 class PlainPart {
  public:
-  PlainPart(const model::BlockSpec& spec, const tensor::TensorDesc& src, bool wants_diff_src,
+  PlainPart(const graph::BlockSpec& spec, const tensor::TensorDesc& src, bool wants_diff_src,
             std::optional<tensor::Layout> dst_layout = {})
       : block_(spec, src, {.wants_diff_srcs = {wants_diff_src}, .dst_layout = dst_layout}),
         dst_(block_.dst_desc()),
@@ -72,7 +72,7 @@ class PlainPart {
   }
 
   void set_weights(const std::vector<checkpoint::NamedTensor>& weights) {
-    for (const layers::BlockParameter& one : block_.parameters()) {
+    for (const kernels::BlockParameter& one : block_.parameters()) {
       const auto found = std::ranges::find(weights, block_.name() + "." + one.name,
                                            &checkpoint::NamedTensor::name);
       ASSERT_NE(found, weights.end()) << block_.name() << "." << one.name;
@@ -80,7 +80,7 @@ class PlainPart {
     }
   }
   void append_to(std::vector<checkpoint::NamedTensor>& weights) {
-    for (const layers::BlockParameter& one : block_.parameters()) {
+    for (const kernels::BlockParameter& one : block_.parameters()) {
       tensor::Tensor plain(one.spec.shape);
       block_.unpack_parameter(one, place(one), plain.floats().data());
       weights.push_back({block_.name() + "." + one.name, plain});
@@ -93,11 +93,11 @@ class PlainPart {
     std::fill_n(memory.get(), size + 64, std::byte{0});
     return memory;
   }
-  float* place(const layers::BlockParameter& one) {
+  float* place(const kernels::BlockParameter& one) {
     return (one.spec.trainable ? weights_ : state_).floats().data() + one.offset;
   }
 
-  layers::Block block_;
+  kernels::Block block_;
   tensor::Tensor dst_;
   tensor::Tensor diff_src_;
   std::shared_ptr<std::byte> saved_;
@@ -107,19 +107,19 @@ class PlainPart {
   tensor::Tensor gradient_;
   tensor::Tensor momentum_;
   tensor::Tensor state_;
-  layers::BlockArgs args_;
+  kernels::BlockArgs args_;
 };
 
 class PlainParareal {
  public:
   /// Piece j begins with block first[j - 1] of the network, the head with block `head`.
-  PlainParareal(const model::ModelSpec& model, const strategy::Tearing& tearing, std::int64_t batch)
+  PlainParareal(const graph::ModelSpec& model, const strategy::Tearing& tearing, std::int64_t batch)
       : batch_(batch), optimizer_(optim::make_optimizer({.kind = "sgd", .momentum = 0.9})) {
     omp_set_num_threads(1);
     const std::vector<tensor::Shape> shapes = border_shapes(model);
-    const tensor::TensorDesc image = layers::batch_desc(model.input, batch);
+    const tensor::TensorDesc image = kernels::batch_desc(model.input, batch);
     const std::size_t count = tearing.first.size();
-    const auto spec = [&](int b) -> const model::BlockSpec& {
+    const auto spec = [&](int b) -> const graph::BlockSpec& {
       return model.blocks[static_cast<std::size_t>(b)];
     };
     const auto shape = [&](int b) -> const tensor::Shape& {
@@ -129,7 +129,7 @@ class PlainParareal {
     const plan::Network whole = plan::make_network(model);
     const auto block_of = [&](int fine) {  // of the model
       const std::string& name = whole.blocks[static_cast<std::size_t>(fine)].spec.name;
-      return static_cast<int>(std::ranges::find(model.blocks, name, &model::BlockSpec::name) -
+      return static_cast<int>(std::ranges::find(model.blocks, name, &graph::BlockSpec::name) -
                               model.blocks.begin());
     };
     const int head = block_of(tearing.head);

@@ -146,7 +146,7 @@ class PlainReplicas {
       BlockMemory& memory = store.block(i);
       std::ranges::copy(state[i], memory.state.floats().begin());
       if (memory.weights.floats().empty()) continue;
-      for (const layers::BlockParameter& parameter : chain_.block(i).parameters()) {
+      for (const kernels::BlockParameter& parameter : chain_.block(i).parameters()) {
         if (!parameter.spec.trainable) continue;
         const auto part = [&](auto values) {
           return values.subspan(static_cast<std::size_t>(parameter.offset),
@@ -211,18 +211,18 @@ class PlainReplicas {
                                 ? tensor::View(own_diffs_[i][diff_srcs.size()])
                                 : tensor::View());
       }
-      return layers::BlockArgs{.srcs = std::move(srcs),
-                               .dst = dst_[i],
-                               .diff_dst = i + 1 == store.size() ? diff : diff_[i],
-                               .diff_srcs = std::move(diff_srcs),
-                               .weights = store.block(i).weights.floats().data(),
-                               .diff_weights = store.block(i).gradient.floats().data(),
-                               .state = state[i].data(),
-                               .saved = saved_[i].get(),
-                               .pending = pending_[i].get(),
-                               .scratch = scratch_.get(),
-                               .training = true,
-                               .randomness = {}};
+      return kernels::BlockArgs{.srcs = std::move(srcs),
+                                .dst = dst_[i],
+                                .diff_dst = i + 1 == store.size() ? diff : diff_[i],
+                                .diff_srcs = std::move(diff_srcs),
+                                .weights = store.block(i).weights.floats().data(),
+                                .diff_weights = store.block(i).gradient.floats().data(),
+                                .state = state[i].data(),
+                                .saved = saved_[i].get(),
+                                .pending = pending_[i].get(),
+                                .scratch = scratch_.get(),
+                                .training = true,
+                                .randomness = {}};
     };
     for (std::size_t i = 0; i < store.size(); ++i) chain_.block(i).forward(args(i));
     optim::LossSpec spec = loss_spec(config_);

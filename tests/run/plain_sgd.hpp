@@ -94,10 +94,10 @@ class PlainSgd {
   };
   /// The network for one number of samples, with the memory it computes in.
   struct Sized {
-    Sized(const model::ModelSpec& model, const ChainOptions& options) : chain(model, options) {
+    Sized(const graph::ModelSpec& model, const ChainOptions& options) : chain(model, options) {
       std::size_t most = 64;
       for (std::size_t i = 0; i < chain.size(); ++i) {
-        const layers::Block& block = chain.block(i);
+        const kernels::Block& block = chain.block(i);
         blocks.push_back({tensor::Tensor(block.dst_desc()),
                           tensor::Tensor(block.dst_desc()),
                           {},
@@ -132,13 +132,13 @@ class PlainSgd {
 
   /// Trainable parameters, or running statistics, of a block in another number's layouts.
   struct Array {
-    const layers::Block& block;
+    const kernels::Block& block;
     float* values;
   };
   static void convert(const Array& from, const Array& to, bool trainable) {
     for (std::size_t p = 0; p < from.block.parameters().size(); ++p) {
-      const layers::BlockParameter& here = from.block.parameters()[p];
-      const layers::BlockParameter& there = to.block.parameters()[p];
+      const kernels::BlockParameter& here = from.block.parameters()[p];
+      const kernels::BlockParameter& there = to.block.parameters()[p];
       if (here.spec.trainable != trainable) continue;
       tensor::Tensor plain(here.spec.shape);
       from.block.unpack_parameter(here, from.values + here.offset, plain.floats().data());
@@ -189,14 +189,14 @@ class PlainSgd {
     return versions_[i][static_cast<std::size_t>(std::max<std::int64_t>(0, number))];
   }
 
-  layers::BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch,
-                         const tensor::Tensor& images, const tensor::Tensor* diff) {
+  kernels::BlockArgs args(Sized& size, std::size_t i, std::int64_t minibatch,
+                          const tensor::Tensor& images, const tensor::Tensor* diff) {
     BlockState& of = size.blocks[i];
     const float* weights = weights_of(owner(i), minibatch, diff != nullptr);
     float* state = store_.block(i).state.floats().data();
     const bool as_stored = &size == &home_ && owner(i) == i;
     if (!as_stored) {
-      const layers::Block& block = size.chain.block(i);
+      const kernels::Block& block = size.chain.block(i);
       convert({home_.chain.block(owner(i)), const_cast<float*>(weights)},
               {block, size.weights[i].floats().data()}, true);
       convert({home_.chain.block(i), state}, {block, size.state[i].floats().data()}, false);
@@ -243,7 +243,7 @@ class PlainSgd {
     std::memcpy(images.data(), batch.images.data() + static_cast<std::size_t>(first) * bytes,
                 images.bytes());
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      layers::BlockArgs now = args(size, i, minibatch, images, nullptr);
+      kernels::BlockArgs now = args(size, i, minibatch, images, nullptr);
       float* state = now.state;
       if (k > 0) now.state = nullptr;
       chain.block(i).forward(now);
@@ -263,7 +263,7 @@ class PlainSgd {
                  diff.floats());
     std::vector<bool> begun(sums_.size(), false);
     for (std::size_t i = sums_.size(); i-- > 0;) {
-      const layers::BlockArgs now = args(size, i, minibatch, images, &diff);
+      const kernels::BlockArgs now = args(size, i, minibatch, images, &diff);
       chain.block(i).backward_data(now);
       hand_back(size, i, begun);
       chain.block(i).backward_weights(now);
@@ -339,7 +339,7 @@ class PlainSgd {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (home_.chain.block(i).weights_size() == 0 || owner(i) != i) continue;
       const std::vector<float> gradient = gradient_of(i);
-      for (const layers::BlockParameter& parameter : home_.chain.block(i).parameters()) {
+      for (const kernels::BlockParameter& parameter : home_.chain.block(i).parameters()) {
         if (!parameter.spec.trainable) continue;
         tensor::Tensor plain(parameter.spec.shape);
         home_.chain.block(i).unpack_parameter(parameter, gradient.data() + parameter.offset,
@@ -358,7 +358,7 @@ class PlainSgd {
     BlockMemory& memory = store_.block(i);
     if (memory.weights.floats().empty()) return;
     const std::vector<float> gradient = gradient_of(i);
-    for (const layers::BlockParameter& parameter : home_.chain.block(i).parameters()) {
+    for (const kernels::BlockParameter& parameter : home_.chain.block(i).parameters()) {
       if (!parameter.spec.trainable) continue;
       const auto part = [&](auto values) {
         return values.subspan(static_cast<std::size_t>(parameter.offset),

@@ -91,7 +91,7 @@ class PoisonedMemory : public TrainTest, public testing::WithParamInterface<Case
   static session::TrainResult run_once(const session::TrainConfig& config,
                                        std::vector<double>& losses) {
     LossCurve curve;
-    const auto make_cut = [config](const model::ModelSpec& model, const plan::Machine& machine) {
+    const auto make_cut = [config](const graph::ModelSpec& model, const plan::Machine& machine) {
       const plan::Network network = plan::make_network(model);
       const auto owners =
           [](const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers, int workers) {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "run/parameters.hpp"
 
 namespace plait::run {
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 struct Dense {
-  model::ModelSpec model = model::make_model("mlp:12-8", {1, 4, 5}, 3);
+  graph::ModelSpec model = graph::make_model("mlp:12-8", {1, 4, 5}, 3);
   Chain chain{model, {.batch = 4}};
   ParameterStore parameters{chain, 7, 0};
   std::vector<checkpoint::NamedTensor> weights = parameters.export_weights();

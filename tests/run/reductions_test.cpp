@@ -85,7 +85,7 @@ TEST(Reductions, AverageWeightsAsTheyWereAtTheStart) {
 
 TEST(Reductions, WeighStatisticsBySamples) {
   plan::Plan plan = plan_with({.payload = plan::Payload::state, .blocks = {1}});
-  plan.network = plan::make_network(model::make_model("resnet20", {3, 8, 8}, 3));
+  plan.network = plan::make_network(graph::make_model("resnet20", {3, 8, 8}, 3));
   ASSERT_EQ(plan.network.blocks[1].name, "stem.bn1");
   on_both(plan, [](Member& member) {
     const auto state = member.bench.model.parameters.block(1).state.floats();

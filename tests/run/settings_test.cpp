@@ -145,7 +145,7 @@ TEST_F(Settings, DecayOfMatricesKnowsPiecesOfSparseWeights) {
   EXPECT_NE(run(config).weights_hash, run(all).weights_hash);
   const session::TrainConfig cut = spread(config, "sparse_rows", 3);
   LossCurve curve;
-  const session::PlanMaker make = [&](const model::ModelSpec& model, const plan::Machine& machine) {
+  const session::PlanMaker make = [&](const graph::ModelSpec& model, const plan::Machine& machine) {
     const plan::Network network = plan::make_network(model);
     const strategy::RowPartitioner parts =
         [](const std::vector<std::shared_ptr<const tensor::SparsePattern>>& layers, int workers) {

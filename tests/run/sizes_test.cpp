@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "plan/network_sizes.hpp"
 #include "run/chain.hpp"
 
@@ -32,15 +32,15 @@ class SizesModel : public ::testing::TestWithParam<SizesCase> {};
 
 TEST_P(SizesModel, IsWithinATenthOfTheLayers) {
   const SizesCase& one = GetParam();
-  const plan::Network network = plan::make_network(model::make_model(one.model, one.input, 10));
+  const plan::Network network = plan::make_network(graph::make_model(one.model, one.input, 10));
   const plan::NetworkSizes sizes =
       plan::network_sizes(network, one.batch, {.threads = one.threads});
   const Chain chain(network, {.batch = one.batch, .threads = one.threads});
   Sums model;
   Sums real;
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const layers::Block& block = chain.block(i);
-    const model::BlockSizes& foreseen = sizes.blocks[i];
+    const kernels::Block& block = chain.block(i);
+    const graph::BlockSizes& foreseen = sizes.blocks[i];
     EXPECT_EQ(foreseen.traits, block.traits()) << block.name();
     EXPECT_EQ(foreseen.dst, block.dst_desc()) << block.name();
     EXPECT_EQ(foreseen.saved_bytes, static_cast<std::int64_t>(block.saved_bytes())) << block.name();

@@ -32,7 +32,7 @@ session::TrainJob job_with(const session::TrainConfig& config, session::TrainObs
                            partition::PartitionMethod method) {
   return job_with_plan(
       config, observer,
-      [config, method](const model::ModelSpec& model, const plan::Machine& machine) {
+      [config, method](const graph::ModelSpec& model, const plan::Machine& machine) {
         const plan::Network network = plan::make_network(model);
         return strategy::make_plan(
             config.strategy,
@@ -248,7 +248,7 @@ std::int64_t planned_bytes(const plan::Plan& plan) {
 }
 
 /// Of the cut layers, and of the head, whose input is worker 0's in the end.
-std::int64_t words_of(const model::ModelSpec& model, int workers) {
+std::int64_t words_of(const graph::ModelSpec& model, int workers) {
   const auto layers = strategy::row_patterns(plan::make_network(model));
   const partition::Partition partition = partition::make_partition(layers, {.parts = workers});
   const auto elsewhere = std::ranges::count_if(partition.owners.back(), [](int o) { return o; });

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/rng.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "plan/worker_memory.hpp"
 #include "run/pipeline_case.hpp"
 #include "run/solo_worker.hpp"
@@ -195,7 +195,7 @@ class TiedGradient : public testing::TestWithParam<std::string> {
  protected:
   TiedGradient()
       : network_(plan::make_network(
-            model::parse_model(tied_models().at(GetParam()), "tied.toml", {3, 16, 16}, 10))) {
+            graph::parse_model(tied_models().at(GetParam()), "tied.toml", {3, 16, 16}, 10))) {
     batch_.images = tensor::Tensor(tensor::Shape{4, 3, 16, 16});
     batch_.targets = tensor::Tensor(tensor::Shape{4, 1});
     Rng rng(7, Purpose::test);
@@ -205,7 +205,7 @@ class TiedGradient : public testing::TestWithParam<std::string> {
 
   using Weights = std::vector<checkpoint::NamedTensor>;
 
-  double step(layers::Backend backend, double rate, Weights& weights) const {
+  double step(kernels::Backend backend, double rate, Weights& weights) const {
     SoloWorker worker(
         strategy::make_plan("serial", {.network = network_, .machine = {}, .batch = 4}),
         {.backend = backend, .seed = 3});
@@ -220,7 +220,7 @@ class TiedGradient : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(TiedGradient, IsThatOfFiniteDifferences) {
-  for (const layers::Backend backend : {layers::Backend::onednn, layers::Backend::reference}) {
+  for (const kernels::Backend backend : {kernels::Backend::onednn, kernels::Backend::reference}) {
     Weights before;
     step(backend, 0, before);
     Weights after = before;

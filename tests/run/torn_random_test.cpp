@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "run/torn_testing.hpp"
 
 namespace plait::run {
@@ -81,7 +81,7 @@ TEST(TornRandomNetworks, HaveTheBitsOfTheSerialOnesAfterAsManySweepsAsPieces) {
     RandomModel model(seed);
     const std::string text = model.text();
     const plan::Network network =
-        plan::make_network(model::parse_model(text, "random.toml", model.input(), 7));
+        plan::make_network(graph::parse_model(text, "random.toml", model.input(), 7));
     const tensor::Tensor images = random_tensor(network.input.with_front(kBatch), seed);
     const std::vector<float> wanted = Evaluated(network, kBatch).logits(images);
     for (const int pieces : {2, 3}) {

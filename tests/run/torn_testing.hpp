@@ -12,7 +12,7 @@
 
 #include "base/rng.hpp"
 #include "cost/analytic.hpp"
-#include "model/parameters.hpp"
+#include "graph/parameters.hpp"
 #include "run/workspace.hpp"
 #include "strategy/parareal/torn_network.hpp"
 #include "strategy/strategy_testing.hpp"
@@ -65,7 +65,7 @@ inline std::vector<checkpoint::NamedTensor> random_weights(const plan::Network& 
     if (block.weights_of >= 0) continue;
     for (int set = 0; set < block.state_sets; ++set) {
       for (const ops::ParameterSpec& parameter :
-           model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
+           graph::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
         if (set > 0 && parameter.trainable) continue;
         const std::string name = plan::state_name(block.spec.name, set) + "." + parameter.name;
         weights.push_back({name, random_value(parameter, seed_of(name))});

@@ -24,7 +24,7 @@ inline constexpr int kThreads = 1;
 inline constexpr int kThreads = 2;
 #endif
 
-inline plan::Plan plan_for(const session::TrainConfig& config, const model::ModelSpec& model,
+inline plan::Plan plan_for(const session::TrainConfig& config, const graph::ModelSpec& model,
                            const plan::Machine& machine) {
   const plan::Network network = plan::make_network(model);
   return strategy::make_plan(
@@ -89,7 +89,7 @@ inline session::TrainJob job_with_plan(const session::TrainConfig& config,
 inline session::TrainJob job_of(const session::TrainConfig& config,
                                 session::TrainObserver& observer) {
   return job_with_plan(config, observer,
-                       [config](const model::ModelSpec& model, const plan::Machine& machine) {
+                       [config](const graph::ModelSpec& model, const plan::Machine& machine) {
                          return plan_for(config, model, machine);
                        });
 }

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "plan/hand_made.hpp"
 #include "run/chain.hpp"
 
@@ -46,10 +46,10 @@ class Ring {
 };
 
 /// As many blocks as the hand-made plan has, all with weights.
-model::ModelSpec four_layers() {
-  model::ModelSpec model{.name = "four", .input = {64}, .blocks = {}};
+graph::ModelSpec four_layers() {
+  graph::ModelSpec model{.name = "four", .input = {64}, .blocks = {}};
   for (const char* name : {"a", "b", "c", "d"}) {
-    model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}})
+    model.blocks.emplace_back(graph::BlockSpec{.name = name, .nodes = {}})
         .then("linear", ops::Linear{.out_features = 8});
   }
   return model;

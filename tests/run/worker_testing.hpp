@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "plan/hand_made.hpp"
 #include "run/slot_memory.hpp"
 #include "run/task_log.hpp"
@@ -16,9 +16,9 @@ namespace plait::run {
 /// Two linear layers on four numbers: 4 -> 8 -> 3.
 inline plan::Plan small_plan(int workers, std::int64_t batch = 4) {
   plan::Plan plan = plan::hand_made::empty_plan("by hand", workers);
-  model::ModelSpec model{.name = "small", .input = {4}, .blocks = {}};
+  graph::ModelSpec model{.name = "small", .input = {4}, .blocks = {}};
   for (const std::int64_t out : {8, 3}) {
-    model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("to{}", out), .nodes = {}})
+    model.blocks.emplace_back(graph::BlockSpec{.name = fmt::format("to{}", out), .nodes = {}})
         .then("linear", ops::Linear{.out_features = out});
   }
   plan.network = plan::make_network(model);

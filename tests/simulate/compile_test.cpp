@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "cost/analytic.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait::simulate {
 namespace {
 
 Compiled compiled(const std::string& strategy, const plan::Machine& machine, std::int64_t batch) {
-  const plan::Network network = plan::make_network(model::make_model("lenet", {1, 28, 28}, 10));
+  const plan::Network network = plan::make_network(graph::make_model("lenet", {1, 28, 28}, 10));
   const auto cost = cost::make_analytic_cost(network);
   return compile(
       strategy::make_plan(strategy, {.network = network, .machine = machine, .batch = batch}),

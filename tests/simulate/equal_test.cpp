@@ -5,7 +5,7 @@
 
 #include "cost/analytic.hpp"
 #include "cost/published.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
@@ -13,7 +13,7 @@ namespace plait::simulate {
 namespace {
 
 plan::Plan vgg_plan(int nodes, int workers_per_node) {
-  const plan::Network network = plan::make_network(model::make_model("vgg11", {3, 32, 32}, 10));
+  const plan::Network network = plan::make_network(graph::make_model("vgg11", {3, 32, 32}, 10));
   const plan::Machine machine{.nodes = nodes,
                               .workers_per_node = workers_per_node,
                               .inside = {.bytes_per_second = 5e9, .latency_seconds = 1e-6},

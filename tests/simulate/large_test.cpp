@@ -5,7 +5,7 @@
 #include "base/clock.hpp"
 #include "base/memory.hpp"
 #include "cost/analytic.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 TEST(SimulateLarge, AThousandWorkersTimesResnet1001) {
   const plan::Network network =
-      plan::make_network(model::make_model("resnet1001", {3, 32, 32}, 10));
+      plan::make_network(graph::make_model("resnet1001", {3, 32, 32}, 10));
   const plan::Machine machine{.nodes = 128,
                               .workers_per_node = 8,
                               .inside = {.bytes_per_second = 10e9, .latency_seconds = 1e-6},

@@ -1,7 +1,7 @@
 // C_j and F_j as specs: they reach the shape they are asked for, and F_j maps 0 to 0.
 #include <gmock/gmock.h>
 
-#include "model/shapes.hpp"
+#include "graph/shapes.hpp"
 #include "strategy/parareal/coarse.hpp"
 #include "strategy/parareal_testing.hpp"
 
@@ -59,15 +59,15 @@ const std::vector<Pair>& impossible() {
   return pairs;
 }
 
-bool has_batch_norm(const model::BlockSpec& block) {
-  return std::ranges::any_of(block.nodes, [](const model::Node& node) {
+bool has_batch_norm(const graph::BlockSpec& block) {
+  return std::ranges::any_of(block.nodes, [](const graph::Node& node) {
     return std::holds_alternative<ops::BatchNorm>(node.layer);
   });
 }
 
-std::vector<std::string> bias_names(const model::BlockSpec& block, const tensor::Shape& src) {
+std::vector<std::string> bias_names(const graph::BlockSpec& block, const tensor::Shape& src) {
   std::vector<std::string> names;
-  for (const ops::ParameterSpec& parameter : model::block_parameters(block, src)) {
+  for (const ops::ParameterSpec& parameter : graph::block_parameters(block, src)) {
     if (parameter.name.ends_with("bias")) names.push_back(parameter.name);
   }
   return names;
@@ -75,7 +75,7 @@ std::vector<std::string> bias_names(const model::BlockSpec& block, const tensor:
 
 TEST(PararealCoarse, EntersReachTheShape) {
   for (const Pair& pair : possible()) {
-    const model::BlockSpec block = enter_block("p.enter", pair.src, pair.dst);
+    const graph::BlockSpec block = enter_block("p.enter", pair.src, pair.dst);
     ASSERT_FALSE(block.nodes.empty()) << pair;
     EXPECT_EQ(block.name, "p.enter");
     EXPECT_EQ(node_shapes(block, pair.src).back(), pair.dst) << pair;
@@ -88,7 +88,7 @@ TEST(PararealCoarse, EntersSeeEveryPixel) {
   for (const Pair& pair : possible()) {
     if (pair.src.rank() != 3 || pair.dst.rank() != 3 || pair.src[1] != pair.src[2]) continue;
     if (pair.dst[1] == 1 || pair.src[1] % pair.dst[1] != 0) continue;
-    for (const model::Node& node : enter_block("p", pair.src, pair.dst).nodes) {
+    for (const graph::Node& node : enter_block("p", pair.src, pair.dst).nodes) {
       const auto* conv = std::get_if<ops::Convolution>(&node.layer);
       if (conv != nullptr) {
         EXPECT_LE(conv->stride.height, 3) << pair;
@@ -102,10 +102,10 @@ TEST(PararealCoarse, CoarsePartsReachTheShapeAndMapZeroToZero) {
     for (const Pair& pair : possible()) {
       SCOPED_TRACE(std::string(name_of(kind)));
       ASSERT_TRUE(coarse_fits(kind, pair.src, pair.dst)) << pair;
-      const model::BlockSpec block = coarse_block("p.coarse", kind, pair.src, pair.dst);
+      const graph::BlockSpec block = coarse_block("p.coarse", kind, pair.src, pair.dst);
       EXPECT_EQ(block.name, "p.coarse");
       EXPECT_EQ(node_shapes(block, pair.src).back(), pair.dst) << pair;
-      for (const model::Node& node : block.nodes) {
+      for (const graph::Node& node : block.nodes) {
         const auto* norm = std::get_if<ops::BatchNorm>(&node.layer);
         EXPECT_FALSE(norm != nullptr && norm->centered) << pair;
       }
@@ -118,7 +118,7 @@ TEST(PararealCoarse, AConvIsOneLayerWithWeightsAndABlockSeveral) {
   for (const Pair& pair : possible()) {
     const auto weights = [&](CoarseKind kind) {
       return std::ranges::count_if(
-          model::block_parameters(coarse_block("p", kind, pair.src, pair.dst), pair.src),
+          graph::block_parameters(coarse_block("p", kind, pair.src, pair.dst), pair.src),
           [](const ops::ParameterSpec& one) { return one.shape.rank() > 1; });
     };
     EXPECT_EQ(weights(CoarseKind::conv), 1) << pair;

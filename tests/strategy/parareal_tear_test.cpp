@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "strategy/parareal/added_block.hpp"
 #include "strategy/parareal/tear.hpp"
 #include "strategy/parareal/torn_weights.hpp"
@@ -33,10 +33,10 @@ TEST(PararealHead, IsTheLastBlockWithParametersAndWhatHasNoneAroundIt) {
 }
 
 TEST(PararealHead, WhatFollowsIsOfTheHead) {
-  model::ModelSpec model{.name = "tail", .input = {8}, .blocks = {}};
+  graph::ModelSpec model{.name = "tail", .input = {8}, .blocks = {}};
   for (const char* name : {"a", "b", "c", "d", "e"}) {
-    model::BlockSpec& block =
-        model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
+    graph::BlockSpec& block =
+        model.blocks.emplace_back(graph::BlockSpec{.name = name, .nodes = {}});
     if (std::string_view("ac").find(name) != std::string_view::npos) {
       block.then("linear", ops::Linear{.out_features = 8});
     } else {
@@ -60,7 +60,7 @@ TEST(PararealHead, NoPieceBeginsInIt) {
 
 TEST(PararealChain, NeedsOneAndItsLayers) {
   // One tensor crosses nowhere but before the first block.
-  const plan::Network dense = plan::make_network(model::parse_model(
+  const plan::Network dense = plan::make_network(graph::parse_model(
       "[[block]]\nname = \"a\"\nlayers = [{type = \"linear\", out = 4}]\n"
       "[[block]]\nname = \"b\"\nlayers = [{type = \"linear\", out = 4}]\ninputs = [\"input\"]\n"
       "[[block]]\nname = \"c\"\nlayers = [{type = \"add\"}]\ninputs = [\"a\", \"b\"]\n"
@@ -90,7 +90,7 @@ double slowest(const TornChain& chain, const cost::CostModel& cost, const TearOp
     for (int b = first[j]; b < end; ++b) sum += total(cost.block(b, options.samples));
     if (j > 0) {
       const tensor::Shape& image = chain.network().input;
-      const model::BlockSpec enter = enter_block("p.enter", image, chain.shape(first[j]));
+      const graph::BlockSpec enter = enter_block("p.enter", image, chain.shape(first[j]));
       sum += total(cost.added(network_of_one(enter, image), 0, options.samples));
     }
     if (end == chain.head() && options.overlapped) {
@@ -280,7 +280,7 @@ TEST(PararealNames, SweepsBeyondThePiecesAreRefused) {
 TEST(PararealBorders, KnowWhetherTheyAreRectified) {
   const auto rectified = [](const std::string& model, const tensor::Shape& input,
                             const char* block) {
-    const plan::Network network = plan::make_network(model::load_model(model, input, 10));
+    const plan::Network network = plan::make_network(graph::load_model(model, input, 10));
     for (int b = 0; b < network.size(); ++b) {
       if (network.blocks[static_cast<std::size_t>(b)].spec.name == block) {
         return TornChain(network).is_rectified(b);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cost/analytic.hpp"
-#include "model/parameters.hpp"
+#include "graph/parameters.hpp"
 #include "strategy/parareal/torn_network.hpp"
 #include "strategy/pipeline_testing.hpp"
 
@@ -52,10 +52,10 @@ inline double total(const cost::BlockSeconds& one) {
 /// Linear layers with ReLU: widths[0] is the input, and every other width two blocks of the model's
 /// b1, b2, ...
 inline plan::Network flat_network(const std::vector<std::int64_t>& widths) {
-  model::ModelSpec model{.name = "flat", .input = {widths.front()}, .blocks = {}};
+  graph::ModelSpec model{.name = "flat", .input = {widths.front()}, .blocks = {}};
   for (std::size_t i = 1; i < widths.size(); ++i) {
-    model::BlockSpec& block =
-        model.blocks.emplace_back(model::BlockSpec{.name = fmt::format("b{}", i), .nodes = {}});
+    graph::BlockSpec& block =
+        model.blocks.emplace_back(graph::BlockSpec{.name = fmt::format("b{}", i), .nodes = {}});
     block.then("linear", ops::Linear{.out_features = widths[i]});
     block.then("relu", ops::Activation{});
   }
@@ -64,14 +64,14 @@ inline plan::Network flat_network(const std::vector<std::int64_t>& widths) {
 
 /// 16x16 images, then 6x6, then 8x8 twice.
 inline plan::Network growing_network() {
-  model::ModelSpec model{.name = "growing", .input = {3, 16, 16}, .blocks = {}};
+  graph::ModelSpec model{.name = "growing", .input = {3, 16, 16}, .blocks = {}};
   const auto add = [&](const char* name, const ops::Convolution& conv) {
-    model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}}).then("conv", conv);
+    model.blocks.emplace_back(graph::BlockSpec{.name = name, .nodes = {}}).then("conv", conv);
   };
   add("shrinks", {.out_channels = 8, .stride = {3, 3}, .padding = {1, 1}});
   add("grows", {.out_channels = 8, .kernel = {1, 1}, .padding = {1, 1}});
   add("stays", {.out_channels = 8, .padding = {1, 1}});
-  model::BlockSpec& head = model.blocks.emplace_back(model::BlockSpec{.name = "head", .nodes = {}});
+  graph::BlockSpec& head = model.blocks.emplace_back(graph::BlockSpec{.name = "head", .nodes = {}});
   head.then("flatten", ops::Flatten{});
   head.then("linear", ops::Linear{.out_features = 10});
   return plan::make_network(model);
@@ -85,7 +85,7 @@ inline std::vector<std::string> weight_names(const plan::Network& network) {
     if (block.weights_of >= 0) continue;
     for (int set = 0; set < block.state_sets; ++set) {
       for (const ops::ParameterSpec& parameter :
-           model::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
+           graph::block_parameters(block.spec, plan::src_shapes(block, shapes))) {
         if (set > 0 && parameter.trainable) continue;
         names.push_back(plan::state_name(block.spec.name, set) + "." + parameter.name);
       }

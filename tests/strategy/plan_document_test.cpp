@@ -14,23 +14,23 @@ using ::testing::ThrowsMessage;
 
 struct ScoredPlan {
   std::string name;
-  model::ModelSpec model;
+  graph::ModelSpec model;
   plan::Plan plan;
 };
 
-model::ModelSpec model_of(const std::string& name) {
-  return model::make_model(
+graph::ModelSpec model_of(const std::string& name) {
+  return graph::make_model(
       name, name == "lenet" ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10);
 }
 
 /// With two users of one matrix, and of one BatchNorm's parameters.
-model::ModelSpec tied() {
-  model::ModelSpec model = model_of("resnet20");
-  const auto node = [&](std::size_t block, const std::string& name) -> model::Node& {
-    return *std::ranges::find(model.blocks[block].nodes, name, &model::Node::name);
+graph::ModelSpec tied() {
+  graph::ModelSpec model = model_of("resnet20");
+  const auto node = [&](std::size_t block, const std::string& name) -> graph::Node& {
+    return *std::ranges::find(model.blocks[block].nodes, name, &graph::Node::name);
   };
-  node(2, "conv1").weights = model::full_name(model.blocks[1], node(1, "conv2"));
-  node(3, "bn2").weights = model::full_name(model.blocks[1], node(1, "bn1"));
+  node(2, "conv1").weights = graph::full_name(model.blocks[1], node(1, "conv2"));
+  node(3, "bn2").weights = graph::full_name(model.blocks[1], node(1, "bn1"));
   return model;
 }
 
@@ -73,7 +73,7 @@ class Maker {
 
  private:
   template <class Change>
-  void add(const std::string& strategy, const std::string& how, model::ModelSpec model,
+  void add(const std::string& strategy, const std::string& how, graph::ModelSpec model,
            Change change) {
     const plan::Network network = plan::make_network(model);
     const bool nodes = strategy == "daso" || strategy == "local_sgd" || strategy == "diloco";
@@ -124,7 +124,7 @@ TEST(PlanDocument, IsOfOneModel) {
   for (const ScoredPlan& made : Maker().all()) {
     const std::string text = plan::to_json(made.plan);
     EXPECT_THROW(plan::plan_from_json(text, "p.json", model_of("vgg13")), UserError) << made.name;
-    model::ModelSpec other = made.model;
+    graph::ModelSpec other = made.model;
     other.blocks.back().nodes.back().layer = ops::Linear{.out_features = 10, .initial_scale = 2};
     if (made.model.name != "mixed" || made.plan.strategy != "sparse_rows") {
       EXPECT_THROW(plan::plan_from_json(text, "p.json", other), UserError) << made.name;
@@ -136,7 +136,7 @@ TEST(PlanDocument, IsOfOneModel) {
 TEST(PlanDocument, RefusesOtherMatrices) {
   for (const ScoredPlan& made : Maker().all()) {
     if (made.model.name != "mixed") continue;
-    model::ModelSpec other = made.model;
+    graph::ModelSpec other = made.model;
     auto& sparse = std::get<ops::SparseLinear>(other.blocks[1].nodes[0].layer);
     tensor::SparsePattern pattern = *sparse.pattern;
     pattern.column.pop_back();

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/rng.hpp"
-#include "model/shapes.hpp"
-#include "model/spec.hpp"
+#include "graph/shapes.hpp"
+#include "graph/spec.hpp"
 
 namespace plait::strategy {
 
@@ -16,7 +16,7 @@ class RandomModels {
   explicit RandomModels(std::uint64_t seed) : rng_(seed, Purpose::test, 77) {}
 
   /// The next one, with `classes` outputs.
-  model::ModelSpec next(std::int64_t classes = 10) {
+  graph::ModelSpec next(std::int64_t classes = 10) {
     model_ = {.name = "random" + std::to_string(count_++), .input = {}, .blocks = {}};
     const bool flat = rng_.below(6) == 0;
     model_.input = flat ? tensor::Shape{4 + below(40)}
@@ -45,11 +45,11 @@ class RandomModels {
   }
 
   void add(const std::string& name, const ops::Operation& layer) {
-    model_.blocks.push_back(model::BlockSpec{.name = name, .nodes = {}});
+    model_.blocks.push_back(graph::BlockSpec{.name = name, .nodes = {}});
     then(layer);
   }
   void then(const ops::Operation& layer) {
-    model::BlockSpec& block = model_.blocks.back();
+    graph::BlockSpec& block = model_.blocks.back();
     if (block.nodes.empty()) border_ = shape_;
     block.then("layer" + std::to_string(block.nodes.size()), layer);
     shape_ = node_shapes(block, border_).back();
@@ -80,7 +80,7 @@ class RandomModels {
 
   Rng rng_;
   int count_ = 0;
-  model::ModelSpec model_{};
+  graph::ModelSpec model_{};
   tensor::Shape shape_{};   ///< of what the last node makes
   tensor::Shape border_{};  ///< of what the last block reads
 };

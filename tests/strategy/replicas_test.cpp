@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "cost/analytic.hpp"
-#include "model/model_file.hpp"
+#include "graph/model_file.hpp"
 #include "simulate/simulate.hpp"
 #include "strategy/strategy.hpp"
 
@@ -40,7 +40,7 @@ class ReplicaPlans : public testing::Test {
         .bytes_per_step;
   }
 
-  plan::Network network_ = plan::make_network(model::load_model("mlp:128-64", {1, 28, 28}, 10));
+  plan::Network network_ = plan::make_network(graph::load_model("mlp:128-64", {1, 28, 28}, 10));
   plan::Machine machine_;
   ExchangeRequest exchange_;
 };
@@ -139,7 +139,7 @@ TEST_F(ReplicaPlans, ExchangeWhatEachWorkerOfANodeHolds) {
 
 /// What a node's workers would have to tell each other behind every merge is refused by name.
 TEST_F(ReplicaPlans, RefuseWeightsThatMoveInsideANode) {
-  network_ = plan::make_network(model::load_model("lenet", {1, 28, 28}, 10));
+  network_ = plan::make_network(graph::load_model("lenet", {1, 28, 28}, 10));
   exchange_.inner = "layerpipe";
   const auto cost = cost::make_analytic_cost(network_);
   machine_ = {.nodes = 2, .workers_per_node = 2};

@@ -21,8 +21,8 @@ TEST(SparseRowsRefusals, OtherLayersThanLinearOnes) {
   EXPECT_THAT(refused(network_of("lenet"), 2, {}),
               AllOf(HasSubstr("block 'conv1' is something else"), HasSubstr("layerpipe")));
   const auto with_last = [](const std::vector<ops::Operation>& layers) {
-    model::ModelSpec model = mixed();
-    model::BlockSpec& block =
+    graph::ModelSpec model = mixed();
+    graph::BlockSpec& block =
         model.blocks.insert(model.blocks.end() - 1, {.name = "x", .nodes = {}})[0];
     for (const ops::Operation& layer : layers) block.then(std::string(ops::name_of(layer)), layer);
     return refused(plan::make_network(model), 2, {});
@@ -45,14 +45,14 @@ TEST(SparseRowsRefusals, DenseLayersOfMillionsOfWeights) {
 }
 
 TEST(SparseRowsRefusals, BlocksThatAreNoChain) {
-  model::ModelSpec model = mixed();
-  model::BlockSpec& block = model.blocks[3];
+  graph::ModelSpec model = mixed();
+  graph::BlockSpec& block = model.blocks[3];
   block = {.name = "x", .nodes = {}};
   block.then("linear", ops::Linear{.out_features = 16});
-  block.join("add", ops::Add{}, {0, model::kBlockInput});
+  block.join("add", ops::Add{}, {0, graph::kBlockInput});
   EXPECT_THAT(refused(plan::make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
   block.nodes.pop_back();
-  block.join("relu", ops::Activation{}, {model::kBlockInput});  // the linear's result is for nobody
+  block.join("relu", ops::Activation{}, {graph::kBlockInput});  // the linear's result is for nobody
   EXPECT_THAT(refused(plan::make_network(model), 2, {}), HasSubstr("block 'x' is something else"));
 }
 

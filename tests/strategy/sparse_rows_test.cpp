@@ -5,7 +5,7 @@
 #include <map>
 
 #include "cost/analytic.hpp"
-#include "model/parameters.hpp"
+#include "graph/parameters.hpp"
 #include "partition/measure.hpp"
 #include "plan/check.hpp"
 #include "simulate/simulate.hpp"
@@ -15,7 +15,7 @@ namespace plait::strategy {
 namespace {
 
 plan::Network radixnet(const std::string& size) {
-  return plan::make_network(model::make_model("radixnet:" + size, {1, 28, 28}, 10));
+  return plan::make_network(graph::make_model("radixnet:" + size, {1, 28, 28}, 10));
 }
 
 std::vector<plan::Network> networks() { return {plan::make_network(mixed()), radixnet("64x6")}; }
@@ -28,7 +28,7 @@ plan::Plan plan_of(const plan::Network& network, int count,
 }
 
 const ops::SparseLinear* linear_of(const plan::NetworkBlock& block) {
-  for (const model::Node& node : block.spec.nodes) {
+  for (const graph::Node& node : block.spec.nodes) {
     if (const auto* linear = std::get_if<ops::SparseLinear>(&node.layer)) return linear;
   }
   return nullptr;
@@ -84,7 +84,7 @@ TEST(SparseRows, EveryElementIsInOnePieceOfItsOwner) {
       std::vector<std::string> blocks;  // of the model
       const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
       for (const plan::NetworkBlock& block : network.blocks) {
-        parameters += model::block_parameters(block.spec, plan::src_shapes(block, shapes)).size();
+        parameters += graph::block_parameters(block.spec, plan::src_shapes(block, shapes)).size();
         if (block.parameters > 0) blocks.push_back(block.spec.name);
       }
       EXPECT_EQ(found.times.size(), parameters);

@@ -32,10 +32,10 @@ inline std::shared_ptr<const tensor::SparsePattern> irregular(std::int64_t rows,
 }
 
 /// flatten, sparse, relu | sparse without bias | dense, gelu | sparse, clip | dense.
-inline model::ModelSpec mixed() {
-  model::ModelSpec model{.name = "mixed", .input = {1, 6, 10}, .blocks = {}};
+inline graph::ModelSpec mixed() {
+  graph::ModelSpec model{.name = "mixed", .input = {1, 6, 10}, .blocks = {}};
   const auto block = [&](const char* name, const std::vector<ops::Operation>& layers) {
-    model::BlockSpec& one = model.blocks.emplace_back(model::BlockSpec{.name = name, .nodes = {}});
+    graph::BlockSpec& one = model.blocks.emplace_back(graph::BlockSpec{.name = name, .nodes = {}});
     for (const ops::Operation& layer : layers) one.then(std::string(ops::name_of(layer)), layer);
   };
   block("a", {ops::Flatten{}, ops::SparseLinear{.pattern = irregular(40, 60)},

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "model/zoo.hpp"
+#include "graph/zoo.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait::strategy {
@@ -14,7 +14,7 @@ namespace plait::strategy {
 inline plan::Network network_of(const std::string& name) {
   const bool gray = name == "lenet" || name == "linear" || name.starts_with("mlp");
   return plan::make_network(
-      model::make_model(name, gray ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10));
+      graph::make_model(name, gray ? tensor::Shape{1, 28, 28} : tensor::Shape{3, 32, 32}, 10));
 }
 
 /// Four blocks: parameters 8, 0, 4, 4; block 0 and block 2 have running statistics.

@@ -74,8 +74,8 @@ std::optional<Resizing> resize(const tensor::Shape& src, const tensor::Shape& ds
 }
 
 /// Index of the node that feeds what follows.
-int append_average(model::BlockSpec& block, const Resizing& by) {
-  if (!by.averages()) return model::kBlockInput;
+int append_average(graph::BlockSpec& block, const Resizing& by) {
+  if (!by.averages()) return graph::kBlockInput;
   return block.then("pool", ops::Pool{.kind = ops::PoolKind::average,
                                       .kernel = {by.height.kernel, by.width.kernel},
                                       .stride = {by.height.step, by.width.step}});
@@ -105,16 +105,16 @@ struct Normalised {
   std::string name;
   ops::Convolution conv;
 };
-int append(model::BlockSpec& block, const Normalised& one, int from) {
+int append(graph::BlockSpec& block, const Normalised& one, int from) {
   block.join(one.name, one.conv, {from});
   return block.then(one.name + ".bn", ops::BatchNorm{.centered = false});
 }
 
 ops::Operation relu() { return ops::Activation{ops::ActivationKind::relu}; }
 
-model::BlockSpec image_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+graph::BlockSpec image_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
                              const tensor::Shape& dst) {
-  model::BlockSpec block{.name = name, .nodes = {}};
+  graph::BlockSpec block{.name = name, .nodes = {}};
   const auto by = resize(src, dst);
   if (!by) return block;
   const int from = append_average(block, *by);
@@ -140,10 +140,10 @@ ops::Linear linear(std::int64_t features, double scale) {
   return {.out_features = features, .bias = false, .initial_scale = scale};
 }
 
-model::BlockSpec flat_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+graph::BlockSpec flat_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
                             const tensor::Shape& dst) {
-  model::BlockSpec block{.name = name, .nodes = {}};
-  const int from = src.rank() == 1 ? model::kBlockInput : block.then("flatten", ops::Flatten{});
+  graph::BlockSpec block{.name = name, .nodes = {}};
+  const int from = src.rank() == 1 ? graph::kBlockInput : block.then("flatten", ops::Flatten{});
   if (kind == CoarseKind::conv) {
     block.join("linear", linear(dst[0], kShortcutScale), {from});
     return block;
@@ -175,9 +175,9 @@ CoarseKind coarse_kind(const std::string& text) {
   throw std::logic_error("unchecked setting: coarse " + text);
 }
 
-model::BlockSpec enter_block(const std::string& name, const tensor::Shape& image,
+graph::BlockSpec enter_block(const std::string& name, const tensor::Shape& image,
                              const tensor::Shape& dst, bool rectified) {
-  model::BlockSpec block{.name = name, .nodes = {}};
+  graph::BlockSpec block{.name = name, .nodes = {}};
   if (dst.rank() == 1) {
     if (image.rank() != 1) block.then("flatten", ops::Flatten{});
     block.then("linear", ops::Linear{.out_features = dst[0]});
@@ -190,7 +190,7 @@ model::BlockSpec enter_block(const std::string& name, const tensor::Shape& image
   return block;
 }
 
-model::BlockSpec coarse_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+graph::BlockSpec coarse_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
                               const tensor::Shape& dst) {
   if (kind == CoarseKind::identity) return {.name = name, .nodes = {}};
   return dst.rank() == 1 ? flat_block(name, kind, src, dst) : image_block(name, kind, src, dst);

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/spec.hpp"
+#include "graph/spec.hpp"
 
 namespace plait::strategy {
 
@@ -24,11 +24,11 @@ CoarseKind coarse_kind(const std::string& text);
 /// the image is more than twice as large or no stride leads to the size; a larger kernel with more
 /// padding where the tensor is larger than the image; a linear layer for flat ones; then ReLU if
 /// the tensor is `rectified`. Without nodes: there is no such way.
-model::BlockSpec enter_block(const std::string& name, const tensor::Shape& image,
+graph::BlockSpec enter_block(const std::string& name, const tensor::Shape& image,
                              const tensor::Shape& dst, bool rectified = false);
 
 /// Without nodes: identity, or there is no such way (`coarse_fits`).
-model::BlockSpec coarse_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
+graph::BlockSpec coarse_block(const std::string& name, CoarseKind kind, const tensor::Shape& src,
                               const tensor::Shape& dst);
 bool coarse_fits(CoarseKind kind, const tensor::Shape& src, const tensor::Shape& dst);
 

@@ -107,10 +107,10 @@ bool TornChain::is_rectified(int block) const {
   int tensor = crossing(block);
   while (tensor > 0) {
     const auto writer = std::ranges::find(network_.blocks, tensor, &plan::NetworkBlock::dst);
-    const std::vector<model::Node>& nodes = writer->spec.nodes;
+    const std::vector<graph::Node>& nodes = writer->spec.nodes;
     int at = static_cast<int>(nodes.size()) - 1;
     while (at >= 0) {
-      const model::Node& node = nodes[static_cast<std::size_t>(at)];
+      const graph::Node& node = nodes[static_cast<std::size_t>(at)];
       if (const auto* activation = std::get_if<ops::Activation>(&node.layer)) {
         return activation->kind == ops::ActivationKind::relu;
       }
@@ -121,7 +121,7 @@ bool TornChain::is_rectified(int block) const {
       if (!keeps) return false;
       at = node.inputs.front();
     }
-    tensor = writer->srcs[static_cast<std::size_t>(model::number_of_input(at))];
+    tensor = writer->srcs[static_cast<std::size_t>(graph::number_of_input(at))];
   }
   return false;
 }

@@ -120,7 +120,7 @@ class Builder {
     torn_.enter.push_back(-1);
     const tensor::Shape& image = chain_.network().input;
     for (int piece = 1; piece < pieces(); ++piece) {
-      const model::BlockSpec spec =
+      const graph::BlockSpec spec =
           enter_block(enter_name(name_of(piece)), image, shape_before(piece),
                       chain_.is_rectified(tearing_.first[static_cast<std::size_t>(piece)]));
       const int dst = add_tensor(shape_before(piece).elements());
@@ -147,8 +147,8 @@ class Builder {
   /// `layer` of two tensors, with a new one for the result.
   int add_of_two(const std::string& name, const ops::Operation& layer, std::vector<int> srcs,
                  int piece) {
-    model::BlockSpec spec{.name = name, .nodes = {}};
-    spec.join("", layer, {model::block_input(0), model::block_input(1)});
+    graph::BlockSpec spec{.name = name, .nodes = {}};
+    spec.join("", layer, {graph::block_input(0), graph::block_input(1)});
     const int dst = add_tensor(torn_.network.tensors[static_cast<std::size_t>(srcs.front())]);
     return add({.name = name, .spec = std::move(spec), .added = true}, std::move(srcs), dst, piece);
   }

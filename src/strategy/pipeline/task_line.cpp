@@ -49,7 +49,7 @@ class TaskLine::Crossings {
   /// Of tensors that nobody reads behind this block, but its backward tasks there do; of gradients
   /// the share `returned` comes back.
   double sources(int index, double returned) const {
-    const model::BlockTraits& traits = block(index).traits;
+    const graph::BlockTraits& traits = block(index).traits;
     const bool reads = traits.weights_read_src || (traits.data_reads_src && returned > 0);
     double sum = 0;
     for (std::size_t k = 0; k < block(index).srcs.size(); ++k) {

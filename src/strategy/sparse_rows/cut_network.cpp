@@ -32,7 +32,7 @@ struct Piece {
 };
 
 /// The derivative is known from the result, and sparse layers can end in it.
-bool follows_from_result(const model::Node& node) {
+bool follows_from_result(const graph::Node& node) {
   const ops::ActivationKind kind = std::get<ops::Activation>(node.layer).kind;
   return kind == ops::ActivationKind::relu || kind == ops::ActivationKind::tanh ||
          kind == ops::ActivationKind::clip;
@@ -60,7 +60,7 @@ class Cutter {
   CutNetwork run() {
     for (std::size_t k = 0; k < layers_.size(); ++k) cut_layer(k);
     const int sums = cut_.parts.back().front().out;
-    model::BlockSpec spec{.name = "logits", .nodes = {}};
+    graph::BlockSpec spec{.name = "logits", .nodes = {}};
     spec.then("flatten", ops::Flatten{});  // the loss reads plain rows
     cut_.logits = add_block({.name = "logits",
                              .srcs = {sums},
@@ -125,7 +125,7 @@ class Cutter {
     part.out = sums;
     if (layer.activation) {
       if (!part.in_place) part.out = add_tensor(elements);
-      model::BlockSpec spec{.name = fmt::format("{}.{}@{}", name, layer.activation->name, worker),
+      graph::BlockSpec spec{.name = fmt::format("{}.{}@{}", name, layer.activation->name, worker),
                             .nodes = {}};
       spec.then(layer.activation->name, layer.activation->layer);
       part.activation = add_block({.name = spec.name,
@@ -214,7 +214,7 @@ class Cutter {
     if (ends.activates) activation = std::get<ops::Activation>(layer.activation->layer);
     const std::int64_t size = piece.pattern.size();
     const std::int64_t rows = piece.pattern.rows;
-    model::BlockSpec spec{.name = name, .nodes = {}};
+    graph::BlockSpec spec{.name = name, .nodes = {}};
     if (layer.flatten) spec.then("flatten", ops::Flatten{});
     const int linear = spec.then(
         layer.linear.name.empty() ? "linear" : layer.linear.name,
@@ -225,7 +225,7 @@ class Cutter {
             .ends_in = activation});
     std::vector<int> srcs{ends.src};
     if (ends.sums >= 0) {
-      spec.join("sum", ops::Add{}, {linear, model::block_input(1)});
+      spec.join("sum", ops::Add{}, {linear, graph::block_input(1)});
       srcs.push_back(ends.sums);
     }
     return add_block(

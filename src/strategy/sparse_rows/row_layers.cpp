@@ -46,14 +46,14 @@ std::shared_ptr<const tensor::SparsePattern> all_elements(std::int64_t rows, std
       block.spec.name.empty() ? block.name : block.spec.name);
 }
 
-bool is_linear(const model::Node& node) {
+bool is_linear(const graph::Node& node) {
   return std::holds_alternative<ops::Linear>(node.layer) ||
          std::holds_alternative<ops::SparseLinear>(node.layer);
 }
 
 /// The layers of a block of the model, whose parts are blocks `first` to `last` of the network.
 struct Module {
-  std::vector<model::Node> nodes{};
+  std::vector<graph::Node> nodes{};
   int linear = 0;  ///< the part that is one
 };
 
@@ -61,7 +61,7 @@ Module module_of(const plan::Network& network, int first, int last) {
   Module module{.nodes = {}, .linear = first};
   for (int b = first; b < last; ++b) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    const std::vector<model::Node>& nodes = block.spec.nodes;
+    const std::vector<graph::Node>& nodes = block.spec.nodes;
     if (nodes.empty() || block.srcs != std::vector{b} || block.dst != b + 1) refuse(block);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].inputs != std::vector<int>{static_cast<int>(i) - 1}) refuse(block);
@@ -82,7 +82,7 @@ RowLayer read(const plan::NetworkBlock& block, const Module& module, const tenso
                  .bias_spec = {},
                  .name = {}};
   std::size_t at = 0;
-  const std::vector<model::Node>& nodes = module.nodes;
+  const std::vector<graph::Node>& nodes = module.nodes;
   if (at < nodes.size() && std::holds_alternative<ops::Flatten>(nodes[at].layer)) {
     layer.flatten = true;
     ++at;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/parameters.hpp"
+#include "graph/parameters.hpp"
 #include "plan/network.hpp"
 
 namespace plait::strategy::sparse_rows {
@@ -14,8 +14,8 @@ namespace plait::strategy::sparse_rows {
 struct RowLayer {
   int block = 0;
   bool flatten = false;
-  model::Node linear;
-  std::optional<model::Node> activation{};
+  graph::Node linear;
+  std::optional<graph::Node> activation{};
   std::shared_ptr<const tensor::SparsePattern> pattern;  ///< dense layers have all elements
   bool bias = true;
   ops::ParameterSpec weight_spec;
