@@ -70,7 +70,7 @@ std::vector<checkpoint::NamedTensor> serial_part(
   std::vector<checkpoint::NamedTensor> kept;
   for (const checkpoint::NamedTensor& tensor : weights) {
     const bool added = std::ranges::any_of(torn.blocks, [&](const plan::NetworkBlock& block) {
-      return block.added && tensor.name.starts_with(block.name + ".");
+      return block.added && tensor.name.starts_with(block.spec.name + ".");
     });
     if (!added) kept.push_back(tensor);
   }

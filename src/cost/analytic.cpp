@@ -50,7 +50,7 @@ BlockRooflines rooflines(const plan::Network& network, const plan::NetworkBlock&
   const bool first =
       std::ranges::none_of(block.srcs, [&](int tensor) { return network.has_gradient(tensor); });
   BlockRooflines lines;
-  if (block.is_added_sum()) {  // two tensors read, one written; one gradient added to another
+  if (block.is_join()) {  // two tensors read, one written; one gradient added to another
     lines.forward = lines.backward_data = {0, memory(src + dst), 0};
     return lines;
   }

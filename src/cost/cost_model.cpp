@@ -39,7 +39,7 @@ BlockSeconds block_seconds(const CostModel& cost, const plan::Plan& plan, int in
 /// Of a strategy's sum: all that it makes are the gradient of the result, which costs nothing.
 bool only_passes(const plan::Network& network, const plan::BackwardData& task) {
   const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(task.block)];
-  if (!block.is_added_sum()) return false;
+  if (!block.is_join()) return false;
   for (std::size_t k = 0; k < block.srcs.size(); ++k) {
     const int src = block.srcs[k];
     if (task.makes(src) && network.has_gradient(src) &&

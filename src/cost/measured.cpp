@@ -96,7 +96,7 @@ class MeasuredCost final : public CostModel {
                         samples);
     }
     const plan::NetworkBlock& unknown = network.blocks[static_cast<std::size_t>(block)];
-    if (unknown.is_added_sum()) {  // backward_data adds one gradient to another
+    if (unknown.is_join()) {  // backward_data adds one gradient to another
       const double seconds = sum(network.tensors[static_cast<std::size_t>(unknown.dst)] * samples *
                                      std::int64_t{sizeof(float)},
                                  2);
@@ -182,7 +182,7 @@ std::unique_ptr<CostModel> make_measured_cost(const ProfileFile& profile,
 
 bool knows_added(const ProfileFile& profile, const plan::Network& network, int block) {
   const int home = network.home_of(block);
-  if (network.blocks[static_cast<std::size_t>(home)].is_added_sum()) return true;
+  if (network.blocks[static_cast<std::size_t>(home)].is_join()) return true;
   const ProfilePoint& point = profile.points.front();
   return find_added(point, network, home) != point.added.end();
 }

@@ -28,6 +28,13 @@ std::vector<NodeGroup> groups_of(const BlockSpec& block, int inputs) {
   return groups;
 }
 
+int input_number(std::vector<int>& reads, int source) {
+  const auto found = std::ranges::find(reads, source);
+  if (found != reads.end()) return static_cast<int>(found - reads.begin());
+  reads.push_back(source);
+  return static_cast<int>(reads.size()) - 1;
+}
+
 class Fusing {
  public:
   explicit Fusing(const ModelSpec& model) : model_(model) {}
@@ -40,35 +47,33 @@ class Fusing {
  private:
   void cut(std::size_t index) {
     const BlockSpec& block = model_.blocks[index];
-    const std::vector<int> inputs = inputs_of(model_, index);
-    const std::vector<NodeGroup> groups = groups_of(block, static_cast<int>(inputs.size()));
-    std::vector<int> made(block.nodes.size(), -1);  // by node: the fine block that leaves it
-    for (const NodeGroup& group : groups) {
-      const int number = static_cast<int>(fine_.size());
-      FineBlock fine{.name = groups.size() == 1 ? block.name : name_of(block, group.front()),
-                     .spec = {.name = block.name, .nodes = {}},
+    std::vector<int> sources;  // of the block, each once
+    BlockSpec renumbered = block;
+    std::vector<int> number;
+    for (const int input : inputs_of(model_, index)) {
+      number.push_back(input_number(sources, result(input)));
+    }
+    for (Node& node : renumbered.nodes) {
+      for (int& input : node.inputs) {
+        if (input < 0)
+          input = block_input(number[static_cast<std::size_t>(number_of_input(input))]);
+      }
+    }
+    const int first = static_cast<int>(fine_.size());
+    std::vector<FinePart> parts = fuse(renumbered, static_cast<int>(sources.size()));
+    for (FinePart& part : parts) {
+      FineBlock fine{.name = parts.size() == 1 ? block.name : name_of(block, part.spec.nodes[0]),
+                     .spec = std::move(part.spec),
                      .reads = {},
                      .whole = static_cast<int>(index)};
-      for (const int node : group) {
-        const Node& one = block.nodes[static_cast<std::size_t>(node)];
-        fine.spec.nodes.push_back({one.name, one.layer, {}, one.weights});
-        for (const int input : one.inputs) {
-          const auto inside = std::ranges::find(group, input);
-          if (inside != group.end()) {
-            fine.spec.nodes.back().inputs.push_back(static_cast<int>(inside - group.begin()));
-            continue;
-          }
-          const int source = input < 0
-                                 ? result(inputs[static_cast<std::size_t>(number_of_input(input))])
-                                 : made[static_cast<std::size_t>(input)];
-          fine.spec.nodes.back().inputs.push_back(block_input(input_number(fine.reads, source)));
-        }
+      for (const int read : part.reads) {
+        fine.reads.push_back(read < 0 ? sources[static_cast<std::size_t>(number_of_input(read))]
+                                      : first + read);
       }
-      made[static_cast<std::size_t>(group.back())] = number;
       names_.insert(fine.name);
       fine_.push_back(std::move(fine));
     }
-    results_.push_back(made.back());
+    results_.push_back(static_cast<int>(fine_.size()) - 1);
   }
 
   /// The fine block that leaves the result of a model's block.
@@ -76,16 +81,9 @@ class Fusing {
     return block == kModelInput ? kModelInput : results_[static_cast<std::size_t>(block)];
   }
 
-  static int input_number(std::vector<int>& reads, int source) {
-    const auto found = std::ranges::find(reads, source);
-    if (found == reads.end()) reads.push_back(source);
-    return static_cast<int>(std::ranges::find(reads, source) - reads.begin());
-  }
-
   /// "layer1.0.conv1"; numbered where that is taken.
-  std::string name_of(const BlockSpec& block, int node) const {
-    const std::string& own = block.nodes[static_cast<std::size_t>(node)].name;
-    const std::string name = own.empty() ? block.name : fmt::format("{}.{}", block.name, own);
+  std::string name_of(const BlockSpec& block, const Node& node) const {
+    const std::string name = full_name(block, node);
     const auto taken = [&](const std::string& one) {
       return names_.contains(one) ||
              (one != block.name &&
@@ -103,6 +101,29 @@ class Fusing {
 };
 
 }  // namespace
+
+std::vector<FinePart> fuse(const BlockSpec& block, int inputs) {
+  std::vector<FinePart> parts;
+  std::vector<int> made(block.nodes.size(), -1);  // by node: the part that leaves it
+  for (const NodeGroup& group : groups_of(block, inputs)) {
+    FinePart part{.spec = {.name = block.name, .nodes = {}}, .reads = {}};
+    for (const int node : group) {
+      const Node& one = block.nodes[static_cast<std::size_t>(node)];
+      part.spec.nodes.push_back({one.name, one.layer, {}, one.weights});
+      for (const int input : one.inputs) {
+        const auto inside = std::ranges::find(group, input);
+        part.spec.nodes.back().inputs.push_back(
+            inside != group.end()
+                ? static_cast<int>(inside - group.begin())
+                : block_input(input_number(
+                      part.reads, input < 0 ? input : made[static_cast<std::size_t>(input)])));
+      }
+    }
+    made[static_cast<std::size_t>(group.back())] = static_cast<int>(parts.size());
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
 
 std::vector<FineBlock> fuse(const ModelSpec& model) { return Fusing(model).run(); }
 

@@ -17,12 +17,13 @@
 
 namespace plait::plan {
 
-bool NetworkBlock::is_added_sum() const {
-  return added && spec.nodes.size() == 1 && ops::sum_of(spec.nodes.front().layer).has_value();
+bool NetworkBlock::is_join() const {
+  return added && name == spec.name && spec.nodes.size() == 1 &&
+         ops::sum_of(spec.nodes.front().layer).has_value();
 }
 
-bool NetworkBlock::is_added_difference() const {
-  return is_added_sum() && ops::sum_of(spec.nodes.front().layer)->subtracted >= 0;
+bool NetworkBlock::is_difference() const {
+  return is_join() && ops::sum_of(spec.nodes.front().layer)->subtracted >= 0;
 }
 
 std::int64_t Network::parameters() const {
@@ -189,7 +190,7 @@ std::vector<int> alike_tensors(const Network& network) {
     return tensor;
   };
   for (const NetworkBlock& block : network.blocks) {
-    if (!block.is_added_sum()) continue;
+    if (!block.is_join()) continue;
     for (const int tensor : block.srcs) {
       alike[static_cast<std::size_t>(find(tensor))] = find(block.dst);
     }

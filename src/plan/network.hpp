@@ -46,9 +46,11 @@ struct NetworkBlock {
   int state_set = 0;  ///< of its home's, which it computes with
 
   bool owns_weights() const { return weights_of < 0; }
-  /// The strategy's own sum or difference of two tensors; these and dst lie alike.
-  bool is_added_sum() const;
-  bool is_added_difference() const;
+  /// A sum or difference of two tensors that a strategy has put between parts of the network; these
+  /// and dst lie alike.
+  bool is_join() const;
+  /// Such a difference.
+  bool is_difference() const;
   bool reads(int tensor) const { return std::ranges::find(srcs, tensor) != srcs.end(); }
   bool reads_input() const { return reads(0); }
   bool operator==(const NetworkBlock&) const = default;

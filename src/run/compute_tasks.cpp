@@ -131,7 +131,7 @@ void ComputeTasks::forward(const TaskRun& at) {
   if (bridge != nullptr && !bridge->same(index) && task.moves_state) {
     bridge->return_state(index, model.parameters.state(static_cast<std::size_t>(task.block)));
   }
-  if (parts_.context.block(task.block).is_added_difference()) measure_residual(at, task.block);
+  if (parts_.context.block(task.block).is_difference()) measure_residual(at, task.block);
 }
 
 void ComputeTasks::measure_residual(const TaskRun& at, int block) {

@@ -86,7 +86,7 @@ bool has_added_weights(const plan::Network& network,
   for (const checkpoint::NamedTensor& tensor : tensors) names.push_back(tensor.name);
   std::ranges::sort(names);
   return std::ranges::any_of(network.blocks, [&](const plan::NetworkBlock& block) {
-    const std::string prefix = block.name + ".";
+    const std::string prefix = block.spec.name + ".";
     const auto first = std::ranges::lower_bound(names, prefix);
     return block.added && first != names.end() && first->starts_with(prefix);
   });

@@ -45,7 +45,7 @@ std::vector<Residual> residuals(const plan::Network& network,
                                 const std::vector<ResidualSums>& sums) {
   std::vector<Residual> all;
   for (std::size_t i = 0; i < network.blocks.size(); ++i) {
-    if (network.blocks[i].is_added_difference()) {
+    if (network.blocks[i].is_difference()) {
       all.push_back({network.blocks[i].name, sums[i].residual()});
     }
   }

@@ -17,7 +17,7 @@ std::vector<bool> needed_blocks(const plan::Network& network) {
   tensors[static_cast<std::size_t>(network.logits())] = true;
   for (std::size_t i = blocks.size(); i-- > 0;) {
     const plan::NetworkBlock& block = network.blocks[i];
-    blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.is_added_difference();
+    blocks[i] = tensors[static_cast<std::size_t>(block.dst)] || block.is_difference();
     if (!blocks[i]) continue;
     for (const int tensor : block.srcs) tensors[static_cast<std::size_t>(tensor)] = true;
   }
@@ -124,7 +124,7 @@ void Workspace::forward(const plan::NetworkBlock& block, std::size_t index,
     }
   }
   chain_.block(index).forward(args);
-  if (!block.is_added_difference()) return;
+  if (!block.is_difference()) return;
   const tensor::TensorDesc& desc = chain_.tensor_desc(block.dst);
   add_residual({.difference = args.dst.floats(),
                 .other = args.srcs[1].floats(),

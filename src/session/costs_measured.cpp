@@ -53,55 +53,72 @@ std::vector<std::int64_t> affordable_batches(const CostSubject& subject) {
   return batches;
 }
 
-/// Appends a block that reads these tensors and writes a new one.
-void append(plan::NetworkBlock block, std::vector<int> srcs, std::int64_t elements,
-            plan::Network& chain) {
-  block.srcs = std::move(srcs);
-  block.dst = static_cast<int>(chain.tensors.size());
-  block.added = false;
-  block.piece = -1;
-  chain.tensors.push_back(elements);
-  chain.blocks.push_back(std::move(block));
+/// Blocks of a network, by index.
+using Part = std::vector<int>;
+
+/// Appends the blocks `part` of `from` to `chain`: tensor `src` of `from` is the one that `chain`
+/// wrote last.
+void append(const plan::Network& from, const Part& part, int src, plan::Network& chain) {
+  std::map<int, int> now{{src, static_cast<int>(chain.tensors.size()) - 1}};
+  for (const int index : part) {
+    plan::NetworkBlock block = from.blocks[static_cast<std::size_t>(index)];
+    const std::int64_t elements = from.tensors[static_cast<std::size_t>(block.dst)];
+    now[block.dst] = static_cast<int>(chain.tensors.size());
+    for (int& tensor : block.srcs) tensor = now.at(tensor);
+    block.dst = now.at(block.dst);
+    block.added = false;
+    block.piece = -1;
+    chain.tensors.push_back(elements);
+    chain.blocks.push_back(std::move(block));
+  }
 }
 
-/// The model's blocks behind the pieces, on the last tensor of `chain`.
-void append_head(const strategy::TornChain& model, plan::Network& chain) {
-  const plan::Network& network = model.network();
-  std::map<int, int> now{
-      {model.crossing(model.head()), static_cast<int>(chain.tensors.size()) - 1}};
-  for (int b = model.head(); b < network.size(); ++b) {
-    const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
-    std::vector<int> srcs;
-    for (const int tensor : block.srcs) srcs.push_back(now.at(tensor));
-    append(block, std::move(srcs), network.tensors[static_cast<std::size_t>(block.dst)], chain);
-    now[block.dst] = chain.blocks.back().dst;
+/// The added blocks that a tearing has made together: what brings the input to a piece, or a coarse
+/// part.
+struct AddedParts {
+  std::vector<Part> enters;
+  std::vector<Part> coarse;
+};
+
+AddedParts added_parts(const plan::Network& torn) {
+  AddedParts parts;
+  const std::string* name = nullptr;
+  std::vector<Part>* list = nullptr;
+  for (int b = 0; b < torn.size(); ++b) {
+    const plan::NetworkBlock& block = torn.blocks[static_cast<std::size_t>(b)];
+    if (!block.added || block.is_join() || !block.owns_weights()) continue;
+    if (name == nullptr || *name != block.spec.name) {
+      name = &block.spec.name;
+      list = block.reads_input() ? &parts.enters : &parts.coarse;
+      list->emplace_back();
+    }
+    list->back().push_back(b);
   }
+  return parts;
 }
 
 /// The parts that a tearing adds as networks of their own: the way from the image to a piece, the
 /// coarse parts from there on, the model's head. One per piece but the first.
 std::vector<plan::Network> coarse_chains(const plan::Network& model, const plan::Network& torn) {
-  std::vector<plan::NetworkBlock> enters;
-  std::vector<plan::NetworkBlock> coarse;
-  for (const plan::NetworkBlock& block : torn.blocks) {
-    if (!block.added || block.is_added_sum() || !block.owns_weights()) continue;
-    (block.reads_input() ? enters : coarse).push_back(block);
-  }
+  const AddedParts parts = added_parts(torn);
   const strategy::TornChain of_model(model);
-  const auto elements = [&](const plan::NetworkBlock& block) {
-    return torn.tensors[static_cast<std::size_t>(block.dst)];
+  Part head;
+  for (int b = of_model.head(); b < model.size(); ++b) head.push_back(b);
+  const auto src_of = [&](const Part& part) {
+    return torn.blocks[static_cast<std::size_t>(part.front())].srcs.front();
   };
   std::vector<plan::Network> chains;
-  for (std::size_t i = 0; i < enters.size(); ++i) {
-    plan::Network chain{.name = enters[i].name,
+  for (std::size_t i = 0; i < parts.enters.size(); ++i) {
+    const auto first = static_cast<std::size_t>(parts.enters[i].front());
+    plan::Network chain{.name = torn.blocks[first].spec.name,
                         .blocks = {},
                         .tensors = {model.input.elements()},
                         .input = model.input};
-    append(enters[i], {0}, elements(enters[i]), chain);
-    for (std::size_t j = i; j < coarse.size(); ++j) {
-      append(coarse[j], {static_cast<int>(chain.tensors.size()) - 1}, elements(coarse[j]), chain);
+    append(torn, parts.enters[i], 0, chain);
+    for (std::size_t j = i; j < parts.coarse.size(); ++j) {
+      append(torn, parts.coarse[j], src_of(parts.coarse[j]), chain);
     }
-    append_head(of_model, chain);
+    append(model, head, of_model.crossing(of_model.head()), chain);
     plan::complete(chain);
     chains.push_back(std::move(chain));
   }

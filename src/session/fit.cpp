@@ -9,97 +9,12 @@
 
 #include "base/error.hpp"
 #include "data/batch.hpp"
-#include "optim/optimizer.hpp"
 #include "session/fit_interfaces.hpp"
+#include "session/fit_learner.hpp"
 
 namespace plait::session {
 
 namespace {
-
-/// BatchNorm begins with deviation 1, however small the target is: its scale has a long way to go.
-constexpr double kNormalisedRate = 10;
-
-/// A block alone, learning to hit a target.
-class Learner {
- public:
-  Learner(run::Chain& chain, run::ParameterStore& store, int block, const FitOptions& options)
-      : block_(chain.block(static_cast<std::size_t>(block))),
-        memory_(store.block(static_cast<std::size_t>(block))),
-        options_(options),
-        rate_(options.learning_rate * (memory_.state.floats().empty() ? 1 : kNormalisedRate)),
-        dst_(block_.dst_desc()),
-        diff_dst_(block_.dst_desc()),
-        diff_src_(block_.src_desc()),
-        saved_(tensor::allocate_bytes(block_.saved_bytes())),
-        pending_(tensor::allocate_bytes(block_.pending_bytes())),
-        scratch_(tensor::allocate_bytes(block_.scratch_bytes())),
-        optimizer_(optim::make_optimizer({.kind = "adam"})) {}
-
-  const tensor::Tensor& forward(const tensor::Tensor& src) {
-    src_ = src;
-    block_.forward(args());
-    return dst_;
-  }
-  /// One step of `steps` towards `wanted`; gives |dst - wanted|^2 / |wanted|^2 before it.
-  double learn(const tensor::Tensor& wanted, std::int64_t step, std::int64_t steps) {
-    const std::span<const float> dst = dst_.floats();
-    const std::span<float> diff = diff_dst_.floats();
-    const std::span<const float> target = wanted.floats();
-    double missed = 0;
-    double size = 0;
-    const float scale = 2.0F / static_cast<float>(dst.size());
-    for (std::size_t i = 0; i < dst.size(); ++i) {
-      const float d = dst[i] - target[i];
-      diff[i] = scale * d;
-      missed += static_cast<double>(d) * d;
-      size += static_cast<double>(target[i]) * target[i];
-    }
-    block_.backward_data(args());
-    block_.backward_weights(args());
-    const double left = 1 - static_cast<double>(step) / static_cast<double>(steps);
-    optim::UpdateArgs update{
-        .weights = memory_.weights.floats(),
-        .result = memory_.weights.floats(),
-        .gradient = memory_.gradient.floats(),
-        .state = {memory_.optimizer[0].floats(), memory_.optimizer[1].floats()},
-        .learning_rate = rate_ * left,
-        .weight_decay = 0,
-        .gradient_scale = 1,
-        .step = step + 1,
-        .threads = options_.threads};
-    optimizer_->update(update);
-    return size > 0 ? missed / size : 0;
-  }
-
- private:
-  kernels::BlockArgs args() {
-    return {.srcs = {src_},
-            .dst = dst_,
-            .diff_dst = diff_dst_,
-            .diff_srcs = {diff_src_},
-            .weights = memory_.weights.floats().data(),
-            .diff_weights = memory_.gradient.floats().data(),
-            .state = memory_.state.floats().data(),
-            .saved = saved_.get(),
-            .pending = pending_.get(),
-            .scratch = scratch_.get(),
-            .training = true,
-            .randomness = {}};
-  }
-
-  kernels::Block& block_;
-  run::BlockMemory& memory_;
-  const FitOptions& options_;
-  double rate_;
-  tensor::ConstView src_;
-  tensor::Tensor dst_;
-  tensor::Tensor diff_dst_;
-  tensor::Tensor diff_src_;
-  std::shared_ptr<std::byte> saved_;
-  std::shared_ptr<std::byte> pending_;
-  std::shared_ptr<std::byte> scratch_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
-};
 
 /// The model's own blocks, as in evaluation.
 class Frozen {
@@ -178,11 +93,11 @@ std::vector<checkpoint::NamedTensor> fit_added(const plan::Network& network,
   run::ParameterStore store(chain, options.seed, 2);
   store.import_weights(weights, options.source);
   const std::vector<FitInterface> interfaces = fit_interfaces(network);
-  std::vector<Learner> enters;
-  std::vector<Learner> coarses;
+  std::vector<FitLearner> enters;
+  std::vector<FitLearner> coarses;
   for (const FitInterface& one : interfaces) {
     enters.emplace_back(chain, store, one.enter, options);
-    coarses.emplace_back(chain, store, one.coarse < 0 ? one.enter : one.coarse, options);
+    coarses.emplace_back(chain, store, one.coarse.empty() ? one.enter : one.coarse, options);
   }
   Frozen frozen(chain, store);
   const data::BatchStream stream(data,
@@ -200,7 +115,7 @@ std::vector<checkpoint::NamedTensor> fit_added(const plan::Network& network,
       const tensor::Tensor& x = enters[i].forward(batch.images);
       if (step < first) {
         errors[i].first = enters[i].learn(exact, step, first);
-      } else if (one.coarse >= 0) {
+      } else if (!one.coarse.empty()) {
         const tensor::Tensor d = difference(exact, x);
         const tensor::Tensor from_x = frozen.forward(one.piece, x);
         const tensor::Tensor target = difference(frozen.forward(one.piece, exact), from_x);
@@ -213,8 +128,8 @@ std::vector<checkpoint::NamedTensor> fit_added(const plan::Network& network,
   for (std::size_t i = 0; i < interfaces.size() && options.note; ++i) {
     options.note(fmt::format(
         "fitted {} in {} steps: {:.0f}% of the interface missed, {:.0f}% of the correction",
-        network.blocks[static_cast<std::size_t>(interfaces[i].enter)].name, options.steps,
-        100 * std::sqrt(errors[i].first), 100 * std::sqrt(errors[i].second)));
+        network.blocks[static_cast<std::size_t>(interfaces[i].enter.front())].spec.name,
+        options.steps, 100 * std::sqrt(errors[i].first), 100 * std::sqrt(errors[i].second)));
   }
   std::vector<checkpoint::NamedTensor> fitted = store.export_weights();
   // Only the model's own running statistics have seen anything: further sets begin like them.

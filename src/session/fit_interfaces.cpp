@@ -19,19 +19,15 @@ class Reader {
     std::vector<FitInterface> all;
     std::vector<int> before;
     for (const plan::NetworkBlock& block : network_.blocks) {
-      if (!block.is_added_difference()) continue;
+      if (!block.is_difference()) continue;
       FitInterface one;
-      one.enter = writer(block.srcs[1]);
-      one.coarse = find(
-          [&](const plan::NetworkBlock& b) { return b.reads(block.dst) && !b.is_added_sum(); });
-      const int correction =
-          one.coarse < 0 ? block.dst : network_.blocks[static_cast<std::size_t>(one.coarse)].dst;
-      const int sum = find(
-          [&](const plan::NetworkBlock& b) { return b.is_added_sum() && b.srcs[1] == correction; });
-      if (one.enter < 0 || sum < 0) fail("block '{}' is not at an interface", block.name);
-      if (all.empty()) before = model_blocks(0, block.srcs[0]);
-      one.piece =
-          model_blocks(block.srcs[1], network_.blocks[static_cast<std::size_t>(sum)].srcs[0]);
+      const int x = block.srcs[1];
+      one.enter = part(0, x, true);
+      const int correction = sum_behind(block.dst, one.coarse);
+      if (one.enter.empty() || correction < 0)
+        fail("block '{}' is not at an interface", block.name);
+      if (all.empty()) before = part(0, block.srcs[0], false);
+      one.piece = part(x, network_.blocks[static_cast<std::size_t>(correction)].srcs[0], false);
       one.before = std::exchange(before, one.piece);
       all.push_back(std::move(one));
     }
@@ -39,27 +35,38 @@ class Reader {
   }
 
  private:
-  template <class Wanted>
-  int find(const Wanted& wanted) const {
-    const auto found = std::ranges::find_if(network_.blocks, wanted);
-    return found == network_.blocks.end() ? -1 : static_cast<int>(found - network_.blocks.begin());
+  /// The sum y + F(d), or y + d; `coarse` are then the blocks of F.
+  int sum_behind(int d, std::vector<int>& coarse) const {
+    for (int b = 0; b < network_.size(); ++b) {
+      const plan::NetworkBlock& block = network_.blocks[static_cast<std::size_t>(b)];
+      if (!block.is_join() || block.is_difference()) continue;
+      coarse = block.srcs[1] == d ? std::vector<int>{} : part(d, block.srcs[1], true);
+      if (block.srcs[1] == d || !coarse.empty()) return b;
+    }
+    return -1;
   }
-  int writer(int tensor) const {
-    return find(
-        [&](const plan::NetworkBlock& b) { return b.dst == tensor && b.added && b.reads_input(); });
-  }
-  /// Those that make tensor `to` of tensor `from`, in order; `from` alone leads there.
-  std::vector<int> model_blocks(int from, int to) const {
-    std::vector<int> blocks;
+  /// The blocks that make tensor `to` of tensor `from`, in order, either added ones or the model's;
+  /// none where `from` alone does not lead there.
+  std::vector<int> part(int from, int to, bool added) const {
     std::set<int> made{from};
+    std::vector<int> blocks;
     for (int b = 0; b < network_.size() && !made.contains(to); ++b) {
       const plan::NetworkBlock& block = network_.blocks[static_cast<std::size_t>(b)];
-      if (block.added) continue;
+      if (block.added != added || block.is_join()) continue;
       if (!std::ranges::all_of(block.srcs, [&](int src) { return made.contains(src); })) continue;
       blocks.push_back(b);
       made.insert(block.dst);
     }
-    return blocks;
+    if (!made.contains(to)) return {};
+    std::set<int> needed{to};
+    std::vector<int> part;
+    for (auto b = blocks.rbegin(); b != blocks.rend(); ++b) {
+      const plan::NetworkBlock& block = network_.blocks[static_cast<std::size_t>(*b)];
+      if (!needed.contains(block.dst)) continue;
+      needed.insert(block.srcs.begin(), block.srcs.end());
+      part.insert(part.begin(), *b);
+    }
+    return part;
   }
 
   const plan::Network& network_;

@@ -9,8 +9,8 @@ namespace plait::session {
 
 /// One difference of the network and what belongs to it; blocks by index.
 struct FitInterface {
-  int enter = -1;             ///< C
-  int coarse = -1;            ///< F; -1: the identity
+  std::vector<int> enter{};   ///< C
+  std::vector<int> coarse{};  ///< F; empty: the identity
   std::vector<int> before{};  ///< of the model, from the interface before (or the input) to here
   std::vector<int> piece{};   ///< g
 };

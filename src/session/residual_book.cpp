@@ -27,7 +27,7 @@ ResidualBook::ResidualBook(const plan::Network& network, transport::Group& contr
     : network_(network),
       control_(control),
       worker_(worker),
-      any_(std::ranges::any_of(network.blocks, &plan::NetworkBlock::is_added_difference)),
+      any_(std::ranges::any_of(network.blocks, &plan::NetworkBlock::is_difference)),
       last_(network.blocks.size()) {}
 
 /// Worker by worker, all blocks of each.

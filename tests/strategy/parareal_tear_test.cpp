@@ -7,7 +7,7 @@
 #include <set>
 
 #include "graph/model_file.hpp"
-#include "strategy/parareal/added_block.hpp"
+#include "strategy/parareal/added_blocks.hpp"
 #include "strategy/parareal/tear.hpp"
 #include "strategy/parareal/torn_weights.hpp"
 #include "strategy/parareal_testing.hpp"
@@ -91,7 +91,8 @@ double slowest(const TornChain& chain, const cost::CostModel& cost, const TearOp
     if (j > 0) {
       const tensor::Shape& image = chain.network().input;
       const graph::BlockSpec enter = enter_block("p.enter", image, chain.shape(first[j]));
-      sum += total(cost.added(network_of_one(enter, image), 0, options.samples));
+      const plan::Network added = added_network(enter, image);
+      for (int b = 0; b < added.size(); ++b) sum += total(cost.added(added, b, options.samples));
     }
     if (end == chain.head() && options.overlapped) {
       for (int b = end; b < chain.network().size(); ++b) {

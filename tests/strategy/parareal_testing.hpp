@@ -18,7 +18,7 @@ namespace plait::strategy {
 inline const std::string kDeep = "mlp:32-32-32-32-32-32";
 
 /// Seconds per sample and block of the model as in TableCost; every C_j takes `enter`, every F_j
-/// `coarse`, sums take no time.
+/// `coarse`, all of it in its first block; sums take no time.
 class TornCost final : public cost::CostModel {
  public:
   TornCost(std::vector<cost::BlockSeconds> blocks, cost::BlockSeconds enter,
@@ -31,7 +31,7 @@ class TornCost final : public cost::CostModel {
   cost::BlockSeconds added(const plan::Network& network, int block,
                            std::int64_t samples) const override {
     const plan::NetworkBlock& one = network.blocks[static_cast<std::size_t>(block)];
-    if (one.is_added_sum()) return {};
+    if (one.is_join() || !plan::begins_module(network, block)) return {};
     return parts_.block(one.name.find(".enter") == std::string::npos ? 1 : 0, samples);
   }
   double loss(std::int64_t samples) const override { return model_.loss(samples); }

@@ -23,15 +23,13 @@ class PieceTasks {
       for (int piece = 0; piece < torn_.pieces(); ++piece) bodies_forward(sweep, piece);
       for (int piece = 0; piece < torn_.pieces(); ++piece) chain_forward(sweep, piece);
     }
-    for (const int block : torn_.head) forward(block, torn_.pieces() - 1);
+    forward(torn_.head, torn_.pieces() - 1);
     add(plan::Loss{samples_}, torn_.pieces() - 1);
   }
 
   void backward(const plan::Samples& samples) {
     samples_ = samples;
-    for (auto block = torn_.head.rbegin(); block != torn_.head.rend(); ++block) {
-      both(*block, torn_.pieces() - 1);
-    }
+    both(torn_.head, torn_.pieces() - 1);
     for (int sweep = torn_.sweeps(); sweep-- > 0;) {
       for (int piece = torn_.pieces(); piece-- > 0;) chain_backward(sweep, piece);
       for (int piece = torn_.pieces(); piece-- > 0;) bodies_backward(sweep, piece);
@@ -42,13 +40,18 @@ class PieceTasks {
   const plan::NetworkBlock& block(int index) const {
     return torn_.network.blocks[static_cast<std::size_t>(index)];
   }
-  int enter(int piece) const { return torn_.enter[static_cast<std::size_t>(piece)]; }
+  const std::vector<int>& enter(int piece) const {
+    return torn_.enter[static_cast<std::size_t>(piece)];
+  }
 
   void add(const plan::What& what, int piece) {
     items_.push_back({.task = {.what = what}, .worker = placement_.worker(replica_, piece)});
   }
   void forward(int of, int piece) {
     add(plan::Forward{.block = of, .samples = samples_, .moves_state = first_}, piece);
+  }
+  void forward(const std::vector<int>& blocks, int piece) {
+    for (const int of : blocks) forward(of, piece);
   }
   void data(int of, int piece, int tensor = -1) {
     add(plan::BackwardData{.block = of, .tensor = tensor, .samples = samples_}, piece);
@@ -57,16 +60,18 @@ class PieceTasks {
     if (block(of).parameters == 0) return;
     add(plan::BackwardWeights{.block = of, .samples = samples_}, piece);
   }
-  void both(int of, int piece) {
-    if (!torn_.network.has_backward(of)) return;
-    data(of, piece);
-    weights(of, piece);
+  void both(const std::vector<int>& blocks, int piece) {
+    for (auto of = blocks.rbegin(); of != blocks.rend(); ++of) {
+      if (!torn_.network.has_backward(*of)) continue;
+      data(*of, piece);
+      weights(*of, piece);
+    }
   }
 
   void bodies_forward(int sweep, int piece) {
     if (!torn_.has(sweep, piece)) return;
-    if (sweep == 0 && piece > 0) forward(enter(piece), piece);
-    for (const int of : torn_.cell(sweep, piece).body) forward(of, piece);
+    if (sweep == 0) forward(enter(piece), piece);
+    forward(torn_.cell(sweep, piece).body, piece);
   }
 
   void chain_forward(int sweep, int piece) {
@@ -74,7 +79,7 @@ class PieceTasks {
     const TornCell& cell = torn_.cell(sweep, piece);
     if (cell.sum < 0) return;
     forward(cell.difference, piece);
-    if (cell.coarse >= 0) forward(cell.coarse, piece);
+    forward(cell.coarse, piece);
     forward(cell.sum, piece);
   }
 
@@ -85,7 +90,7 @@ class PieceTasks {
     const TornCell& cell = torn_.cell(sweep, piece);
     if (cell.sum < 0) return;
     data(cell.sum, piece);
-    if (cell.coarse >= 0) data(cell.coarse, piece);
+    for (auto of = cell.coarse.rbegin(); of != cell.coarse.rend(); ++of) data(*of, piece);
     data(cell.difference, piece, torn_.cell(sweep, piece - 1).u);
   }
 
@@ -93,12 +98,12 @@ class PieceTasks {
     if (!torn_.has(sweep, piece)) return;
     const std::size_t begin = items_.size();
     const TornCell& cell = torn_.cell(sweep, piece);
-    for (auto of = cell.body.rbegin(); of != cell.body.rend(); ++of) both(*of, piece);
+    both(cell.body, piece);
     if (cell.sum >= 0) {
       data(cell.difference, piece, cell.x);
-      if (cell.coarse >= 0) weights(cell.coarse, piece);
+      for (auto of = cell.coarse.rbegin(); of != cell.coarse.rend(); ++of) weights(*of, piece);
     }
-    if (sweep == 0 && piece > 0) both(enter(piece), piece);
+    if (sweep == 0) both(enter(piece), piece);
     // Its gradient leaves the piece behind all of it.
     for (std::size_t i = begin; i + 1 < items_.size(); ++i) {
       items_[i].sent_behind = static_cast<int>(items_.size()) - 1;

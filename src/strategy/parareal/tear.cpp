@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "strategy/parareal/added_block.hpp"
+#include "strategy/parareal/added_blocks.hpp"
 
 namespace plait::strategy {
 
@@ -32,11 +32,13 @@ class Balance {
     enter_.resize(static_cast<std::size_t>(chain.head()), 0.0);
     for (const int place : chain.places()) {
       const tensor::Shape& image = chain.network().input;
-      const plan::Network alone =
-          network_of_one(enter_block(enter_name(chain.name(place)), image, chain.shape(place),
-                                     chain.is_rectified(place)),
-                         image);
-      enter_[static_cast<std::size_t>(place)] = total(cost.added(alone, 0, options.samples));
+      const plan::Network enter =
+          added_network(enter_block(enter_name(chain.name(place)), image, chain.shape(place),
+                                    chain.is_rectified(place)),
+                        image);
+      for (int b = 0; b < enter.size(); ++b) {
+        enter_[static_cast<std::size_t>(place)] += total(cost.added(enter, b, options.samples));
+      }
     }
   }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "strategy/parareal/added_block.hpp"
+#include "strategy/parareal/added_blocks.hpp"
 
 namespace plait::strategy {
 
@@ -21,7 +21,7 @@ class Builder {
     torn_.network.tensors.push_back(model.tensors.front());
     torn_.cells.assign(static_cast<std::size_t>(sweeps),
                        std::vector<TornCell>(static_cast<std::size_t>(tearing.pieces())));
-    coarse_.assign(static_cast<std::size_t>(tearing.pieces()), -1);
+    coarse_.resize(static_cast<std::size_t>(tearing.pieces()));
   }
 
   TornNetwork run() {
@@ -116,21 +116,37 @@ class Builder {
   }
   int dst_of(int block) const { return torn_.network.blocks[static_cast<std::size_t>(block)].dst; }
 
+  /// What `part` computes of tensor `src`, as further blocks; or the same once more, of the blocks
+  /// `homes`.
+  std::vector<int> add_part(const plan::Network& part, int src, int piece,
+                            const std::vector<int>& homes = {}) {
+    std::vector<int> now{src};  // by tensor of the part
+    std::vector<int> added;
+    for (const plan::NetworkBlock& block : part.blocks) {
+      plan::NetworkBlock copy = block;
+      if (!homes.empty()) copy.weights_of = homes[added.size()];
+      std::vector<int> srcs;
+      for (const int tensor : block.srcs) srcs.push_back(now[static_cast<std::size_t>(tensor)]);
+      now.push_back(add_tensor(part.tensors[static_cast<std::size_t>(block.dst)]));
+      added.push_back(add(std::move(copy), std::move(srcs), now.back(), piece));
+    }
+    return added;
+  }
+
   void enter() {
-    torn_.enter.push_back(-1);
+    torn_.enter.emplace_back();
     const tensor::Shape& image = chain_.network().input;
     for (int piece = 1; piece < pieces(); ++piece) {
       const graph::BlockSpec spec =
           enter_block(enter_name(name_of(piece)), image, shape_before(piece),
                       chain_.is_rectified(tearing_.first[static_cast<std::size_t>(piece)]));
-      const int dst = add_tensor(shape_before(piece).elements());
-      torn_.enter.push_back(add(added_block(spec, image), {0}, dst, piece));
+      torn_.enter.push_back(add_part(added_network(spec, image), 0, piece));
     }
   }
 
   int input_of(int sweep, int piece) {
     if (piece == 0) return 0;
-    return sweep == 0 ? dst_of(torn_.enter[static_cast<std::size_t>(piece)])
+    return sweep == 0 ? dst_of(torn_.enter[static_cast<std::size_t>(piece)].back())
                       : cell(sweep - 1, piece - 1).u;
   }
 
@@ -167,33 +183,33 @@ class Builder {
     int correction = here.d;
     if (tearing_.coarse != CoarseKind::identity) {
       here.coarse = add_coarse(sweep, piece, here.d);
-      correction = dst_of(here.coarse);
+      correction = dst_of(here.coarse.back());
     }
     here.sum = add_of_two(in_sweep(name_of(piece), sweep) + ".sum", ops::Add{},
                           {here.y, correction}, piece);
     here.u = dst_of(here.sum);
   }
 
-  int add_coarse(int sweep, int piece, int src) {
+  std::vector<int> add_coarse(int sweep, int piece, int src) {
     const tensor::Shape& shape = shape_before(piece);
-    plan::NetworkBlock block = added_block(
+    plan::Network part = added_network(
         coarse_block(coarse_name(name_of(piece)), tearing_.coarse, shape, shape_before(piece + 1)),
         shape);
-    int& home = coarse_[static_cast<std::size_t>(piece)];
-    block.weights_of = home;
-    if (home >= 0) block.name = in_sweep(block.name, sweep);
-    const int dst = add_tensor(shape_before(piece + 1).elements());
-    const int index = add(std::move(block), {src}, dst, piece);
-    if (home < 0) home = index;
-    keep_state(index, state_set(sweep, piece, true));
-    return index;
+    std::vector<int>& homes = coarse_[static_cast<std::size_t>(piece)];
+    for (plan::NetworkBlock& block : part.blocks) {
+      if (!homes.empty()) block.name = in_sweep(block.name, sweep);
+    }
+    const std::vector<int> added = add_part(part, src, piece, homes);
+    if (homes.empty()) homes = added;
+    for (const int block : added) keep_state(block, state_set(sweep, piece, true));
+    return added;
   }
 
   void unused_coarse() {
     if (tearing_.coarse == CoarseKind::identity) return;
     for (int piece = 1; piece < pieces(); ++piece) {
-      if (coarse_[static_cast<std::size_t>(piece)] >= 0) continue;
-      add_coarse(0, piece, dst_of(torn_.enter[static_cast<std::size_t>(piece)]));
+      if (!coarse_[static_cast<std::size_t>(piece)].empty()) continue;
+      add_coarse(0, piece, dst_of(torn_.enter[static_cast<std::size_t>(piece)].back()));
     }
   }
 
@@ -208,8 +224,8 @@ class Builder {
   const Tearing& tearing_;
   Sweeping sweeping_;
   TornNetwork torn_;
-  std::map<int, int> homes_;  ///< block of the model -> its first block here
-  std::vector<int> coarse_;   ///< by piece: the first block of F_j
+  std::map<int, int> homes_;              ///< block of the model -> its first block here
+  std::vector<std::vector<int>> coarse_;  ///< by piece: F_j where it is first
 };
 
 }  // namespace

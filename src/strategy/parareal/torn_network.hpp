@@ -30,8 +30,8 @@ struct TornCell {
   int y = -1;
   int difference = -1;  ///< d = u_{j-1} - x
   int d = -1;
-  int coarse = -1;  ///< F_j; -1 where it is the identity too
-  int sum = -1;     ///< u = y + F_j(d)
+  std::vector<int> coarse{};  ///< F_j; empty where it is the identity too
+  int sum = -1;               ///< u = y + F_j(d)
   int u = -1;
 
   bool there() const { return !body.empty(); }
@@ -40,7 +40,7 @@ struct TornCell {
 struct TornNetwork {
   plan::Network network;
   std::vector<std::vector<TornCell>> cells;  ///< by sweep and piece, both from 0
-  std::vector<int> enter;                    ///< C_j by piece; -1 for the first
+  std::vector<std::vector<int>> enter;       ///< C_j by piece; empty for the first
   std::vector<int> head;                     ///< blocks behind the last piece
 
   int sweeps() const { return static_cast<int>(cells.size()); }
