@@ -1,5 +1,5 @@
-// How much memory a block of fast layers takes, counted without building it: the same fusing,
-// conversions and shared gradients as in kernels/block_graph, but bytes only.
+// How much memory a finest block takes with fast layers, counted without building it: the call that
+// kernels/block builds, with the sizes that layer_sizes foresees.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct BlockSizes {
 };
 
 struct BlockSizeOptions {
-  std::optional<tensor::Layout> dst_layout{};  ///< empty: as the last layer leaves it
+  std::optional<tensor::Layout> dst_layout{};  ///< empty: as the layer leaves it
   std::vector<bool> wants_diff_srcs{};         ///< by input; empty: true for all
   SizeOptions kernels{};
 };

@@ -1,5 +1,6 @@
 // BlockTraits: what the tasks of a block read, and what may be done in place. The planner takes
-// what operations say of themselves; kernels/ and block_sizes say it of blocks with their layouts.
+// what operations say of themselves; kernels/ and block_sizes say it of blocks with their layouts
+// (block_call).
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ struct BlockTraits {
   /// Backward reads only the first so many srcs; -1: all of them.
   int read_srcs = -1;
 
-  // What memory can be saved. Of a block with one layer call only.
+  // What memory can be saved, where no layout is converted.
   bool forward_in_place = false;  ///< dst may lie where src was
   bool adds_in_place = false;     ///< dst may lie where the last src was, which is added
   bool diff_in_place = false;     ///< the gradient of src may lie where that of dst was
@@ -45,25 +46,7 @@ struct BlockTraits {
 /// Of blocks with the same operations and different layouts: what any reads, what all can do.
 BlockTraits common_traits(const BlockTraits& a, const BlockTraits& b);
 
-/// What backward of a block's steps does; `srcs` and `dst` are numbers of tensors, of which the
-/// first ones are the block's inputs.
-struct StepTraits {
-  LayerTraits layer{};
-  std::vector<int> srcs{};
-  int dst = 0;
-  bool residual = false;          ///< the last src is added to the result
-  std::optional<ops::Sum> sum{};  ///< it is one, and nothing else
-  bool trains = false;
-  bool runs_data = true;
-  bool reads_pending = false;  ///< backward_weights reads a gradient that backward_data has left
-  bool same_layout = true;     ///< dst lies like the first src
-  bool same_bytes = true;      ///< and is as long
-};
-
-/// Of a block with so many inputs; the last step leaves its result.
-BlockTraits block_traits(std::span<const StepTraits> steps, int inputs);
-
-/// As the operations of a block say, whatever the layouts.
+/// As the operation of a finest block says, whatever the layouts.
 BlockTraits traits_of(const BlockSpec& block, std::span<const tensor::Shape> srcs);
 
 }  // namespace plait::graph

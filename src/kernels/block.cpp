@@ -1,11 +1,10 @@
-// Builds the layers of a block, inserts layout conversions where readers disagree, and plays the
-// three tasks over the memory that block_graph placed.
+// Builds the layer of a block and the conversions around it, and plays the three tasks over the
+// memory that graph/block_call has placed.
 #include "kernels/block.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "graph/layer_sizes.hpp"
 #include "graph/shapes.hpp"
 #include "kernels/gradient_gaps.hpp"
 #include "kernels/simd/add.hpp"
@@ -14,234 +13,280 @@ namespace plait::kernels {
 
 namespace {
 
-/// The memory a place stands for in one call. What the block is handed keeps its own desc.
-struct Resolve {
-  explicit Resolve(const BlockArgs& given) : args(given) {}
-  const BlockArgs& args;
-
-  tensor::View write(const Place& place, const tensor::TensorDesc& desc) const {
-    switch (place.where) {
-      case Where::block_dst: return args.dst;
-      case Where::block_diff_src: return at(args.diff_srcs, place);
-      case Where::saved: return {args.saved + place.offset, desc};
-      case Where::pending: return {args.pending + place.offset, desc};
-      case Where::scratch: return {args.scratch + place.offset, desc};
-      case Where::none:
-      case Where::block_src:
-      case Where::block_diff_dst: break;  // read only, by graph
-    }
-    return {};
-  }
-  tensor::ConstView read(const Place& place, const tensor::TensorDesc& desc) const {
-    if (place.where == Where::block_src) return at(args.srcs, place);
-    if (place.where == Where::block_diff_dst) return args.diff_dst;
-    return write(place, desc);
-  }
-
- private:
-  template <class V>
-  static V at(const std::vector<V>& views, const Place& place) {
-    const auto input = static_cast<std::size_t>(place.input);
-    return input < views.size() ? views[input] : V();
-  }
-};
-
 std::vector<tensor::Shape> sample_shapes(const std::vector<tensor::TensorDesc>& descs) {
   std::vector<tensor::Shape> shapes;
   for (const tensor::TensorDesc& desc : descs) shapes.push_back(desc.shape.without_front());
   return shapes;
 }
 
+std::unique_ptr<Layer> make_conversion(const tensor::TensorDesc& src, tensor::Layout layout,
+                                       const BlockOptions& options) {
+  LayerRequest request{.spec = ops::Add{}, .srcs = {src}};
+  request.convert_to = layout;
+  request.threads = options.threads;
+  return make_layer(request, Backend::onednn);
+}
+
+graph::CallLayer call_layer(const Layer& layer) {
+  std::int64_t end = 0;
+  for (const ParameterSlot& slot : layer.parameter_slots()) {
+    if (slot.spec.trainable)
+      end = std::max(end, graph::whole_lines(slot.offset + slot.physical_size));
+  }
+  return {.traits = layer.traits(),
+          .saved_bytes = layer.saved_bytes(),
+          .weights_bytes = static_cast<std::size_t>(end) * sizeof(float)};
+}
+
+std::size_t most_scratch(const Layer* layer) {
+  std::size_t most = 0;
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
+    if (layer != nullptr) most = std::max(most, layer->scratch_bytes(pass));
+  }
+  return most;
+}
+
+/// One layer without parameters: src -> dst.
+LayerArgs plain_args(tensor::ConstView src, tensor::View dst) {
+  LayerArgs args;
+  args.src = {src};
+  args.dst = dst;
+  return args;
+}
+
 }  // namespace
 
 Block::Block(const graph::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
              const BlockOptions& options)
-    : name_(spec.name),
-      src_descs_(std::move(srcs)),
-      threads_(options.threads),
-      steps_(fuse(spec, static_cast<int>(src_descs_.size()))) {
+    : name_(spec.name), src_descs_(std::move(srcs)), threads_(options.threads) {
   graph::node_shapes(spec, sample_shapes(src_descs_));  // refuses what does not fit, with names
-  descs_ = src_descs_;
-  descs_.resize(src_descs_.size() + spec.nodes.size());
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (!steps_[i].convert_to && options.backend != Backend::reference) match_layouts(i);
-    const GraphStep& step = steps_[i];
-    LayerRequest request{.spec = step.spec,
-                         .srcs = {},
-                         .relu = step.relu,
-                         .residual = step.residual,
-                         .activation = step.activation,
-                         .convert_to = step.convert_to,
-                         .shares_weights = options.shares_weights,
-                         .threads = options.threads,
-                         .name = name_ + "." + step.name,
-                         .kernels = options.kernels};
-    for (int tensor : step.srcs) request.srcs.push_back(descs_[static_cast<std::size_t>(tensor)]);
-    layers_.push_back(make_layer(request, options.backend));
-    descs_[static_cast<std::size_t>(step.dst)] = layers_.back()->dst_desc();
-    const bool last = i + 1 == steps_.size();
-    if (last && options.dst_layout && layers_.back()->dst_desc().layout != *options.dst_layout) {
-      steps_.push_back({.name = step.name + ".layout",
-                        .spec = ops::Add{},
-                        .srcs = {step.dst},
-                        .dst = static_cast<int>(descs_.size()),
-                        .convert_to = options.dst_layout});
-      descs_.emplace_back();
-    }
+  parts_.call = graph::call_of(spec, static_cast<int>(src_descs_.size()));
+  parts_.srcs = src_descs_;
+  parts_.wants_diff_srcs = options.wants_diff_srcs;
+  parts_.wants_diff_srcs.resize(src_descs_.size(), true);
+  for (std::size_t k = 0; k < src_descs_.size(); ++k) {  // integers have no gradient
+    if (src_descs_[k].dtype != tensor::DType::f32) parts_.wants_diff_srcs[k] = false;
   }
-  dst_desc_ = descs_[static_cast<std::size_t>(steps_.back().dst)];
-  std::vector<bool> wanted = options.wants_diff_srcs;
-  wanted.resize(src_descs_.size(), true);
-  for (std::size_t k = 0; k < wanted.size(); ++k) {  // integers have no gradient
-    wanted[k] = wanted[k] && src_descs_[k].dtype == tensor::DType::f32;
+  build(options);
+  place_parameters();
+  memory_ = graph::place_call(parts_);
+  traits_ = graph::traits_of(parts_);
+  for (const auto& conversion : conversions_) {
+    scratch_bytes_ = std::max(scratch_bytes_, most_scratch(conversion.get()));
   }
-  memory_ = place_memory(steps_, layers_, descs_, wanted);
-  pending_bytes_ = memory_.pending_bytes;
-
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    weights_offset_.push_back(weights_size_);
-    state_offset_.push_back(state_size_);
-    const std::vector<ParameterSlot> slots = layers_[i]->parameter_slots();
-    for (std::size_t k = 0; k < slots.size(); ++k) {
-      const ParameterSlot& slot = slots[k];
-      const std::int64_t base = slot.spec.trainable ? weights_offset_[i] : state_offset_[i];
-      const std::string prefix = steps_[i].name.empty() ? "" : steps_[i].name + ".";
-      parameters_.push_back(
-          {prefix + slot.spec.name, slot.spec, base + slot.offset, slot.physical_size, i, k});
-      std::int64_t& end = slot.spec.trainable ? weights_size_ : state_size_;
-      end = std::max(end, base + (slot.offset + slot.physical_size + 15) / 16 * 16);
-    }
-    const bool early = memory_.steps[i].run_data && !memory_.steps[i].run_weights;
-    const auto bytes = static_cast<std::size_t>(weights_size_ - weights_offset_[i]) * sizeof(float);
-    early_.push_back({pending_bytes_, early ? bytes : 0});
-    pending_bytes_ += (early_.back().bytes + 63) / 64 * 64;
-    for (Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
-      scratch_bytes_ = std::max(scratch_bytes_, layers_[i]->scratch_bytes(pass));
-    }
-    has_backward_data_ =
-        has_backward_data_ || memory_.steps[i].run_data || !memory_.steps[i].sums.empty();
-    has_backward_weights_ =
-        has_backward_weights_ || memory_.steps[i].run_weights || early_[i].bytes > 0;
+  for (const Layer* layer : {layer_.get(), activation_.get(), dst_conversion_.get()}) {
+    scratch_bytes_ = std::max(scratch_bytes_, most_scratch(layer));
   }
   scratch_bytes_ += memory_.transient_bytes;
 }
 
-void Block::match_layouts(std::size_t i) {
-  std::vector<tensor::TensorDesc> srcs;
-  for (const int src : steps_[i].srcs) srcs.push_back(descs_[static_cast<std::size_t>(src)]);
-  const std::vector<tensor::Layout> wanted = graph::source_layouts(steps_[i].spec, srcs);
-  for (std::size_t k = 0; k < srcs.size(); ++k) {
-    if (srcs[k].layout != wanted[k]) return convert(i, k, wanted[k]);
+void Block::build(const BlockOptions& options) {
+  const graph::BlockCall& call = parts_.call;
+  for (const int src : call.srcs) {
+    parts_.read.push_back(src_descs_[static_cast<std::size_t>(src)]);
+  }
+  if (options.backend != Backend::reference) {
+    parts_.read = graph::descs_to_read(call, src_descs_);
+  }
+  for (std::size_t k = 0; k < call.srcs.size(); ++k) {
+    conversions_.push_back(parts_.converts(k)
+                               ? make_conversion(parts_.src(k), parts_.read[k].layout, options)
+                               : nullptr);
+  }
+  LayerRequest request{.spec = call.layer,
+                       .srcs = parts_.read,
+                       .relu = call.relu,
+                       .residual = call.residual,
+                       .activation = call.activation,
+                       .convert_to = {},
+                       .shares_weights = options.shares_weights,
+                       .threads = options.threads,
+                       .name = name_ + "." + call.name,
+                       .kernels = options.kernels};
+  layer_ = make_layer(request, options.backend);
+  parts_.layer = call_layer(*layer_);
+  parts_.made = layer_->dst_desc();
+  if (call.activation) {
+    LayerRequest behind{.spec = *call.activation, .srcs = {parts_.made}};
+    behind.threads = options.threads;
+    activation_ = make_layer(behind, options.backend);
+    parts_.activation = call_layer(*activation_);
+  }
+  if (options.dst_layout && parts_.made.layout != *options.dst_layout) {
+    dst_conversion_ = make_conversion(parts_.made, *options.dst_layout, options);
+  }
+  dst_desc_ = dst_conversion_ ? dst_conversion_->dst_desc() : parts_.made;
+  parts_.dst = dst_desc_;
+}
+
+void Block::place_parameters() {
+  const std::string prefix = parts_.call.name.empty() ? "" : parts_.call.name + ".";
+  const std::vector<ParameterSlot> slots = layer_->parameter_slots();
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    const ParameterSlot& slot = slots[k];
+    parameters_.push_back({prefix + slot.spec.name, slot.spec, slot.offset, slot.physical_size, k});
+    std::int64_t& end = slot.spec.trainable ? weights_size_ : state_size_;
+    end = std::max(end, graph::whole_lines(slot.offset + slot.physical_size));
   }
 }
 
-void Block::convert(std::size_t i, std::size_t source, tensor::Layout layout) {
-  const int converted = static_cast<int>(descs_.size());
-  GraphStep step{.name = steps_[i].name + ".layout",
-                 .spec = ops::Add{},
-                 .srcs = {steps_[i].srcs[source]},
-                 .dst = converted,
-                 .convert_to = layout};
-  descs_.emplace_back();
-  steps_[i].srcs[source] = converted;
-  steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(i), std::move(step));
+bool Block::has_backward_data() const {
+  for (std::size_t k = 0; k < parts_.call.srcs.size(); ++k) {
+    if (parts_.wants(k)) return true;
+  }
+  return parts_.runs_data();
 }
 
-LayerArgs Block::layer_args(std::size_t i, const BlockArgs& args) const {
-  const Resolve at{args};
+tensor::View Block::at(const graph::CallPlace& place, const BlockArgs& args,
+                       const tensor::TensorDesc& desc) const {
+  switch (place.region) {
+    case graph::Region::saved: return {args.saved + place.offset, desc};
+    case graph::Region::pending: return {args.pending + place.offset, desc};
+    case graph::Region::scratch: return {args.scratch + place.offset, desc};
+    case graph::Region::none: break;
+  }
+  return {};
+}
+
+LayerArgs Block::layer_args(const BlockArgs& args) const {
   LayerArgs layer;
-  layer.src.reserve(steps_[i].srcs.size());
-  for (const int src : steps_[i].srcs) {
-    layer.src.push_back(at.read(memory_.tensors[static_cast<std::size_t>(src)], desc_of(src)));
+  for (std::size_t k = 0; k < parts_.call.srcs.size(); ++k) {
+    layer.src.push_back(conversions_[k]
+                            ? tensor::ConstView(at(memory_.read[k], args, parts_.read[k]))
+                        : parts_.input(k) < args.srcs.size() ? args.srcs[parts_.input(k)]
+                                                             : tensor::ConstView());
   }
-  const int dst = steps_[i].dst;
-  layer.dst = at.write(memory_.tensors[static_cast<std::size_t>(dst)], desc_of(dst));
-  layer.weights = args.weights == nullptr ? nullptr : args.weights + weights_offset_[i];
-  layer.diff_weights =
-      args.diff_weights == nullptr ? nullptr : args.diff_weights + weights_offset_[i];
-  layer.state = args.state == nullptr ? nullptr : args.state + state_offset_[i];
-  layer.saved = args.saved + memory_.layer_saved[i].offset;
+  layer.dst = dst_conversion_ ? at(memory_.made, args, parts_.made) : args.dst;
+  layer.weights = args.weights;
+  layer.diff_weights = args.diff_weights;
+  layer.state = args.state;
+  layer.saved = args.saved + memory_.layer_saved.offset;
   layer.scratch = args.scratch + memory_.transient_bytes;
   layer.training = args.training;
   layer.randomness = args.randomness;
   return layer;
 }
 
-bool Block::layout_follows_batch() const {
-  return std::ranges::any_of(parameters_, [&](const BlockParameter& parameter) {
-    return layers_[parameter.step]->layout_follows_batch();
-  });
-}
-
 void Block::forward(const BlockArgs& args) {
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (!steps_[i].forward_done) layers_[i]->forward(layer_args(i, args));
+  const LayerArgs layer = layer_args(args);
+  std::byte* const scratch = layer.scratch;
+  for (std::size_t k = 0; k < conversions_.size(); ++k) {
+    if (!conversions_[k]) continue;
+    LayerArgs conversion =
+        plain_args(args.srcs[parts_.input(k)], at(memory_.read[k], args, parts_.read[k]));
+    conversion.scratch = scratch;
+    conversions_[k]->forward(conversion);
   }
+  layer_->forward(layer);
+  if (!dst_conversion_) return;
+  LayerArgs conversion = plain_args(layer.dst, args.dst);
+  conversion.scratch = scratch;
+  dst_conversion_->forward(conversion);
 }
 
-void Block::layer_backward_data(std::size_t i, const BlockArgs& args) const {
-  const BackwardStep& step = memory_.steps[i];
-  const Resolve at{args};
-  LayerArgs layer = layer_args(i, args);
-  layer.diff_dst = at.read(step.diff_dst, desc_of(steps_[i].dst));
-  layer.diff_srcs.reserve(step.diff_srcs.size());
-  for (std::size_t k = 0; k < step.diff_srcs.size(); ++k) {
-    layer.diff_srcs.push_back(at.write(step.diff_srcs[k], desc_of(steps_[i].srcs[k])));
-  }
-  layer.diff_addend = memory_.traits.adds_gradient
-                          ? args.diff_addend
-                          : at.read(step.addend, desc_of(steps_[i].srcs[0]));
+tensor::ConstView Block::diff_made(const BlockArgs& args) const {
+  if (!dst_conversion_) return args.diff_dst;
+  LayerArgs conversion;
+  conversion.diff_dst = args.diff_dst;
+  conversion.diff_srcs = {at(memory_.diff_made, args, parts_.made)};
+  conversion.scratch = args.scratch + memory_.transient_bytes;
+  dst_conversion_->backward_data(conversion);
+  return conversion.diff_srcs.front();
+}
+
+tensor::ConstView Block::diff_layer(const BlockArgs& args) const {
+  return activation_ ? tensor::ConstView(at(memory_.diff_linear, args, parts_.made))
+                     : diff_made(args);
+}
+
+void Block::activation_backward(const BlockArgs& args) const {
+  LayerArgs layer = layer_args(args);
+  layer.src = {layer.dst};  // which has replaced it
+  layer.saved = args.saved + memory_.activation_saved.offset;
+  layer.diff_dst = diff_made(args);
+  layer.diff_srcs = {at(memory_.diff_linear, args, parts_.made)};
   layer.diff_weights = nullptr;
-  if (early_[i].bytes > 0) {
-    std::memset(args.pending + early_[i].offset, 0, early_[i].bytes);  // the padding stays 0
-    layer.diff_weights = reinterpret_cast<float*>(args.pending + early_[i].offset);
+  activation_->backward_data(layer);
+}
+
+bool Block::wants(std::size_t k, const BlockArgs& args) const {
+  const std::size_t input = parts_.input(k);
+  return parts_.wants(k) && input < args.diff_srcs.size() && !args.diff_srcs[input].empty();
+}
+
+tensor::View Block::diff_target(std::size_t k, const BlockArgs& args) const {
+  if (!wants(k, args)) return {};
+  if (conversions_[k]) return at(memory_.diff_read[k], args, parts_.read[k]);
+  return parts_.again(k) ? at(memory_.diff_again[k], args, parts_.src(k))
+                         : args.diff_srcs[parts_.input(k)];
+}
+
+void Block::return_diff(std::size_t k, const tensor::ConstView& diff_result,
+                        const BlockArgs& args) const {
+  if (!wants(k, args)) return;
+  const tensor::View home = args.diff_srcs[parts_.input(k)];
+  tensor::ConstView diff = parts_.passes(k) ? diff_result : diff_target(k, args);
+  if (conversions_[k]) {
+    LayerArgs conversion;
+    conversion.diff_dst = diff;
+    conversion.diff_srcs = {parts_.again(k) ? at(memory_.diff_again[k], args, parts_.src(k))
+                                            : home};
+    conversion.scratch = args.scratch + memory_.transient_bytes;
+    conversions_[k]->backward_data(conversion);
+    diff = conversion.diff_srcs.front();
   }
-  layers_[i]->backward_data(layer);
+  if (diff.floats() == home.floats()) return;
+  const std::size_t count = parts_.src(k).bytes() / sizeof(float);
+  if (parts_.again(k)) {
+    simd::add({home.floats(), home.floats(), diff.floats(), count}, threads_);
+  } else {
+    simd::copy(home.floats(), diff.floats(), count, threads_);
+  }
 }
 
 void Block::backward_data(const BlockArgs& args) {
-  const Resolve at{args};
-  for (std::size_t i = layers_.size(); i-- > 0;) {
-    const BackwardStep& step = memory_.steps[i];
-    if (step.run_data) layer_backward_data(i, args);
-    for (const GradientSum& sum : step.sums) {
-      const tensor::TensorDesc& desc = desc_of(sum.tensor);
-      const std::size_t count = desc.bytes() / sizeof(float);
-      float* result = at.write(sum.result, desc).floats();
-      const float* a = at.read(sum.a, desc).floats();
-      if (sum.b.where != Where::none) {
-        simd::add({result, a, at.read(sum.b, desc).floats(), count}, threads_);
-      } else if (result != nullptr && result != a) {
-        simd::copy(result, a, count, threads_);
-      }
+  if (!parts_.has_backward()) return;
+  if (activation_) activation_backward(args);
+  const tensor::ConstView diff = diff_layer(args);
+  if (parts_.runs_data()) {
+    LayerArgs layer = layer_args(args);
+    layer.diff_dst = diff;
+    for (std::size_t k = 0; k < parts_.call.layer_srcs(); ++k) {
+      layer.diff_srcs.push_back(diff_target(k, args));
     }
+    layer.diff_addend = args.diff_addend;
+    layer.diff_weights = nullptr;
+    if (memory_.early_gradient.region != graph::Region::none) {
+      std::byte* const early = args.pending + memory_.early_gradient.offset;
+      std::memset(early, 0, parts_.layer.weights_bytes);  // the padding stays 0
+      layer.diff_weights = reinterpret_cast<float*>(early);
+    }
+    layer_->backward_data(layer);
   }
+  for (std::size_t k = 0; k < parts_.call.srcs.size(); ++k) return_diff(k, diff, args);
 }
 
 void Block::backward_weights(const BlockArgs& args) {
-  const Resolve at{args};
-  if (memory_.converts_gradient) layer_backward_data(layers_.size() - 1, args);
-  for (std::size_t i = layers_.size(); i-- > 0;) {
-    if (early_[i].bytes > 0) {
-      std::memcpy(args.diff_weights + weights_offset_[i], args.pending + early_[i].offset,
-                  early_[i].bytes);
-    }
-    if (!memory_.steps[i].run_weights) continue;
-    LayerArgs layer = layer_args(i, args);
-    layer.diff_dst = at.read(memory_.steps[i].diff_dst, desc_of(steps_[i].dst));
-    layers_[i]->backward_weights(layer);
+  if (memory_.early_gradient.region != graph::Region::none) {
+    std::memcpy(args.diff_weights, args.pending + memory_.early_gradient.offset,
+                parts_.layer.weights_bytes);
+  }
+  if (parts_.layer.traits.weights_reads_src) {
+    LayerArgs layer = layer_args(args);
+    layer.diff_dst = diff_layer(args);
+    layer_->backward_weights(layer);
   }
   clear_gaps(*this, args.diff_weights);
 }
 
 void Block::pack_parameter(const BlockParameter& parameter, const float* plain,
                            float* physical) const {
-  layers_[parameter.step]->pack_parameter(parameter.index, plain, physical);
+  layer_->pack_parameter(parameter.index, plain, physical);
 }
 
 void Block::unpack_parameter(const BlockParameter& parameter, const float* physical,
                              float* plain) const {
-  layers_[parameter.step]->unpack_parameter(parameter.index, physical, plain);
+  layer_->unpack_parameter(parameter.index, physical, plain);
 }
 
 }  // namespace plait::kernels

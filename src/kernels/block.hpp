@@ -1,5 +1,6 @@
-// Block: one block of the graph, ready to compute. It plays its small graph of layers as three
-// tasks and says how much memory each needs. Like a layer it keeps no activations of its own.
+// Block: a finest block of the graph, ready to compute. It plays its layer call, and conversions of
+// layouts around it, as three tasks and says how much memory each needs. Like a layer it keeps no
+// activations of its own.
 #pragma once
 
 #include <memory>
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/block_graph.hpp"
+#include "graph/block_call.hpp"
 #include "kernels/layer.hpp"
 
 namespace plait::kernels {
@@ -18,7 +19,7 @@ struct BlockOptions {
   /// By input. False for the images: nobody waits for their gradient. Empty: true for all.
   std::vector<bool> wants_diff_srcs{};
   /// How dst shall lie: plain for the loss, like another tensor that it is joined with. Empty: as
-  /// the last layer leaves it.
+  /// the layer leaves it.
   std::optional<tensor::Layout> dst_layout{};
   bool shares_weights = false;                     ///< as in LayerRequest
   std::shared_ptr<sparse::KernelCache> kernels{};  ///< as in LayerRequest
@@ -27,9 +28,10 @@ struct BlockOptions {
 /// The memory of one task. forward: srcs, dst, weights, state, saved, scratch.
 /// backward_data: diff_dst, diff_srcs, weights, saved, pending, scratch (and srcs, dst where the
 /// traits say so). backward_weights: srcs, diff_dst, diff_weights, saved, scratch, and where the
-/// traits say so pending, in which backward_data has left inner gradients and those of BatchNorm's
-/// parameters. backward_weights overwrites all of diff_weights. Everything between tasks is plain
-/// data: the tasks of one minibatch may run in different processes.
+/// traits say so pending, in which backward_data has left the gradient of what a fused activation
+/// reads, or those of BatchNorm's parameters. backward_weights overwrites all of diff_weights.
+/// Everything between tasks is plain data: the tasks of one minibatch may run in different
+/// processes.
 struct BlockArgs {
   std::vector<tensor::ConstView> srcs{};
   tensor::View dst{};
@@ -53,12 +55,12 @@ struct BlockParameter {
   ops::ParameterSpec spec;
   std::int64_t offset = 0;
   std::int64_t physical_size = 0;
-  std::size_t step = 0;   ///< of the block's graph
-  std::size_t index = 0;  ///< within that layer
+  std::size_t index = 0;  ///< within the layer
 };
 
 class Block {
  public:
+  /// Failure if the spec is more than one layer call.
   Block(const graph::BlockSpec& spec, std::vector<tensor::TensorDesc> srcs,
         const BlockOptions& options);
   Block(const graph::BlockSpec& spec, const tensor::TensorDesc& src, const BlockOptions& options)
@@ -73,14 +75,18 @@ class Block {
   std::int64_t state_size() const { return state_size_; }
 
   std::size_t saved_bytes() const { return memory_.saved_bytes; }  ///< forward .. last backward
-  std::size_t pending_bytes() const { return pending_bytes_; }     ///< backward_data .. _weights
-  std::size_t scratch_bytes() const { return scratch_bytes_; }     ///< inside one task
-  bool has_backward_data() const { return has_backward_data_; }
-  bool has_backward_weights() const { return has_backward_weights_; }
-  const graph::BlockTraits& traits() const { return memory_.traits; }
+  std::size_t pending_bytes() const {
+    return memory_.pending_bytes;
+  }                                                             ///< backward_data .. _weights
+  std::size_t scratch_bytes() const { return scratch_bytes_; }  ///< inside one task
+  bool has_backward_data() const;
+  bool has_backward_weights() const { return weights_size_ > 0; }
+  const graph::BlockTraits& traits() const { return traits_; }
 
-  /// As in Layer, of any of its layers with parameters.
-  bool layout_follows_batch() const;
+  /// As in Layer, if it has parameters.
+  bool layout_follows_batch() const {
+    return !parameters_.empty() && layer_->layout_follows_batch();
+  }
 
   void forward(const BlockArgs& args);
   void backward_data(const BlockArgs& args);
@@ -90,40 +96,42 @@ class Block {
   void unpack_parameter(const BlockParameter& parameter, const float* physical, float* plain) const;
 
  private:
-  /// Puts a conversion before step `i` where its layer does not take the layout of what it reads;
-  /// the next step to build is then the conversion.
-  void match_layouts(std::size_t i);
-  /// The same for source `source` of step `i`, whatever it is.
-  void convert(std::size_t i, std::size_t source, tensor::Layout layout);
-  const tensor::TensorDesc& desc_of(int tensor) const {
-    return descs_[static_cast<std::size_t>(tensor)];
-  }
-  LayerArgs layer_args(std::size_t step, const BlockArgs& args) const;
-  void layer_backward_data(std::size_t step, const BlockArgs& args) const;
+  void build(const BlockOptions& options);
+  void place_parameters();
+
+  tensor::View at(const graph::CallPlace& place, const BlockArgs& args,
+                  const tensor::TensorDesc& desc) const;
+  /// What all tasks of the layer are handed.
+  LayerArgs layer_args(const BlockArgs& args) const;
+  /// The gradient of what the layers leave, converted if it has to be.
+  tensor::ConstView diff_made(const BlockArgs& args) const;
+  /// That of what the layer itself leaves: before a fused activation, which has to be gone through.
+  tensor::ConstView diff_layer(const BlockArgs& args) const;
+  void activation_backward(const BlockArgs& args) const;
+  /// Whether the gradient of source `k` is wanted in this call.
+  bool wants(std::size_t k, const BlockArgs& args) const;
+  /// Where the layer writes the gradient of its source `k`.
+  tensor::View diff_target(std::size_t k, const BlockArgs& args) const;
+  /// Brings the gradient of source `k` to where the block's is.
+  void return_diff(std::size_t k, const tensor::ConstView& diff_result,
+                   const BlockArgs& args) const;
 
   std::string name_;
   std::vector<tensor::TensorDesc> src_descs_;
   tensor::TensorDesc dst_desc_;
-  std::vector<tensor::TensorDesc> descs_;  ///< by tensor of the graph; those fused away are empty
   int threads_ = 1;
-  std::vector<GraphStep> steps_;
-  std::vector<std::shared_ptr<Layer>> layers_;
-  GraphMemory memory_;
+  graph::CallParts parts_;
+  graph::CallMemory memory_;
+  graph::BlockTraits traits_;
+  std::unique_ptr<Layer> layer_;
+  std::unique_ptr<Layer> activation_;  ///< its backward; null: there is none
+  std::vector<std::unique_ptr<Layer>>
+      conversions_;  ///< by source of the layer; null: not converted
+  std::unique_ptr<Layer> dst_conversion_;
   std::vector<BlockParameter> parameters_;
-  std::vector<std::int64_t> weights_offset_;
-  std::vector<std::int64_t> state_offset_;
   std::int64_t weights_size_ = 0;
   std::int64_t state_size_ = 0;
-  /// By layer: where in `pending` backward_data leaves the gradient of the layer's parameters.
-  struct EarlyGradient {
-    std::size_t offset = 0;
-    std::size_t bytes = 0;  ///< 0: backward_weights makes it
-  };
-  std::vector<EarlyGradient> early_;
-  std::size_t pending_bytes_ = 0;
   std::size_t scratch_bytes_ = 0;
-  bool has_backward_data_ = false;
-  bool has_backward_weights_ = false;
 };
 
 }  // namespace plait::kernels

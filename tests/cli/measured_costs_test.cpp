@@ -114,7 +114,7 @@ TEST_F(MeasuredCosts, OfCoarsePartsAreMeasuredToo) {
       measured.push_back(name);
     }
   }
-  for (const char* part : {".enter.conv", ".enter.bn", ".coarse.conv1", ".coarse.add"}) {
+  for (const char* part : {".enter.conv", ".enter.bn", ".coarse.linear1", ".coarse.add"}) {
     EXPECT_THAT(measured, ::testing::Contains(::testing::EndsWith(part)));
   }
   EXPECT_EQ(run_plait(folder_.path(), ask + Words{"--json", "--show"}).out,

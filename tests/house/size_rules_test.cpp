@@ -57,7 +57,6 @@ TEST(House, KeepsItsFilesShort) {
   const std::vector<std::string> exceptions{
       "kernels/onednn/convolution.cpp",      // one class: which kernel computes which task
       "kernels/sparse/product_kernels.cpp",  // compiled once per instruction set
-      "kernels/block_graph.cpp",             // goes with the next form of the graph
       "strategy/pipeline/self_timed.cpp",    // one class: the event loop and its limits
   };
   const fs::path src = fs::path(PLAIT_SOURCE_DIR) / "src";

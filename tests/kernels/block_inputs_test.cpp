@@ -2,8 +2,7 @@
 // every input, and the plain loops against finite differences.
 #include <omp.h>
 
-#include "kernels/block.hpp"
-#include "kernels/layer_testing.hpp"
+#include "kernels/graph_of_blocks.hpp"
 
 namespace plait::kernels::layer_testing {
 namespace {
@@ -15,18 +14,14 @@ class PlainBlock {
  public:
   PlainBlock(const graph::BlockSpec& spec, const std::vector<tensor::Shape>& inputs,
              Backend backend)
-      : block_(spec, descs(inputs),
-               {.backend = backend, .threads = 2, .dst_layout = tensor::Layout::plain}),
-        weights_(Floats(static_cast<std::size_t>(block_.weights_size()), 0.0F)),
-        diff_weights_(static_cast<std::size_t>(block_.weights_size()) * sizeof(float)),
-        state_(Floats(static_cast<std::size_t>(block_.state_size()), 0.0F)),
-        saved_(block_.saved_bytes()),
-        pending_(block_.pending_bytes()),
-        scratch_(block_.scratch_bytes()) {
-    for (const BlockParameter& parameter : block_.parameters()) {
-      const Floats plain = noise(count(parameter.spec.shape), parameter.name);
-      Memory& home = parameter.spec.trainable ? weights_ : state_;
-      block_.pack_parameter(parameter, plain.data(), home.floats() + parameter.offset);
+      : graph_(spec, descs(inputs),
+               {.backend = backend, .threads = 2, .dst_layout = tensor::Layout::plain}) {
+    for (const auto& part : graph_.parts()) {
+      for (const BlockParameter& parameter : part->block.parameters()) {
+        const Floats plain = noise(count(parameter.spec.shape), parameter.name);
+        Floats& home = parameter.spec.trainable ? part->weights : part->state;
+        part->block.pack_parameter(parameter, plain.data(), home.data() + parameter.offset);
+      }
     }
   }
 
@@ -37,80 +32,33 @@ class PlainBlock {
     return values;
   }
 
-  Floats forward(const std::vector<Floats>& inputs) {
-    inputs_.clear();
-    for (const Floats& input : inputs) inputs_.emplace_back(input);
-    dst_ = Memory(block_.dst_desc().bytes());
-    BlockArgs args = base_args();
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      args.srcs.emplace_back(inputs_[k].data(), block_.src_descs()[k]);
-    }
-    args.dst = {dst_.data(), block_.dst_desc()};
-    block_.forward(args);
-    return values(dst_, block_.dst_desc());
-  }
-
+  Floats forward(const std::vector<Floats>& inputs) { return graph_.forward(inputs); }
   /// Gradients of the inputs.
-  std::vector<Floats> backward(const Floats& gradient) {
-    Memory diff_dst(gradient);
-    BlockArgs args = base_args();
-    std::vector<Memory> diffs;
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      args.srcs.emplace_back(inputs_[k].data(), block_.src_descs()[k]);
-      diffs.emplace_back(block_.src_descs()[k].bytes());
-    }
-    for (std::size_t k = 0; k < diffs.size(); ++k) {
-      args.diff_srcs.emplace_back(diffs[k].data(), block_.src_descs()[k]);
-    }
-    args.dst = {dst_.data(), block_.dst_desc()};
-    args.diff_dst = {diff_dst.data(), block_.dst_desc()};
-    block_.backward_data(args);
-    block_.backward_weights(args);
-    std::vector<Floats> result;
-    for (std::size_t k = 0; k < diffs.size(); ++k) {
-      diffs[k].expect_intact("diff_src");
-      result.push_back(values(diffs[k], block_.src_descs()[k]));
-    }
-    return result;
-  }
+  std::vector<Floats> backward(const Floats& gradient) { return graph_.backward(gradient); }
 
   Floats parameter_gradients() {
     Floats all;
-    for (const BlockParameter& parameter : block_.parameters()) {
-      if (!parameter.spec.trainable) continue;
-      Floats plain(count(parameter.spec.shape));
-      block_.unpack_parameter(parameter, diff_weights_.floats() + parameter.offset, plain.data());
-      all.insert(all.end(), plain.begin(), plain.end());
+    for (const auto& part : graph_.parts()) {
+      for (const BlockParameter& parameter : part->block.parameters()) {
+        if (!parameter.spec.trainable) continue;
+        Floats plain(count(parameter.spec.shape));
+        part->block.unpack_parameter(parameter, part->gradient.floats() + parameter.offset,
+                                     plain.data());
+        all.insert(all.end(), plain.begin(), plain.end());
+      }
     }
     return all;
   }
 
  private:
   static std::vector<tensor::TensorDesc> descs(const std::vector<tensor::Shape>& inputs) {
-    omp_set_num_threads(2);
     std::vector<tensor::TensorDesc> list;
     for (const tensor::Shape& input : inputs) list.push_back(batch_desc(input, kSamples));
     return list;
   }
   static std::uint64_t hash_of(const std::string& name) { return std::hash<std::string>()(name); }
-  static Floats values(Memory& memory, const tensor::TensorDesc& desc) {
-    return {memory.floats(), memory.floats() + desc.physical_elements()};
-  }
-  BlockArgs base_args() {
-    BlockArgs args;
-    args.weights = weights_.floats();
-    args.diff_weights = diff_weights_.floats();
-    args.state = state_.floats();
-    args.saved = saved_.data();
-    args.pending = pending_.data();
-    args.scratch = scratch_.data();
-    return args;
-  }
 
-  Block block_;
-  Memory weights_, diff_weights_, state_, saved_, pending_, scratch_;
-  std::vector<Memory> inputs_;
-  Memory dst_;
+  GraphOfBlocks graph_;
 };
 
 struct Case {

@@ -126,7 +126,7 @@ class BlockGraph
         rig_(std::get<0>(GetParam()), src_, BlockOptions{.backend = std::get<1>(GetParam())}),
         input_(random_floats(count(src_.shape), 1)) {
     std::uint64_t stream = 10;
-    for (const BlockParameter& parameter : rig_.block.parameters()) {
+    for (const BlockRig::Parameter& parameter : rig_.parameters()) {
       Floats values = random_floats(count(parameter.spec.shape), stream++);
       const bool positive = parameter.spec.value == 1;
       for (float& x : values) x = positive ? 1.0F + 0.3F * x : 0.3F * x;
@@ -162,7 +162,7 @@ TEST_P(BlockGraph, HasTheGradientOfItsSource) {
 }
 
 TEST_P(BlockGraph, HasTheGradientOfEachParameter) {
-  for (const BlockParameter& parameter : rig_.block.parameters()) {
+  for (const BlockRig::Parameter& parameter : rig_.parameters()) {
     if (!parameter.spec.trainable) continue;
     const Floats here = rig_.parameter(parameter);
     const Floats direction = random_floats(here.size(), 3);

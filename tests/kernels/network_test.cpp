@@ -99,10 +99,10 @@ class RecordedNetwork : public testing::TestWithParam<Backend> {
     for (const graph::BlockSpec& spec : model.blocks) {
       blocks_.push_back(std::make_unique<BlockRig>(
           spec, src, BlockOptions{.backend = GetParam(), .wants_diff_srcs = {!blocks_.empty()}}));
-      src = blocks_.back()->block.dst_desc();
+      src = blocks_.back()->dst_desc();
     }
     for_each_parameter(
-        [&](BlockRig& rig, const BlockParameter& parameter, const std::string& name) {
+        [&](BlockRig& rig, const BlockRig::Parameter& parameter, const std::string& name) {
           rig.set_parameter(parameter, floats_of(record_.at("initial").at(name)));
           velocity_[name] = Floats(count(parameter.spec.shape), 0.0F);
         });
@@ -111,8 +111,8 @@ class RecordedNetwork : public testing::TestWithParam<Backend> {
   template <class Visit>
   void for_each_parameter(Visit visit) {
     for (auto& rig : blocks_) {
-      for (const BlockParameter& parameter : rig->block.parameters()) {
-        visit(*rig, parameter, rig->block.name() + "." + parameter.name);
+      for (const BlockRig::Parameter& parameter : rig->parameters()) {
+        visit(*rig, parameter, rig->name + "." + parameter.name);
       }
     }
   }
@@ -133,7 +133,7 @@ class RecordedNetwork : public testing::TestWithParam<Backend> {
     const float momentum = record_.at("momentum");
     const float decay = record_.at("weight_decay");
     for_each_parameter(
-        [&](BlockRig& rig, const BlockParameter& parameter, const std::string& name) {
+        [&](BlockRig& rig, const BlockRig::Parameter& parameter, const std::string& name) {
           if (!parameter.spec.trainable) return;
           Floats weights = rig.parameter(parameter);
           const Floats gradient = rig.gradient(parameter);
@@ -161,7 +161,7 @@ TEST_P(RecordedNetwork, TrainsTenStepsLikePyTorch) {
     backward(loss.gradient);
     if (step == 0) {
       for_each_parameter(
-          [&](BlockRig& rig, const BlockParameter& parameter, const std::string& name) {
+          [&](BlockRig& rig, const BlockRig::Parameter& parameter, const std::string& name) {
             if (!parameter.spec.trainable) return;
             expect_close(rig.gradient(parameter), floats_of(record_.at("gradients").at(name)),
                          kGradientTolerance, "gradient of " + name);
@@ -170,11 +170,12 @@ TEST_P(RecordedNetwork, TrainsTenStepsLikePyTorch) {
     update();
   }
   std::size_t compared = 0;
-  for_each_parameter([&](BlockRig& rig, const BlockParameter& parameter, const std::string& name) {
-    expect_close(rig.parameter(parameter), floats_of(record_.at("final").at(name)), kFinalTolerance,
-                 name);
-    ++compared;
-  });
+  for_each_parameter(
+      [&](BlockRig& rig, const BlockRig::Parameter& parameter, const std::string& name) {
+        expect_close(rig.parameter(parameter), floats_of(record_.at("final").at(name)),
+                     kFinalTolerance, name);
+        ++compared;
+      });
   EXPECT_EQ(compared, record_.at("final").size());
   for (auto& rig : blocks_) rig->training = false;
   expect_close(forward(), floats_of(record_.at("evaluation")), kFinalTolerance, "logits");

@@ -79,7 +79,7 @@ std::vector<graph::BlockSpec> kinked_graphs() {
 
 void fill_parameters(BlockRig& rig) {
   std::uint64_t stream = 10;
-  for (const BlockParameter& parameter : rig.block.parameters()) {
+  for (const BlockRig::Parameter& parameter : rig.parameters()) {
     Floats values = random_floats(count(parameter.spec.shape), stream++);
     const bool positive = parameter.spec.value == 1;
     for (float& x : values) x = positive ? 1.0F + 0.3F * x : 0.6F * x;
@@ -104,10 +104,10 @@ struct PlainRig {
   }
   Floats forward(const Floats& input) {
     const Floats& dst = rig.forward(to_physical(src, input, Padding::activation));
-    return to_plain(rig.block.dst_desc(), dst.data(), Padding::activation);
+    return to_plain(rig.dst_desc(), dst.data(), Padding::activation);
   }
   Floats backward(const Floats& diff_dst) {
-    return to_plain(src, rig.backward(to_physical(rig.block.dst_desc(), diff_dst)).data());
+    return to_plain(src, rig.backward(to_physical(rig.dst_desc(), diff_dst)).data());
   }
   tensor::TensorDesc src;
   BlockRig rig;
@@ -145,7 +145,7 @@ TEST_P(SmoothSparseBlock, HasTheGradientOfItsSource) {
 TEST_P(SmoothSparseBlock, HasTheGradientOfEachParameter) {
   PlainRig rig = make(Backend::onednn);
   const Floats x = input();
-  for (const BlockParameter& parameter : rig.rig.block.parameters()) {
+  for (const BlockRig::Parameter& parameter : rig.rig.parameters()) {
     if (!parameter.spec.trainable) continue;
     const Floats here = rig.rig.parameter(parameter);
     const Floats direction = random_floats(here.size(), 3);
@@ -175,8 +175,8 @@ TEST_P(SparseBlock, ComputesWhatItsTwinDoes) {
     PlainRig fast = make(Backend::onednn, threads);
     expect_close(fast.forward(x), expected, kTwinTolerance, "dst");
     expect_close(fast.backward(diff), diff_src, kTwinTolerance, "diff_src");
-    const std::vector<BlockParameter>& parameters = slow.rig.block.parameters();
-    const auto& others = fast.rig.block.parameters();
+    const std::vector<BlockRig::Parameter>& parameters = slow.rig.parameters();
+    const auto& others = fast.rig.parameters();
     ASSERT_EQ(others.size(), parameters.size());
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       ASSERT_EQ(others[p].name, parameters[p].name);

@@ -47,9 +47,9 @@ struct PlainBlock {
   PlainBlock(const graph::BlockSpec& spec, const tensor::Shape& shape)
       : rig(spec, {.shape = shape}, BlockOptions{.dst_layout = tensor::Layout::plain}) {}
   void set(std::size_t parameter, const Floats& values) {
-    rig.set_parameter(rig.block.parameters()[parameter], values);
+    rig.set_parameter(rig.parameters()[parameter], values);
   }
-  Floats gradient(std::size_t parameter) { return rig.gradient(rig.block.parameters()[parameter]); }
+  Floats gradient(std::size_t parameter) { return rig.gradient(rig.parameters()[parameter]); }
   BlockRig rig;
 };
 

@@ -13,101 +13,82 @@
 
 #include "data/batch.hpp"
 #include "graph/shapes.hpp"
-#include "kernels/block.hpp"
+#include "kernels/graph_of_blocks.hpp"
 #include "optim/loss.hpp"
 #include "optim/optimizer.hpp"
 #include "run/torn_testing.hpp"
 
 namespace plait::run {
 
-/// A block with all its memory, which learns by itself.
+/// A block of the model with all its memory, which learns by itself.
 class PlainPart {
  public:
   PlainPart(const graph::BlockSpec& spec, const tensor::TensorDesc& src, bool wants_diff_src,
             std::optional<tensor::Layout> dst_layout = {})
-      : block_(spec, src, {.wants_diff_srcs = {wants_diff_src}, .dst_layout = dst_layout}),
-        dst_(block_.dst_desc()),
-        diff_src_(block_.src_desc()),
-        saved_(bytes(block_.saved_bytes())),
-        pending_(bytes(block_.pending_bytes())),
-        scratch_(bytes(block_.scratch_bytes())) {
-    for (tensor::Tensor* array : {&weights_, &gradient_, &momentum_}) {
-      *array = tensor::Tensor(tensor::Shape{std::max<std::int64_t>(1, block_.weights_size())});
+      : name_(spec.name),
+        graph_(spec, {src}, {.wants_diff_srcs = {wants_diff_src}, .dst_layout = dst_layout}) {
+    for (const auto& part : graph_.parts()) {
+      momentum_.emplace_back(part->weights.size(), 0.0F);
     }
-    state_ = tensor::Tensor(tensor::Shape{std::max<std::int64_t>(1, block_.state_size())});
-    args_ = {.dst = dst_,
-             .diff_srcs = {wants_diff_src ? tensor::View(diff_src_) : tensor::View()},
-             .weights = weights_.floats().data(),
-             .diff_weights = gradient_.floats().data(),
-             .state = state_.floats().data(),
-             .saved = saved_.get(),
-             .pending = pending_.get(),
-             .scratch = scratch_.get(),
-             .training = true,
-             .randomness = {}};
   }
 
-  const tensor::TensorDesc& desc() const { return block_.dst_desc(); }
-  std::span<float> diff_src() { return diff_src_.floats(); }
+  const tensor::TensorDesc& desc() const { return graph_.dst_desc(); }
+  std::span<float> diff_src() { return diff_src_; }
 
   std::span<const float> forward(std::span<const float> src) {
-    args_.srcs = {{src.data(), block_.src_desc()}};
-    block_.forward(args_);
-    return dst_.floats();
+    dst_ = graph_.forward({{src.begin(), src.end()}});
+    return dst_;
   }
   std::span<const float> backward(std::span<const float> diff_dst) {
-    args_.diff_dst = {diff_dst.data(), block_.dst_desc()};
-    block_.backward_data(args_);
-    block_.backward_weights(args_);
-    return diff_src_.floats();
+    diff_src_ = graph_.backward({diff_dst.begin(), diff_dst.end()}).front();
+    return diff_src_;
   }
   void update(const optim::Optimizer& optimizer, double rate, std::int64_t step) {
-    if (block_.weights_size() == 0) return;
-    optimizer.update({.weights = weights_.floats(),
-                      .result = weights_.floats(),
-                      .gradient = gradient_.floats(),
-                      .state = {momentum_.floats(), {}},
-                      .learning_rate = rate,
-                      .step = step});
+    for (std::size_t i = 0; i < momentum_.size(); ++i) {
+      GraphOfBlocks::Part& part = *graph_.parts()[i];
+      if (part.weights.empty()) continue;
+      optimizer.update({.weights = part.weights,
+                        .result = part.weights,
+                        .gradient = {part.gradient.floats(), part.weights.size()},
+                        .state = {momentum_[i], {}},
+                        .learning_rate = rate,
+                        .step = step});
+    }
   }
 
   void set_weights(const std::vector<checkpoint::NamedTensor>& weights) {
-    for (const kernels::BlockParameter& one : block_.parameters()) {
-      const auto found = std::ranges::find(weights, block_.name() + "." + one.name,
-                                           &checkpoint::NamedTensor::name);
-      ASSERT_NE(found, weights.end()) << block_.name() << "." << one.name;
-      block_.pack_parameter(one, found->tensor.floats().data(), place(one));
-    }
+    each([&](GraphOfBlocks::Part& part, const kernels::BlockParameter& one, float* place) {
+      const auto found =
+          std::ranges::find(weights, name_ + "." + one.name, &checkpoint::NamedTensor::name);
+      ASSERT_NE(found, weights.end()) << name_ << "." << one.name;
+      part.block.pack_parameter(one, found->tensor.floats().data(), place);
+    });
   }
   void append_to(std::vector<checkpoint::NamedTensor>& weights) {
-    for (const kernels::BlockParameter& one : block_.parameters()) {
+    each([&](GraphOfBlocks::Part& part, const kernels::BlockParameter& one, const float* place) {
       tensor::Tensor plain(one.spec.shape);
-      block_.unpack_parameter(one, place(one), plain.floats().data());
-      weights.push_back({block_.name() + "." + one.name, plain});
-    }
+      part.block.unpack_parameter(one, place, plain.floats().data());
+      weights.push_back({name_ + "." + one.name, plain});
+    });
   }
 
  private:
-  static std::shared_ptr<std::byte> bytes(std::size_t size) {
-    auto memory = tensor::allocate_bytes(size + 64);
-    std::fill_n(memory.get(), size + 64, std::byte{0});
-    return memory;
-  }
-  float* place(const kernels::BlockParameter& one) {
-    return (one.spec.trainable ? weights_ : state_).floats().data() + one.offset;
+  using GraphOfBlocks = kernels::layer_testing::GraphOfBlocks;
+
+  template <class Body>
+  void each(const Body& body) {
+    for (const auto& part : graph_.parts()) {
+      for (const kernels::BlockParameter& one : part->block.parameters()) {
+        body(*part, one, (one.spec.trainable ? part->weights : part->state).data() + one.offset);
+      }
+    }
   }
 
-  kernels::Block block_;
-  tensor::Tensor dst_;
-  tensor::Tensor diff_src_;
-  std::shared_ptr<std::byte> saved_;
-  std::shared_ptr<std::byte> pending_;
-  std::shared_ptr<std::byte> scratch_;
-  tensor::Tensor weights_;
-  tensor::Tensor gradient_;
-  tensor::Tensor momentum_;
-  tensor::Tensor state_;
-  kernels::BlockArgs args_;
+  std::string name_;
+  GraphOfBlocks graph_;
+  std::vector<kernels::layer_testing::Floats> momentum_;
+  kernels::layer_testing::Floats dst_;
+  kernels::layer_testing::Floats diff_src_;
 };
 
 class PlainParareal {

@@ -59,16 +59,8 @@ class Cutter {
 
   CutNetwork run() {
     for (std::size_t k = 0; k < layers_.size(); ++k) cut_layer(k);
-    const int sums = cut_.parts.back().front().out;
-    graph::BlockSpec spec{.name = "logits", .nodes = {}};
-    spec.then("flatten", ops::Flatten{});  // the loss reads plain rows
-    cut_.logits = add_block({.name = "logits",
-                             .srcs = {sums},
-                             .dst = add_tensor(whole_.tensors.back()),
-                             .spec = std::move(spec),
-                             .whole = layers_.back().block,
-                             .whole_name = name_of(layers_.back()),
-                             .share = 0});
+    // The loss reads plain rows.
+    cut_.logits = add_flatten(layers_.back(), "logits", cut_.parts.back().front().out);
     plan::complete(cut_.network);
     return std::move(cut_);
   }
@@ -87,6 +79,19 @@ class Cutter {
     return cut_.network.size() - 1;
   }
 
+  int add_flatten(const RowLayer& layer, const std::string& name, int src) {
+    graph::BlockSpec spec{.name = name, .nodes = {}};
+    spec.then("flatten", ops::Flatten{});
+    const std::int64_t elements = cut_.network.tensors[static_cast<std::size_t>(src)];
+    return add_block({.name = name,
+                      .srcs = {src},
+                      .dst = add_tensor(elements),
+                      .spec = std::move(spec),
+                      .whole = layer.block,
+                      .whole_name = name_of(layer),
+                      .share = 0});
+  }
+
   void cut_layer(std::size_t k) {
     const Ownership own(owners_[k], workers_);
     std::vector<Part>& parts = cut_.parts.emplace_back(static_cast<std::size_t>(workers_));
@@ -103,7 +108,11 @@ class Cutter {
     const auto elements = static_cast<std::int64_t>(rows.size());
     std::map<int, Piece> pieces = split(k, worker, rows);
     Part part;
-    const int src = k == 0 ? 0 : cut_.parts[k - 1][static_cast<std::size_t>(worker)].out;
+    int src = k == 0 ? 0 : cut_.parts[k - 1][static_cast<std::size_t>(worker)].out;
+    if (layer.flatten) {
+      part.flatten = add_flatten(layer, fmt::format("{}.flatten@{}", name, worker), src);
+      src = dst_of(part.flatten);
+    }
     part.in_place = layer.activation && follows_from_result(*layer.activation);
     const auto ends = [&](int owner) {
       return part.in_place && owner == last_owner(pieces, worker);
@@ -215,7 +224,6 @@ class Cutter {
     const std::int64_t size = piece.pattern.size();
     const std::int64_t rows = piece.pattern.rows;
     graph::BlockSpec spec{.name = name, .nodes = {}};
-    if (layer.flatten) spec.then("flatten", ops::Flatten{});
     const int linear = spec.then(
         layer.linear.name.empty() ? "linear" : layer.linear.name,
         ops::SparseLinear{

@@ -112,6 +112,7 @@ class RowTasks {
   }
 
   void forward(const Part& part) {
+    if (part.flatten >= 0) add(plan::Forward{part.flatten});
     add(plan::Forward{part.local});
     for (const Halo& halo : part.halos) add(plan::Forward{halo.block});
     if (part.activation >= 0 && !part.in_place) add(plan::Forward{part.activation});
