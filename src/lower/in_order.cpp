@@ -15,9 +15,7 @@ class WorkerOrder {
   WorkerOrder(Graph& graph, const std::vector<int>& items) : graph_(graph) {
     for (const int item : items) sort_in(item);
     if (clip_.empty()) update_at_once();
-    if (graph.schedule.order == BlockOrder::by_number) {
-      std::ranges::stable_sort(updates_, {}, [&](int item) { return plan::block_of(task(item)); });
-    }
+    std::ranges::stable_sort(updates_, {}, [&](int item) { return plan::block_of(task(item)); });
   }
 
   std::vector<OrderedItem> run() {
@@ -101,12 +99,11 @@ class WorkerOrder {
     for (const int item : moves_.at({bucket, move})) ordered_.push_back({item});
   }
 
+  /// Or the loss behind it: all running statistics are there.
   int last_forward() const {
     int last = -1;
     for (const int item : listed_) {
-      const bool is_loss = plan::is<plan::Loss>(task(item));
-      const bool counts = is_loss && graph_.schedule.state_behind_loss;
-      if (plan::is<plan::Forward>(task(item)) || counts) last = item;
+      if (plan::is<plan::Forward>(task(item)) || plan::is<plan::Loss>(task(item))) last = item;
     }
     return last;
   }

@@ -32,13 +32,6 @@ struct RowCopy {
   int list = -1;
 };
 
-/// Order of what could come in any order: of the blocks in a bucket of running statistics, and of
-/// updates that wait for nothing but the end of the step.
-enum class BlockOrder : std::uint8_t {
-  by_number,     ///< of the network
-  as_completed,  ///< as their gradients
-};
-
 struct Schedule {
   plan::Plan plan{};  ///< everything but programs, groups and buckets
   /// Forward, loss, backward_data and backward_weights (whether it adds is not asked), in an order
@@ -52,9 +45,6 @@ struct Schedule {
   std::int64_t bucket_bytes = 8 << 20;  ///< of a bucket of gradients, on the wire
   bool half_messages = false;           ///< tensors and their gradients travel as bf16
   bool clip = false;
-  BlockOrder order = BlockOrder::by_number;
-  /// Running statistics are summed from behind a worker's last loss on; false: its last forward.
-  bool state_behind_loss = true;
 
   /// Of a replica.
   int workers() const { return plan.workers() / replicas; }

@@ -35,7 +35,7 @@ class Summer {
         complete(b, owners, {span_of(gradients_, b, owners.front()).last});
       }
     }
-    for (const int b : state_blocks(completed)) {
+    for (const int b : blocks_in(states_)) {
       std::vector<int> movers = workers_in(states_, b);
       if (movers.size() > 1) shared[std::move(movers)].states.push_back(b);
     }
@@ -97,17 +97,6 @@ class Summer {
     if (at != of.end() && at->worker == item.worker) return std::exchange(at->last, index);
     of.insert(at, {item.worker, index, index});
     return -1;
-  }
-
-  std::vector<int> state_blocks(const std::vector<int>& completed) const {
-    std::vector<int> blocks = blocks_in(states_);
-    if (graph_.schedule.order == BlockOrder::by_number) return blocks;
-    std::vector<std::size_t> rank(network_.blocks.size(), completed.size());
-    for (std::size_t i = 0; i < completed.size(); ++i) {
-      rank[static_cast<std::size_t>(completed[i])] = i;
-    }
-    std::ranges::stable_sort(blocks, {}, [&](int b) { return rank[static_cast<std::size_t>(b)]; });
-    return blocks;
   }
 
   std::vector<int> makers(int b) const { return workers_of(gradients_, b); }

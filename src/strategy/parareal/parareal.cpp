@@ -119,8 +119,6 @@ class Planner {
     lower::Schedule schedule = empty_schedule("parareal", request_);
     schedule.plan.network = torn.network;
     schedule.half_messages = request_.tear.half_wire;
-    schedule.order = lower::BlockOrder::as_completed;
-    schedule.state_behind_loss = false;
     list_pieces(torn, {.replicas = shares.replicas, .workers = shares.workers, .of = place(shares)},
                 schedule);
     return lower::lower(std::move(schedule));
