@@ -118,6 +118,7 @@ struct SizesOf {
     const ops::PlainOnly reads = ops::plain_only(layer).value_or(ops::PlainOnly{});
     sizes.data_reads_src = reads.reads_src;
     sizes.data_reads_dst = reads.reads_dst;
+    sizes.adds_addend = reads.adds_gradient;
     sizes.weights_reads_src =
         reads.weights_read_src && !ops::parameters_of(layer, src.shape.without_front()).empty();
     return sizes;

@@ -21,6 +21,7 @@ struct PlainOnly {
   bool reads_src = false;
   bool reads_dst = false;
   bool weights_read_src = false;  ///< it has weights, whose gradient is a task that reads src
+  bool adds_gradient = false;     ///< backward_data can add to a gradient of src that is there
 };
 
 /// An operation that has one of these adds tensors of one shape, which lie alike: each has the

@@ -16,7 +16,7 @@ struct OperationInfo;
 /// start .. start + length - 1 along an axis of a sample: 0 are the channels of an image or of a
 /// sequence, or features.
 struct Slice {
-  static constexpr PlainOnly kPlainOnly{};
+  static constexpr PlainOnly kPlainOnly{.adds_gradient = true};
   std::int64_t start = 0;
   std::int64_t length = 1;
   std::int64_t axis = 0;

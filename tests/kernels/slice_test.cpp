@@ -23,5 +23,18 @@ TEST(SliceTest, TakesARunOfEveryAxis) {
             (Floats{1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45}));
 }
 
+TEST(SliceTest, AddsItsGradientToOneThatIsThere) {
+  for (const ops::Slice& slice :
+       {ops::Slice{.start = 1, .length = 1}, ops::Slice{.start = 0, .length = 2, .axis = 1},
+        ops::Slice{.start = 1, .length = 2, .axis = 2}}) {
+    Rig rig({.spec = slice, .srcs = {{.shape = {2, 2, 3, 4}}}, .name = "s"}, Backend::onednn);
+    const Floats gradient = random_floats(rig.forward({random_floats(48, 1)}).size(), 2);
+    Floats expected = rig.backward_data(gradient);
+    const Floats there = random_floats(48, 3);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += there[i];
+    EXPECT_EQ(rig.backward_data(gradient, there), expected);
+  }
+}
+
 }  // namespace
 }  // namespace plait::kernels::layer_testing

@@ -1,4 +1,5 @@
-// Slice: dst[n] = a run of src[n] along an axis; the gradient of the rest is 0.
+// Slice: dst[n] = a run of src[n] along an axis; the gradient of the rest is 0. Added to a gradient
+// that is there already, only the run is touched: n slices of a tensor cost as much as a split.
 #include <algorithm>
 
 #include "kernels/reference/plain_layer.hpp"
@@ -20,7 +21,7 @@ class Slice final : public PlainLayer {
     rows_ = src_.shape.elements() / from_;
   }
 
-  LayerTraits traits() const override { return {}; }
+  LayerTraits traits() const override { return {.adds_addend = true}; }
 
   void forward(const LayerArgs& args) override {
     in_parallel(rows_, [&](std::int64_t n) {
@@ -28,6 +29,7 @@ class Slice final : public PlainLayer {
     });
   }
   void backward_data(const LayerArgs& args) override {
+    if (!args.diff_addend.empty()) return add(args);
     in_parallel(rows_, [&](std::int64_t n) {
       float* diff_src = args.diff_src() + n * from_;
       std::fill_n(diff_src, first_, 0.0F);
@@ -37,6 +39,17 @@ class Slice final : public PlainLayer {
   }
 
  private:
+  void add(const LayerArgs& args) const {
+    const float* const addend = args.diff_addend.floats();
+    const bool in_place = addend == args.diff_src();
+    in_parallel(rows_, [&](std::int64_t n) {
+      float* const diff_src = args.diff_src() + n * from_;
+      if (!in_place) std::copy_n(addend + n * from_, from_, diff_src);
+      const float* const diff_dst = args.diff_dst.floats() + n * to_;
+      for (std::int64_t i = 0; i < to_; ++i) diff_src[first_ + i] += diff_dst[i];
+    });
+  }
+
   std::int64_t rows_;   ///< runs: all before the axis, samples too
   std::int64_t from_;   ///< elements of src for one run
   std::int64_t to_;     ///< of dst
