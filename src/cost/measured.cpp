@@ -52,7 +52,9 @@ double total(const BlockSeconds& seconds) {
 std::vector<ProfileBlock>::const_iterator find_added(const ProfilePoint& point,
                                                      const plan::Network& network, int index) {
   const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
-  const auto kind = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+  // "coarse.conv1" of block "conv1" of module "layer2.0.coarse".
+  const std::string& module = block.spec.name.empty() ? block.name : block.spec.name;
+  const std::string kind = "." + block.name.substr(module.rfind('.') + 1);
   const std::int64_t dst_bytes = network.tensors[static_cast<std::size_t>(block.dst)] *
                                  point.batch * std::int64_t{sizeof(float)};
   const auto same_size = [&](const ProfileBlock& one) {
@@ -64,7 +66,7 @@ std::vector<ProfileBlock>::const_iterator find_added(const ProfilePoint& point,
   });
   if (found != point.added.end()) return found;
   return std::ranges::find_if(point.added, [&](const ProfileBlock& one) {
-    return kind(one.name) == kind(block.name) && same_size(one);
+    return one.name.ends_with(kind) && same_size(one);
   });
 }
 

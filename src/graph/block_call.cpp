@@ -9,10 +9,21 @@
 
 namespace plait::graph {
 
+namespace {
+
+bool is_one_call(const BlockSpec& block, const std::vector<FusedStep>& steps) {
+  return steps.size() == 1 || (steps.size() == 2 && ends_in_activation(block, steps, 0));
+}
+
+}  // namespace
+
+bool is_one_call(const BlockSpec& block, int inputs) {
+  return is_one_call(block, fused_steps(block, inputs));
+}
+
 BlockCall call_of(const BlockSpec& block, int inputs) {
   const std::vector<FusedStep> steps = fused_steps(block, inputs);
-  const bool ends = !steps.empty() && ends_in_activation(block, steps, 0);
-  if (steps.size() != (ends ? 2 : 1)) fail("block '{}' is more than one layer call", block.name);
+  if (!is_one_call(block, steps)) fail("block '{}' is more than one layer call", block.name);
   const FusedStep& step = steps.front();
   const Node& node = block.nodes[static_cast<std::size_t>(step.node)];
   BlockCall call{.name = node.name,
@@ -20,7 +31,7 @@ BlockCall call_of(const BlockSpec& block, int inputs) {
                  .srcs = step.srcs,
                  .relu = step.relu,
                  .residual = step.residual};
-  if (ends) {
+  if (steps.size() > 1) {
     const auto last = static_cast<std::size_t>(steps.back().node);
     call.activation = std::get<ops::Activation>(block.nodes[last].layer);
   }
@@ -42,18 +53,19 @@ std::vector<tensor::TensorDesc> descs_to_read(const BlockCall& call,
   return read;
 }
 
-bool CallParts::again(std::size_t source) const {
+bool CallParts::is_repeated(std::size_t source) const {
   const auto end = call.srcs.begin() + static_cast<std::ptrdiff_t>(source);
   return std::find(call.srcs.begin(), end, call.srcs[source]) != end;
 }
 
-bool CallParts::passes(std::size_t source) const {
-  return source >= call.layer_srcs() || std::holds_alternative<ops::Add>(call.layer);
+bool CallParts::passes_gradient(std::size_t source) const {
+  return source >= call.own_srcs() || std::holds_alternative<ops::Add>(call.layer);
 }
 
 bool CallParts::runs_data() const {
   bool wanted = makes_early_gradient();
-  for (std::size_t k = 0; k < call.srcs.size(); ++k) wanted = wanted || (wants(k) && !passes(k));
+  for (std::size_t k = 0; k < call.srcs.size(); ++k)
+    wanted = wanted || (wants(k) && !passes_gradient(k));
   return wanted;
 }
 
@@ -80,7 +92,7 @@ bool reads_result(const CallParts& parts) {
 }
 
 bool is_bare(const CallParts& parts) {
-  for (std::size_t k = 0; k < parts.read.size(); ++k) {
+  for (std::size_t k = 0; k < parts.layer_srcs.size(); ++k) {
     if (parts.converts(k)) return false;
   }
   return !parts.converts_dst() && !parts.call.activation;
@@ -96,7 +108,7 @@ void allow_in_place(const CallParts& parts, BlockTraits& traits) {
   traits.adds_gradient = alone && layer.adds_addend;
   if (call.srcs.size() != parts.srcs.size()) return;  // one is read twice
   traits.adds_in_place = call.residual && layer.adds_in_place;
-  if (call.residual) traits.passed_srcs = static_cast<int>(call.layer_srcs());
+  if (call.residual) traits.passed_srcs = static_cast<int>(call.own_srcs());
   if (const std::optional<ops::Sum> sum = ops::sum_of(call.layer)) {
     traits.passed_srcs = 0;
     traits.subtracted_src = sum->subtracted;
@@ -112,7 +124,7 @@ BlockTraits traits_of(const CallParts& parts) {
                      .weights_read_src = false,
                      .weights_read_pending = false,
                      .read_srcs = 0};
-  for (std::size_t k = 0; k < parts.call.layer_srcs(); ++k) {
+  for (std::size_t k = 0; k < parts.call.own_srcs(); ++k) {
     const bool data = parts.runs_data() && layer.data_reads_src;
     if (parts.converts(k) || !(data || layer.weights_reads_src)) continue;
     traits.data_reads_src = data;
@@ -136,8 +148,8 @@ class Placing {
     memory_.layer_saved = take(Region::saved, parts_.layer.saved_bytes);
     memory_.activation_saved = take(Region::saved, parts_.activation.saved_bytes);
     place_values();
-    memory_.diff_read.resize(count_);
-    memory_.diff_again.resize(count_);
+    memory_.layer_diff_srcs.resize(count_);
+    memory_.repeated_diffs.resize(count_);
     if (parts_.has_backward()) place_gradients();
     return std::move(memory_);
   }
@@ -155,33 +167,34 @@ class Placing {
   void place_values() {
     const LayerTraits& layer = parts_.layer.traits;
     const bool reads_src = (layer.data_reads_src && parts_.runs_data()) || layer.weights_reads_src;
-    memory_.read.resize(count_);
+    memory_.layer_srcs.resize(count_);
     for (std::size_t k = 0; k < count_; ++k) {
       if (!parts_.converts(k)) continue;
-      const bool kept = reads_src && k < parts_.call.layer_srcs();
-      memory_.read[k] = take(kept ? Region::saved : Region::scratch, parts_.read[k].bytes());
+      const bool kept = reads_src && k < parts_.call.own_srcs();
+      memory_.layer_srcs[k] =
+          take(kept ? Region::saved : Region::scratch, parts_.layer_srcs[k].bytes());
     }
     if (parts_.converts_dst()) {
       const bool kept = reads_result(parts_);
-      memory_.made = take(kept ? Region::saved : Region::scratch, parts_.made.bytes());
+      memory_.layer_dst = take(kept ? Region::saved : Region::scratch, parts_.layer_dst.bytes());
     }
   }
 
   void place_gradients() {
-    const std::size_t made = parts_.made.bytes();
-    if (parts_.converts_dst()) memory_.diff_made = take(Region::scratch, made);
-    if (parts_.call.activation) memory_.diff_linear = take(Region::pending, made);
+    const std::size_t dst = parts_.layer_dst.bytes();
+    if (parts_.converts_dst()) memory_.layer_diff_dst = take(Region::scratch, dst);
+    if (parts_.call.activation) memory_.linear_diff_dst = take(Region::pending, dst);
     if (parts_.makes_early_gradient()) {
       memory_.early_gradient = take(Region::pending, parts_.layer.weights_bytes);
     }
     for (std::size_t k = 0; k < count_; ++k) {
       if (!parts_.wants(k)) continue;
-      const bool passes = parts_.passes(k);
+      const bool passes = parts_.passes_gradient(k);
       if (parts_.converts(k) && !passes) {
-        memory_.diff_read[k] = take(Region::scratch, parts_.read[k].bytes());
+        memory_.layer_diff_srcs[k] = take(Region::scratch, parts_.layer_srcs[k].bytes());
       }
-      if (parts_.again(k) && (parts_.converts(k) || !passes)) {
-        memory_.diff_again[k] = take(Region::scratch, parts_.src(k).bytes());
+      if (parts_.is_repeated(k) && (parts_.converts(k) || !passes)) {
+        memory_.repeated_diffs[k] = take(Region::scratch, parts_.src(k).bytes());
       }
     }
   }

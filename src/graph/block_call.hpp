@@ -12,26 +12,29 @@
 
 namespace plait::graph {
 
-/// A layer with what is fused into it.
+/// A layer and what is fused into it. The layer's sources are inputs of the block; one input may be
+/// several of them.
 struct BlockCall {
   std::string name;  ///< of the layer's node
   ops::Operation layer;
-  std::vector<int> srcs;  ///< by source of the layer: the block's input; a fused sum's comes last
+  std::vector<int> srcs;  ///< by source: the number of the block's input
   bool relu = false;      ///< a ReLU is fused into this BatchNorm
-  bool residual = false;  ///< a sum is fused into this layer, of the last source
+  bool residual = false;  ///< the last source is added to the layer's result
   /// Done by a sparse linear as it writes its result. Backwards it is a task of its own, whose
   /// result both backward tasks of the linear read.
   std::optional<ops::Activation> activation{};
 
-  /// Those that the layer itself reads; its kernel adds the others.
-  std::size_t layer_srcs() const { return srcs.size() - (residual ? 1 : 0); }
+  /// Number of sources without the one that is added.
+  std::size_t own_srcs() const { return srcs.size() - (residual ? 1 : 0); }
 };
 
-/// Of a block with so many inputs. Failure if it is more than one call.
+/// Whether a block with this number of inputs is one layer call.
+bool is_one_call(const BlockSpec& block, int inputs);
+/// Failure unless it is.
 BlockCall call_of(const BlockSpec& block, int inputs);
 
-/// How the layer reads its sources, which lie like these inputs of the block: converted where it
-/// does not take their layout.
+/// The layer's sources, given the block's inputs: in another layout where the layer does not take
+/// that of the input.
 std::vector<tensor::TensorDesc> descs_to_read(const BlockCall& call,
                                               const std::vector<tensor::TensorDesc>& srcs);
 
@@ -45,21 +48,21 @@ struct CallLayer {
 /// What memory and traits of a block follow from.
 struct CallParts {
   BlockCall call{};
-  std::vector<tensor::TensorDesc> srcs{};  ///< by input of the block
-  std::vector<tensor::TensorDesc> read{};  ///< by source of the layer, as that reads it
-  tensor::TensorDesc made{};               ///< as the layer leaves it
-  tensor::TensorDesc dst{};                ///< as the block leaves it
-  std::vector<bool> wants_diff_srcs{};     ///< by input of the block
+  std::vector<tensor::TensorDesc> srcs{};        ///< by input of the block
+  std::vector<tensor::TensorDesc> layer_srcs{};  ///< by source, in the layout the layer reads
+  tensor::TensorDesc layer_dst{};                ///< as the layer leaves it
+  tensor::TensorDesc dst{};                      ///< as the block leaves it
+  std::vector<bool> wants_diff_srcs{};           ///< by input of the block
   CallLayer layer{};
   CallLayer activation{};
 
-  bool converts(std::size_t source) const { return !(read[source] == src(source)); }
-  bool converts_dst() const { return !(made == dst); }
+  bool converts(std::size_t source) const { return !(layer_srcs[source] == src(source)); }
+  bool converts_dst() const { return !(layer_dst == dst); }
   bool wants(std::size_t source) const { return wants_diff_srcs[input(source)]; }
   /// Whether an earlier source is the same input.
-  bool again(std::size_t source) const;
-  /// Whether the source's gradient is that of the result.
-  bool passes(std::size_t source) const;
+  bool is_repeated(std::size_t source) const;
+  /// Whether the gradient of this source equals that of the result, as for a sum.
+  bool passes_gradient(std::size_t source) const;
   /// backward_data calls the layer. A plain sum has nothing to compute there.
   bool runs_data() const;
   /// There is anything to do in backward.
@@ -86,14 +89,14 @@ struct CallPlace {
 struct CallMemory {
   CallPlace layer_saved{};
   CallPlace activation_saved{};
-  std::vector<CallPlace> read{};  ///< by source of the layer: what is converted
-  CallPlace made{};               ///< the result, where it is converted
-  CallPlace diff_made{};          ///< its gradient, converted in each of the backward tasks
-  CallPlace diff_linear{};        ///< the gradient of what a fused activation reads
+  std::vector<CallPlace> layer_srcs{};  ///< by source of the layer, where it is converted
+  CallPlace layer_dst{};                ///< the result, where it is converted
+  CallPlace layer_diff_dst{};           ///< its gradient, converted in each of the backward tasks
+  CallPlace linear_diff_dst{};          ///< the gradient of what a fused activation reads
   /// By source of the layer: its gradient, before it is converted.
-  std::vector<CallPlace> diff_read{};
+  std::vector<CallPlace> layer_diff_srcs{};
   /// By source of the layer: its gradient, before it is added to that of an earlier source.
-  std::vector<CallPlace> diff_again{};
+  std::vector<CallPlace> repeated_diffs{};
   CallPlace early_gradient{};  ///< of parameters, from backward_data to backward_weights
   std::size_t saved_bytes = 0;
   std::size_t pending_bytes = 0;

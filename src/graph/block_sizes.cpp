@@ -12,7 +12,7 @@ namespace {
 /// What the layer reads, without the tensor that a fused sum adds.
 LayerSizes sizes_of(const BlockCall& call, const std::vector<tensor::TensorDesc>& read,
                     const SizeOptions& options) {
-  return layer_sizes(call.layer, std::span(read).first(call.layer_srcs()), options);
+  return layer_sizes(call.layer, std::span(read).first(call.own_srcs()), options);
 }
 
 CallLayer call_layer(const LayerSizes& sizes) {
@@ -28,17 +28,17 @@ BlockSizes block_sizes(const BlockSpec& block, std::vector<tensor::TensorDesc> s
   CallParts parts{.call = call_of(block, static_cast<int>(srcs.size())), .srcs = std::move(srcs)};
   parts.wants_diff_srcs = options.wants_diff_srcs;
   parts.wants_diff_srcs.resize(parts.srcs.size(), true);
-  parts.read = descs_to_read(parts.call, parts.srcs);
-  const LayerSizes layer = sizes_of(parts.call, parts.read, options.kernels);
+  parts.layer_srcs = descs_to_read(parts.call, parts.srcs);
+  const LayerSizes layer = sizes_of(parts.call, parts.layer_srcs, options.kernels);
   parts.layer = call_layer(layer);
-  parts.made = parts.call.residual ? parts.read.back() : layer.dst;
+  parts.layer_dst = parts.call.residual ? parts.layer_srcs.back() : layer.dst;
   if (parts.call.activation) {
     parts.activation =
-        call_layer(layer_sizes(*parts.call.activation, {&parts.made, 1}, options.kernels));
+        call_layer(layer_sizes(*parts.call.activation, {&parts.layer_dst, 1}, options.kernels));
   }
-  parts.dst = parts.made;
-  if (options.dst_layout && parts.made.layout != *options.dst_layout) {
-    parts.dst = conversion_sizes(parts.made, *options.dst_layout).dst;
+  parts.dst = parts.layer_dst;
+  if (options.dst_layout && parts.layer_dst.layout != *options.dst_layout) {
+    parts.dst = conversion_sizes(parts.layer_dst, *options.dst_layout).dst;
   }
   const CallMemory memory = place_call(parts);
   return {.dst = parts.dst,
@@ -54,12 +54,12 @@ BlockTraits traits_of(const BlockSpec& block, std::span<const tensor::Shape> src
   CallParts parts{.call = call_of(block, static_cast<int>(srcs.size()))};
   for (const tensor::Shape& src : srcs) parts.srcs.push_back({.shape = src.with_front(1)});
   parts.wants_diff_srcs.assign(srcs.size(), true);
-  for (std::size_t k = 0; k < parts.call.srcs.size(); ++k) parts.read.push_back(parts.src(k));
-  const LayerSizes layer = sizes_of(parts.call, parts.read, {});
+  for (std::size_t k = 0; k < parts.call.srcs.size(); ++k) parts.layer_srcs.push_back(parts.src(k));
+  const LayerSizes layer = sizes_of(parts.call, parts.layer_srcs, {});
   parts.layer = call_layer(layer);
-  parts.made = parts.dst = layer.dst;
+  parts.layer_dst = parts.dst = layer.dst;
   if (parts.call.activation) {
-    parts.activation = call_layer(layer_sizes(*parts.call.activation, {&parts.made, 1}, {}));
+    parts.activation = call_layer(layer_sizes(*parts.call.activation, {&parts.layer_dst, 1}, {}));
   }
   return traits_of(parts);
 }

@@ -32,7 +32,7 @@ struct SizesOf {
   /// oneDNN's products for AVX-512 pad the weights to whole blocks.
   std::int64_t linear_weights(std::int64_t out) const {
     const std::int64_t in = src.shape[src.shape.rank() - 1];
-    if (options.images != tensor::Layout::blocked16) return out * in;
+    if (options.images != tensor::Layout::blocked16 || options.shares_weights) return out * in;
     const std::int64_t block = out >= 64 ? 64 : out > 16 ? 32 : 16;
     return round_up(out, block) * round_up(in, 16);
   }

@@ -38,6 +38,7 @@ tensor::Layout image_layout();
 struct SizeOptions {
   int threads = 1;  ///< of a worker
   tensor::Layout images = image_layout();
+  bool shares_weights = false;  ///< of the layer: others use them too, so they lie plain
 };
 
 /// Of a layer that reads `srcs`, which lie as source_layouts() says.

@@ -203,6 +203,10 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
     }
     const int before = static_cast<int>(model.blocks.size()) - 1;
     if (spec.nodes.empty()) {  // a split alone
+      if (!ties.empty()) {
+        user_error("{}weights = '{}': a split has no parameters", ties.front().where,
+                   ties.front().name.substr(0, 60));
+      }
       if (spec.inputs.size() > 1) {
         user_error("{}a split reads one tensor", block.place(block.line()));
       }

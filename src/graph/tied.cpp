@@ -107,8 +107,12 @@ class Tying {
 
   [[noreturn]] void refuse_unknown(const Tie& tie, std::string_view wanted) const {
     std::vector<std::string> known;
-    for (const auto& [name, place] : layers_) known.push_back(name);
-    for (const auto& [name, index] : blocks_) known.push_back(name);
+    for (const auto& [name, place] : layers_) {
+      if (place < LayerPlace{tie.block, std::max(0, tie.node)}) known.push_back(name);
+    }
+    for (const auto& [name, index] : blocks_) {
+      if (index < tie.block) known.push_back(name);
+    }
     std::ranges::sort(known);
     user_error("{}weights = '{}' is not {}{}", tie.where, shown(tie.name), wanted,
                did_you_mean(shown(tie.name), known));

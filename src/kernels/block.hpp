@@ -67,9 +67,9 @@ class Block {
       : Block(spec, std::vector{src}, options) {}
 
   const std::string& name() const { return name_; }
-  const std::vector<tensor::TensorDesc>& src_descs() const { return src_descs_; }
-  const tensor::TensorDesc& src_desc() const { return src_descs_.front(); }
-  const tensor::TensorDesc& dst_desc() const { return dst_desc_; }
+  const std::vector<tensor::TensorDesc>& src_descs() const { return parts_.srcs; }
+  const tensor::TensorDesc& src_desc() const { return parts_.srcs.front(); }
+  const tensor::TensorDesc& dst_desc() const { return parts_.dst; }
   const std::vector<BlockParameter>& parameters() const { return parameters_; }
   std::int64_t weights_size() const { return weights_size_; }
   std::int64_t state_size() const { return state_size_; }
@@ -104,7 +104,7 @@ class Block {
   /// What all tasks of the layer are handed.
   LayerArgs layer_args(const BlockArgs& args) const;
   /// The gradient of what the layers leave, converted if it has to be.
-  tensor::ConstView diff_made(const BlockArgs& args) const;
+  tensor::ConstView layer_diff_dst(const BlockArgs& args) const;
   /// That of what the layer itself leaves: before a fused activation, which has to be gone through.
   tensor::ConstView diff_layer(const BlockArgs& args) const;
   void activation_backward(const BlockArgs& args) const;
@@ -117,8 +117,6 @@ class Block {
                    const BlockArgs& args) const;
 
   std::string name_;
-  std::vector<tensor::TensorDesc> src_descs_;
-  tensor::TensorDesc dst_desc_;
   int threads_ = 1;
   graph::CallParts parts_;
   graph::CallMemory memory_;

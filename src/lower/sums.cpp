@@ -170,8 +170,11 @@ class Summer {
   void complete(int b, const std::vector<int>& workers, const std::vector<int>& behind) {
     const bool later = is_apart(network_.owner_of(b));
     for (std::size_t i = 0; i < workers.size(); ++i) {
-      span_of(gradients_, b, workers[i]).complete = behind[i];
+      Span& span = span_of(gradients_, b, workers[i]);
+      span.complete = behind[i];
       if (!later) add_update(b, workers[i], behind[i]);
+      // There is one array: the next minibatch's gradient begins when this one has been summed.
+      if (later) add_wait(graph_, span.first, {.item = behind[i], .earlier = 1});
     }
     if (!later) send_weights(b, workers);
   }

@@ -19,6 +19,7 @@ std::vector<std::string> wrong_tasks(const Plan& plan) {
     faults.in_mode(mode);
     check_values(plan, mode, faults);
     check_updates(plan, mode, faults);
+    check_complete(plan, mode, faults);
     check_versions(plan, mode, faults);
   }
   FaultList messages(plan);

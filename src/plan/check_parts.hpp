@@ -58,6 +58,8 @@ void check_indices(const Plan& plan, FaultList& faults);
 /// Of the tasks that run in ranges of this mode.
 void check_values(const Plan& plan, int mode, FaultList& faults);
 void check_updates(const Plan& plan, int mode, FaultList& faults);
+/// What all workers together must do: update, make gradients, see samples.
+void check_complete(const Plan& plan, int mode, FaultList& faults);
 void check_versions(const Plan& plan, int mode, FaultList& faults);
 
 /// A task of a program, from outside.

@@ -129,7 +129,8 @@ class UpdateCheck {
     const std::string& name = plan_.network.blocks[static_cast<std::size_t>(block)].name;
     const bool tied = plan_.network.is_tied(block);
     if (of.first != kNever) {
-      if (of.update == kNever) {
+      // Of a tied block's gradient that several workers have summed, one of them is enough.
+      if (of.update == kNever && !(tied && of.finish != kNever)) {
         add(of.last, fmt::format("makes a gradient of {}, which this worker never {}", name,
                                  tied ? "adds to its owner's" : "updates"));
       }
@@ -194,59 +195,11 @@ class UpdateCheck {
   std::vector<Moment> clips_;
 };
 
-/// A block whose gradient is asked for anywhere is updated somewhere.
-void check_nobody_forgotten(const Plan& plan, FaultList& faults) {
-  std::vector<bool> wanted(plan.network.blocks.size(), false);
-  std::vector<bool> updated(wanted.size(), false);
-  for (int worker = 0; worker < plan.workers(); ++worker) {
-    if (faults.like(worker) != worker) continue;
-    for (const Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
-      if (const auto* backward = std::get_if<BackwardData>(&task.what)) {
-        wanted[static_cast<std::size_t>(plan.network.owner_of(backward->block))] = true;
-      } else if (const auto* update = std::get_if<Update>(&task.what)) {
-        updated[static_cast<std::size_t>(update->block)] = true;
-      }
-    }
-  }
-  for (std::size_t block = 0; block < wanted.size(); ++block) {
-    const NetworkBlock& of = plan.network.blocks[block];
-    if (wanted[block] && of.parameters > 0 && !updated[block]) {
-      faults.add(fmt::format("no worker updates block {}", of.name));
-    }
-  }
-}
-
-/// The losses of all workers together are taken of the whole minibatch.
-void check_nobody_unseen(const Plan& plan, int mode, FaultList& faults) {
-  std::vector<Samples> parts;
-  std::vector<std::vector<std::size_t>> positions(plan.programs.size());  // of unlike workers
-  for (int worker = 0; worker < plan.workers(); ++worker) {
-    const std::vector<Task>& tasks = plan.programs[static_cast<std::size_t>(worker)].tasks;
-    std::vector<std::size_t>& losses = positions[static_cast<std::size_t>(faults.like(worker))];
-    for (std::size_t i = 0; faults.like(worker) == worker && i < tasks.size(); ++i) {
-      if (is<Loss>(tasks[i]) && runs_in(tasks[i].when, mode)) losses.push_back(i);
-    }
-    for (const std::size_t i : losses) parts.push_back(samples_of(tasks[i]));
-  }
-  if (parts.empty()) return;
-  std::ranges::sort(parts, {}, [&](const Samples& part) { return part.first(plan.batch); });
-  std::int64_t seen = 0;
-  for (const Samples& part : parts) {
-    if (part.first(plan.batch) > seen) break;
-    seen = std::max(seen, part.last(plan.batch));
-  }
-  if (seen < plan.batch) {
-    faults.add(fmt::format("no worker takes the loss of sample {} of {}", seen, plan.batch));
-  }
-}
-
 }  // namespace
 
 void check_updates(const Plan& plan, int mode, FaultList& faults) {
   UpdateCheck check(plan, mode, faults);
   faults.each_worker([&](int worker) { check.run(worker); });
-  check_nobody_forgotten(plan, faults);
-  check_nobody_unseen(plan, mode, faults);
 }
 
 }  // namespace plait::plan

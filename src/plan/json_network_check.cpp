@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "graph/block_call.hpp"
 #include "graph/check.hpp"
 #include "graph/input_type.hpp"
 #include "graph/parameters.hpp"
@@ -88,6 +89,11 @@ class LayerCheck {
         ids.push_back(tensor == 0 && network_.input_type == tensor::DType::i32);
       }
       graph::check_input_types(block.spec, ids, "layers");
+      if (!graph::is_one_call(block.spec, static_cast<int>(srcs.size()))) {
+        user_error(
+            "layers: they are not computed together; a block of a plan is one layer, with a "
+            "ReLU, a sum or an activation at most");
+      }
     } catch (const UserError& error) {
       field.refuse(error.what());
     }

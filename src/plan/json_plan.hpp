@@ -11,7 +11,7 @@
 namespace plait::plan {
 
 /// Of the document's form.
-constexpr int kPlanVersion = 7;
+constexpr int kPlanVersion = 8;
 
 nlohmann::ordered_json plan_json(const Plan& plan);
 

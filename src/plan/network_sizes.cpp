@@ -50,6 +50,8 @@ class SizedNetwork {
       return sizes_.blocks[static_cast<std::size_t>(block.weights_of)];
     }
     graph::BlockSizeOptions options{.kernels = options_};
+    options.kernels.shares_weights =
+        network_.shares_weights(static_cast<int>(sizes_.blocks.size()));
     for (const int index : block.srcs)
       options.wants_diff_srcs.push_back(network_.has_gradient(index));
     if (block.dst == network_.logits()) options.dst_layout = tensor::Layout::plain;

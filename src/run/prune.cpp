@@ -1,6 +1,8 @@
 // Keeps the largest weights of each linear layer, and rewrites the model with sparse layers.
 #include "run/prune.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -73,10 +75,13 @@ class Pruner {
       if (std::ranges::find(options_.keep, block.name) != options_.keep.end()) continue;
       for (graph::Node& node : block.nodes) {
         if (const auto* linear = std::get_if<ops::Linear>(&node.layer)) {
-          node.layer = prune_layer(block.name + "." + node.name, *linear);
+          const std::string name = graph::full_name(block, node);
+          node.layer = node.weights.empty() ? prune_layer(name, *linear)
+                                            : like_owner(node.weights, *linear, block.name);
         }
       }
     }
+    check_kept_users();
     if (pruned_.layers.empty() && !options_.keep.empty()) {
       user_error("`keep` leaves no linear layer of model '{}' to prune; name fewer blocks",
                  pruned_.model.name);
@@ -89,6 +94,32 @@ class Pruner {
   }
 
  private:
+  /// A layer that uses the weights of another one has its pattern.
+  ops::SparseLinear like_owner(const std::string& owner, const ops::Linear& linear,
+                               const std::string& block) const {
+    const auto found = patterns_.find(owner);
+    if (found == patterns_.end()) {
+      setting_error("keep", fmt::format("{}", fmt::join(options_.keep, ",")),
+                    "keeps layer '{}' dense, but block '{}' uses its weights; keep both or neither",
+                    owner, block);
+    }
+    return {.pattern = found->second, .bias = linear.bias};
+  }
+
+  void check_kept_users() const {
+    for (const graph::BlockSpec& block : pruned_.model.blocks) {
+      for (const graph::Node& node : block.nodes) {
+        if (!std::holds_alternative<ops::Linear>(node.layer) || !patterns_.contains(node.weights)) {
+          continue;
+        }
+        setting_error("keep", fmt::format("{}", fmt::join(options_.keep, ",")),
+                      "keeps block '{}' dense, which uses the weights of layer '{}'; keep both or "
+                      "neither",
+                      block.name, node.weights);
+      }
+    }
+  }
+
   ops::SparseLinear prune_layer(const std::string& name, const ops::Linear& linear) {
     const std::string weight = name + ".weight";
     tensor::Tensor& tensor = pruned_.weights[index_.at(weight)].tensor;
@@ -100,13 +131,15 @@ class Pruner {
     for (checkpoint::NamedTensor& indices : index_tensors(weight, kept.pattern)) {
       pruned_.weights.push_back(std::move(indices));
     }
-    return {.pattern = std::make_shared<const tensor::SparsePattern>(std::move(kept.pattern)),
-            .bias = linear.bias};
+    auto pattern = std::make_shared<const tensor::SparsePattern>(std::move(kept.pattern));
+    patterns_.emplace(name, pattern);
+    return {.pattern = std::move(pattern), .bias = linear.bias};
   }
 
   PruneOptions options_;
   PrunedModel pruned_;
   std::map<std::string, std::size_t> index_;
+  std::map<std::string, std::shared_ptr<const tensor::SparsePattern>> patterns_;  ///< by layer
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(ImagesCli, DataShowNamesTheClasses) {
   EXPECT_THAT(shown.out, AnyOf(HasSubstr("\ncat "), HasSubstr("\ndog ")));
   const Ended missing = run_plait(folder_.path(), {"data", "show", "images:sets"});
   EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_THAT(missing.err, HasSubstr("sets: no such folder or archive"));
+  EXPECT_THAT(missing.err, HasSubstr("there is no folder sets"));
 }
 
 }  // namespace

@@ -97,6 +97,10 @@ TEST(ModelSplits, WhatDoesNotFitIsRefused) {
         << odd;
   }
   EXPECT_THAT(split_refusal(kSplitBlock + kSplitHead), HasSubstr("write inputs = [\"qkv.0\"]"));
+  EXPECT_THAT(split_refusal("[[block]]\nname = \"s\"\nweights = \"a\"\nlayers = [{type = "
+                            "\"split\", sizes = [1, 2]}]\n" +
+                            kSplitHead),
+              HasSubstr("weights = 'a': a split has no parameters"));
   EXPECT_THAT(split_refusal(kSplitBlock), HasSubstr("nothing reads the split of block 'qkv'"));
   const std::string inside =
       "[[block]]\nname = \"b\"\nlayers = [{type = \"split\", sizes = SIZES}, LAYER]\n" + kSplitHead;

@@ -198,6 +198,22 @@ TEST_P(SparseBlock, ComputesTheSameInEvaluation) {
   expect_close(fast.forward(input()), slow.forward(input()), kTwinTolerance, "dst");
 }
 
+/// The first block of a network: nobody waits for the gradient of its input.
+TEST(SparseBlocks, WithoutASourceGradientHaveTheOneOfTheirWeights) {
+  const graph::BlockSpec spec = chain("tanh", {sparse(15, kFeatures, 0.4), kTanh});
+  const Floats x = random_floats(5 * kFeatures, 1);
+  const Floats diff = random_floats(5 * 15, 2);
+  std::vector<Floats> gradients;
+  for (const bool wanted : {true, false}) {
+    PlainRig rig(spec, 5, tensor::Layout::plain,
+                 {.wants_diff_srcs = {wanted}, .dst_layout = tensor::Layout::plain});
+    rig.forward(x);
+    rig.rig.backward(diff);
+    gradients.push_back(rig.rig.gradient(rig.rig.parameters().front()));
+  }
+  EXPECT_EQ(gradients[0], gradients[1]);
+}
+
 std::string name_of_block(const testing::TestParamInfo<SparseBlock::ParamType>& test) {
   const auto& [spec, batch, layout, plain_dst] = test.param;
   return spec.name + "_" + std::to_string(batch) + "_" + plait::tensor::name_of(layout) +

@@ -99,6 +99,46 @@ TEST(LowerTied, OtherwiseGradientsAreCompleteBeforeTheyAreAdded) {
   EXPECT_THAT(faults_of(plan), testing::IsEmpty());
 }
 
+/// The owner on worker 0 alone, its first user on workers 1 and 2.
+TEST(LowerTied, OneOfThoseThatShareAUserSendsTheSum) {
+  Schedule schedule = schedule_of(tied_chain(), 3);
+  list_pass(schedule, {0, 1, 0}, plan::part_of(0, 2));
+  list_pass(schedule, {0, 2, 0}, plan::part_of(1, 2));
+  const auto cost = cost::make_analytic_cost(schedule.plan.network);
+  const Graph graph = derive(schedule, cost.get());
+  const plan::Plan plan = lower(std::move(schedule));
+  EXPECT_THAT(faults_of(plan), testing::IsEmpty());
+  const auto sent = [&](int worker) {
+    const std::vector<std::string> text = text_of(plan, worker);
+    return std::ranges::count(text, "send gradient 1 to 0");
+  };
+  EXPECT_EQ(sent(1), 1);
+  EXPECT_EQ(sent(2), 0);
+  // In a loop the next minibatch's gradient begins when this one has been summed.
+  for (int i = 0; i < graph.listed; ++i) {
+    const auto* weights = std::get_if<plan::BackwardWeights>(&graph.item(i).task.what);
+    if (weights == nullptr || weights->block != 1) continue;
+    const int worker = graph.item(i).worker;
+    EXPECT_TRUE(std::ranges::any_of(graph.item(i).after,
+                                    [&](const Wait& wait) {
+                                      const plan::Task& other = graph.item(wait.item).task;
+                                      return wait.earlier == 1 &&
+                                             graph.item(wait.item).worker == worker &&
+                                             plan::kind_of(other) == plan::TaskKind::reduce_finish;
+                                    }))
+        << "worker " << worker;
+  }
+}
+
+TEST(LowerTied, AUserThatNobodyAddsIsAFault) {
+  Schedule schedule = schedule_of(tied_chain(), 3);
+  list_pass(schedule, {0, 1, 0}, plan::part_of(0, 2));
+  list_pass(schedule, {0, 2, 0}, plan::part_of(1, 2));
+  plan::Plan plan = lower(std::move(schedule));
+  std::erase(plan.programs[0].tasks, plan::Task{.what = plan::AddGradient{1}});
+  EXPECT_THAT(faults_of(plan), HasSubstr("no worker adds the gradient of block b1 to that of b0"));
+}
+
 class TiedFault : public testing::Test {
  protected:
   plan::Plan plan_ = on_workers({0, 0, 1}, 2);

@@ -64,7 +64,7 @@ TEST(PlanJson, ReadsWhatItWrites) {
 }
 
 TEST(PlanJson, BeginsWithItsVersion) {
-  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":7,)"));
+  EXPECT_THAT(to_json(hand_made::serial()), StartsWith(R"({"plait_plan":8,)"));
 }
 
 /// What follows from a plan is for readers with eyes.
@@ -100,9 +100,9 @@ TEST(PlanJson, RefusesWhatIsNoPlan) {
   EXPECT_EQ(refusal(R"({"name": "some other tool's"})"),
             "dir/plan.json: no plan of plait (it has no 'plait_plan')");
   EXPECT_EQ(refusal(R"({"plait_plan": 2})"),
-            "dir/plan.json: plait_plan is 2, and this plait reads version 7: plan again");
+            "dir/plan.json: plait_plan is 2, and this plait reads version 8: plan again");
   EXPECT_THAT(refusal(R"({"plait_plan": "1"})"), HasSubstr("plait_plan must be a whole number"));
-  EXPECT_EQ(refusal(R"({"plait_plan": 7})"), "dir/plan.json: strategy is missing");
+  EXPECT_EQ(refusal(R"({"plait_plan": 8})"), "dir/plan.json: strategy is missing");
 }
 
 /// Every field that is taken away, and every one that becomes something else, is a UserError or
@@ -265,6 +265,10 @@ TEST(PlanJson, ChecksLayers) {
       HasSubstr("network.blocks[2].layers[1].inputs[0] must be a whole number from -1 to 0"));
   EXPECT_THAT(says("2/layers/1/inputs", Json::array()), HasSubstr("inputs is empty"));
   EXPECT_THAT(says("2/layers/1/inputs", {-1}), HasSubstr("nothing reads the output of layer"));
+  Json two = good["/network/blocks/2/layers"_json_pointer];
+  two.push_back({{"type", "relu"}, {"name", "again"}, {"inputs", {1}}});
+  EXPECT_THAT(says("2/layers", two), HasSubstr("blocks[2]"));
+  EXPECT_THAT(says("2/layers", two), HasSubstr("they are not computed together"));
   EXPECT_THAT(says("3/layers/0/type", "magic"), HasSubstr("layers[0].type is no layer"));
   EXPECT_THAT(says("3/layers/0/initial_scale", 2.0), HasSubstr("network.hash is "));
   EXPECT_THAT(says("3/srcs/0", 4), HasSubstr("reads tensor 4, which no block before it writes"));

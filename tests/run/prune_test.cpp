@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "graph/tied.hpp"
 #include "graph/zoo.hpp"
 #include "run/parameters.hpp"
 
@@ -105,6 +106,35 @@ TEST(Prune, WeightsOfAnotherPatternAreRefused) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("fc1.linear.weight.col_indices"));
   }
+}
+
+/// Blocks without names of layers, as imported ones; fc2 uses the weights of fc1.
+TEST(Prune, UsersOfPrunedWeightsHaveTheirPattern) {
+  Dense dense;
+  graph::ModelSpec model{.name = "tied", .input = {6}, .blocks = {}};
+  for (const char* name : {"fc1", "fc2", "fc3"}) {
+    model.blocks.emplace_back(graph::BlockSpec{.name = name, .nodes = {}})
+        .then("", ops::Linear{.out_features = 6});
+  }
+  model.blocks[1].nodes[0].weights = "fc1";
+  Chain chain(model, {.batch = 4});
+  const std::vector<checkpoint::NamedTensor> weights = ParameterStore(chain, 7, 0).export_weights();
+  const PrunedModel pruned = prune(model, weights, {.sparsity = 0.5});
+  ASSERT_EQ(pruned.layers.size(), 2U);
+  EXPECT_EQ(pruned.layers[0].name, "fc1");
+  EXPECT_NO_THROW(check_weights(plan::make_network(pruned.model), pruned.weights, "pruned"));
+  EXPECT_NO_THROW(graph::check_tied(pruned.model, "pruned"));
+  const auto refusal = [&](const std::vector<std::string>& keep) -> std::string {
+    try {
+      prune(model, weights, {.sparsity = 0.5, .keep = keep});
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(refusal({"fc1"}), HasSubstr("keeps layer 'fc1' dense, but block 'fc2' uses"));
+  EXPECT_THAT(refusal({"fc2"}), HasSubstr("keeps block 'fc2' dense, which uses the weights of"));
+  EXPECT_EQ(refusal({"fc1", "fc2"}), "none");
 }
 
 TEST(Prune, RefusesWhatItCannotPrune) {

@@ -123,6 +123,27 @@ TEST_F(SparseRowsRun, WorkersTrainTheNetworkOfOne) {
   }
 }
 
+/// The input is an image, and what the second block flattens is flat already.
+TEST_F(SparseRowsRun, FlattenedTensorsHaveTheirGradients) {
+  const std::string model = (folder_ / "flat.toml").string();
+  write_text(model, R"(
+[[block]]
+name = "a"
+layers = [{type = "flatten"}, {type = "linear", out = 30}, {type = "relu"}]
+[[block]]
+name = "b"
+layers = [{type = "flatten"}, {type = "linear", out = 20}, {type = "tanh"}]
+[[block]]
+layers = [{type = "linear", out = "classes"}]
+)");
+  const session::TrainConfig whole = sparse(model, 1);
+  run(whole);
+  for (const int workers : {2, 3}) {
+    SCOPED_TRACE(workers);
+    expect_equal(sparse(model, workers), whole, partition::PartitionMethod::merged);
+  }
+}
+
 TEST_F(SparseRowsRun, TrainsARadixNet) {
   const session::TrainConfig whole = sparse("radixnet:64x6", 1);
   run(whole);

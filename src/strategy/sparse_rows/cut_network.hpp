@@ -19,7 +19,7 @@ struct Halo {
 /// One layer on one worker. Tensors and blocks of the cut network; -1 where there is none.
 struct Part {
   int out = -1;      ///< tensor of the sums, or after an activation that is not in place
-  int flatten = -1;  ///< in front of the first layer, where the input is an image
+  int flatten = -1;  ///< before the first layer, where the input is an image
   int local = -1;
   int activation = -1;
   bool in_place = false;  ///< the last piece ends in the activation: it has no forward of its own

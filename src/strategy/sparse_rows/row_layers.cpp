@@ -84,10 +84,11 @@ RowLayer read(const plan::NetworkBlock& block, const Module& module, const tenso
   std::size_t at = 0;
   const std::vector<graph::Node>& nodes = module.nodes;
   if (at < nodes.size() && std::holds_alternative<ops::Flatten>(nodes[at].layer)) {
-    layer.flatten = true;
+    layer.flatten = src.rank() > 1;
     ++at;
   }
   if (at == nodes.size() || !is_linear(nodes[at])) refuse(block);
+  if (src.rank() > 1 && !layer.flatten) refuse(block);  // rows of a sequence
   layer.linear = nodes[at++];
   if (at < nodes.size() && std::holds_alternative<ops::Activation>(nodes[at].layer)) {
     layer.activation = nodes[at++];
