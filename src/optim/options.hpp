@@ -40,7 +40,9 @@ struct ScheduleOptions {
   std::int64_t warmup_steps = 0;
   double step_epochs = 30;  ///< schedule step: a drop each so many epochs
   double step_gamma = 0.1;
-  double final_lr = 0;  ///< schedule cosine: the end, as a fraction of lr
+  std::int64_t plateau_patience = 10;  ///< schedule plateau: epochs without a smaller test loss
+  double plateau_factor = 0.1;         ///< schedule plateau: of a drop
+  double final_lr = 0;                 ///< schedule cosine: the end, as a fraction of lr
   bool operator==(const ScheduleOptions&) const = default;
 };
 

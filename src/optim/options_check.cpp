@@ -69,7 +69,8 @@ ScheduleSpec schedule_spec(const ScheduleOptions& options, const RunLength& run)
                               : options.warmup_steps,
           .warmup_from = scale != 1 ? 1 / scale : 0,
           .step_size = std::max<std::int64_t>(1, static_cast<std::int64_t>(drop)),
-          .gamma = options.step_gamma,
+          .gamma = options.schedule == "plateau" ? options.plateau_factor : options.step_gamma,
+          .patience = options.plateau_patience,
           .final_fraction = options.final_lr,
           .total_steps = run.total_steps};
 }

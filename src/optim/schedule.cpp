@@ -1,8 +1,9 @@
-// The formulas of warm-up, constant, step and cosine, and the limits of their settings.
+// The formulas of warm-up, constant, step, cosine and plateau, and the limits of their settings.
 #include "optim/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/error.hpp"
@@ -20,14 +21,19 @@ void check_schedule(const ScheduleSpec& spec) {
     user_error("the warm-up begins at {} of the learning rate; it must be a number from 0",
                spec.warmup_from);
   }
-  if (spec.kind == "step") {
-    if (spec.step_size < 1) {
-      user_error("the step schedule drops each {} steps; give at least 1", spec.step_size);
-    }
-    if (!(spec.gamma > 0 && spec.gamma <= 1)) {
-      user_error("gamma of the step schedule is {}; it must be above 0 and at most 1", spec.gamma);
-    }
-  } else if (spec.kind == "cosine") {
+  const bool drops = spec.kind == "step" || spec.kind == "plateau";
+  if (spec.kind == "step" && spec.step_size < 1) {
+    user_error("the step schedule drops each {} steps; give at least 1", spec.step_size);
+  }
+  if (spec.kind == "plateau" && spec.patience < 0) {
+    user_error("the plateau schedule has the patience of {} epochs; give at least 0",
+               spec.patience);
+  }
+  if (drops && !(spec.gamma > 0 && spec.gamma <= 1)) {
+    user_error("the factor of the {} schedule is {}; it must be above 0 and at most 1", spec.kind,
+               spec.gamma);
+  }
+  if (spec.kind == "cosine") {
     if (spec.total_steps <= spec.warmup_steps) {
       user_error("the cosine schedule ends after {} steps, but its warm-up takes {}",
                  spec.total_steps, spec.warmup_steps);
@@ -36,13 +42,30 @@ void check_schedule(const ScheduleSpec& spec) {
       user_error("final_fraction of the cosine schedule is {}; it must be from 0 to 1",
                  spec.final_fraction);
     }
-  } else if (spec.kind != "constant") {
-    user_error("unknown schedule '{}'{}; known are constant, step and cosine", spec.kind,
-               did_you_mean(spec.kind, {"constant", "step", "cosine"}));
+  } else if (!drops && spec.kind != "constant") {
+    user_error("unknown schedule '{}'{}; known are constant, step, cosine and plateau", spec.kind,
+               did_you_mean(spec.kind, {"constant", "step", "cosine", "plateau"}));
   }
 }
 
-double learning_rate(const ScheduleSpec& spec, std::int64_t step) {
+std::int64_t plateau_drops(const ScheduleSpec& spec, std::span<const double> losses) {
+  constexpr double kThreshold = 1e-4;
+  if (spec.kind != "plateau") return 0;
+  double best = std::numeric_limits<double>::infinity();
+  std::int64_t without = 0;
+  std::int64_t drops = 0;
+  for (const double loss : losses) {
+    const bool improves = loss < best * (1 - kThreshold);
+    if (improves) best = loss;
+    without = improves ? 0 : without + 1;
+    if (without <= spec.patience) continue;
+    without = 0;
+    ++drops;
+  }
+  return drops;
+}
+
+double learning_rate(const ScheduleSpec& spec, std::int64_t step, std::int64_t drops) {
   if (step < spec.warmup_steps) {
     const double rise = spec.base * (1 - spec.warmup_from);
     return spec.base * spec.warmup_from +
@@ -52,6 +75,7 @@ double learning_rate(const ScheduleSpec& spec, std::int64_t step) {
   if (spec.kind == "step") {
     return spec.base * std::pow(spec.gamma, static_cast<double>(after / spec.step_size));
   }
+  if (spec.kind == "plateau") return spec.base * std::pow(spec.gamma, static_cast<double>(drops));
   if (spec.kind == "cosine") {
     const auto length = static_cast<double>(spec.total_steps - spec.warmup_steps);
     const double part = std::min(static_cast<double>(after) / length, 1.0);

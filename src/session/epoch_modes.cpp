@@ -5,9 +5,9 @@
 
 namespace plait::session {
 
-bool EpochModes::choose(std::int64_t epochs) {
+bool EpochModes::choose(std::int64_t epochs, const std::vector<double>& losses) {
   if (!choice_) return false;
-  const int mode = choice_(epochs, losses_);
+  const int mode = choice_(epochs, losses);
   return std::exchange(mode_, mode) != mode;
 }
 

@@ -55,7 +55,7 @@ TrainResult Member::run() {
   const std::int64_t first_step = progress_.step;
   const std::int64_t per_epoch = minibatches_.per_epoch();
   while (progress_.step < minibatches_.total_steps() && !stopped_early() && !stop_) {
-    choose_mode();
+    begin_epoch();
     play_to(std::min(minibatches_.total_steps(), (progress_.epoch + 1) * per_epoch));
     if (progress_.batch == per_epoch) finish_epoch();
   }

@@ -37,7 +37,7 @@ class Member {
   bool stopped_early() const;
 
   // The end of an epoch (member_epoch.cpp).
-  void choose_mode();
+  void begin_epoch();
   void evaluate();
   void finish_epoch();
   double count_epoch();
@@ -69,6 +69,7 @@ class Member {
   LossBook losses_;
   ResidualBook residual_book_;
   TrainingProgress progress_;
+  EpochLosses epoch_losses_;  ///< equal on all workers
   EpochModes modes_;
   CheckpointSchedule saves_;
   RunTimes times_;

@@ -1,4 +1,5 @@
-// The beginning and the end of an epoch: its mode, evaluation, reports and the checkpoint.
+// The beginning and the end of an epoch: mode and learning rate, evaluation, reports and the
+// checkpoint.
 #include <algorithm>
 #include <cmath>
 
@@ -14,11 +15,18 @@ constexpr std::int64_t kStepsShown = 12;  // last steps of an epoch in the timel
 
 }  // namespace
 
-void Member::choose_mode() {
-  if (!modes_.choose(minibatches_.epochs()) || !parts_.is_zero()) return;
-  parts_.job.observer.note(fmt::format("from epoch {} on: weights between nodes {}",
-                                       progress_.epoch + 1,
-                                       parts_.plan.modes[static_cast<std::size_t>(modes_.mode())]));
+void Member::begin_epoch() {
+  const bool other_mode = modes_.choose(minibatches_.epochs(), epoch_losses_.train);
+  const bool drops = minibatches_.follow(epoch_losses_.test);
+  if (!parts_.is_zero()) return;
+  const auto from_now_on = [&](const std::string& what) {
+    parts_.job.observer.note(fmt::format("from epoch {} on: {}", progress_.epoch + 1, what));
+  };
+  if (other_mode) {
+    from_now_on("weights between nodes " +
+                parts_.plan.modes[static_cast<std::size_t>(modes_.mode())]);
+  }
+  if (drops) from_now_on(fmt::format("learning rate {:g}", minibatches_.rate(progress_.step)));
 }
 
 void Member::evaluate() {
@@ -37,7 +45,7 @@ double Member::count_epoch() {
   progress_.last_train_loss =
       progress_.epoch_loss / minibatches_.weight(progress_.epoch, minibatches_.per_epoch());
   parts_.control.broadcast(std::as_writable_bytes(std::span(&progress_.last_train_loss, 1)), 0);
-  modes_.add(progress_.last_train_loss);
+  epoch_losses_.train.push_back(progress_.last_train_loss);
   progress_.epoch_loss = 0;
   progress_.epoch_seconds = 0;
   progress_.batch = 0;
@@ -67,6 +75,7 @@ void Member::finish_epoch() {
   const double seconds = count_epoch();
   evaluate();
   const run::Evaluation& evaluation = *evaluation_.current();
+  epoch_losses_.test.push_back(evaluation.loss);
   const double metric = evaluation.miou.value_or(evaluation.accuracy.value_or(-evaluation.loss));
   progress_.epochs_since_best =
       metric > progress_.best_metric ? 0 : progress_.epochs_since_best + 1;

@@ -68,7 +68,7 @@ void Member::restore() {
   worker_.parameters().import_weights(checkpoint->weights, source + "/weights.safetensors");
   worker_.parameters().import_optimizer(checkpoint->optimizer, source + "/optimizer.safetensors");
   progress_ = read_progress(state, config_.batch);
-  modes_.losses() = read_epoch_losses(state);
+  epoch_losses_ = read_epoch_losses(state);
   residual_book_.read(state);
   observer.note(
       fmt::format("resumed from {} (epoch {}, step {})", source, state.epoch, state.step));
@@ -78,9 +78,10 @@ void Member::restore() {
 void Member::share() {
   transfer_.share(worker_.parameters());
   parts_.control.broadcast(std::as_writable_bytes(std::span(&progress_, 1)), 0);
-  std::vector<double>& losses = modes_.losses();
-  losses.resize(static_cast<std::size_t>(progress_.epoch));
-  parts_.control.broadcast(std::as_writable_bytes(std::span(losses)), 0);
+  for (std::vector<double>* losses : {&epoch_losses_.train, &epoch_losses_.test}) {
+    losses->resize(static_cast<std::size_t>(progress_.epoch));
+    parts_.control.broadcast(std::as_writable_bytes(std::span(*losses)), 0);
+  }
   residual_book_.share();
 }
 
@@ -96,7 +97,7 @@ checkpoint::Checkpoint Member::checkpoint(std::optional<double> metric) {
   checkpoint.state.seed = config_.seed;
   checkpoint.state.metric = metric;
   checkpoint.state.extra["model_hash"] = model_hash();
-  write_epoch_losses(modes_.losses(), checkpoint.state);
+  write_epoch_losses(epoch_losses_, checkpoint.state);
   checkpoint.state.config = parts_.job.config_text;
   return checkpoint;
 }

@@ -2,6 +2,7 @@
 #include "session/minibatch_schedule.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace plait::session {
 
@@ -42,6 +43,11 @@ run::Minibatch MinibatchSchedule::of(std::int64_t minibatch) const {
   return {.samples = stream_->batch_size(minibatch % per_epoch()),
           .learning_rate = rate(minibatch),
           .weight = weights_.of(minibatch)};
+}
+
+bool MinibatchSchedule::follow(std::span<const double> test_losses) {
+  const std::int64_t drops = plateau_drops(schedule_, test_losses);
+  return std::exchange(drops_, drops) < drops;
 }
 
 std::int64_t MinibatchSchedule::samples(std::int64_t first, std::int64_t last) const {

@@ -25,7 +25,9 @@ class MinibatchSchedule {
 
   /// Counted over the whole run.
   run::Minibatch of(std::int64_t minibatch) const;
-  double rate(std::int64_t minibatch) const { return learning_rate(schedule_, minibatch); }
+  double rate(std::int64_t minibatch) const { return learning_rate(schedule_, minibatch, drops_); }
+  /// Before the next epoch: what its rates follow from. True where that drops the rate.
+  bool follow(std::span<const double> test_losses);
   /// What the samples of the first `batches` minibatches of an epoch weigh together.
   double weight(std::int64_t epoch, std::int64_t batches) const {
     return weights_.epoch(epoch, batches);
@@ -38,6 +40,7 @@ class MinibatchSchedule {
   run::MinibatchWeights weights_;
   std::int64_t total_steps_;
   optim::ScheduleSpec schedule_;
+  std::int64_t drops_ = 0;  ///< of the rate, on plateaus
 };
 
 }  // namespace plait::session

@@ -31,25 +31,41 @@ void write_progress(const TrainingProgress& progress, std::int64_t batch_size,
   state.extra["epochs_since_best"] = exact(static_cast<double>(progress.epochs_since_best));
 }
 
-void write_epoch_losses(const std::vector<double>& losses, checkpoint::RunState& state) {
-  std::string& text = state.extra["epoch_losses"];
-  text.clear();
-  for (const double loss : losses) text += exact(loss) + " ";
+namespace {
+
+std::string exact(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += exact(value) + " ";
+  return text;
 }
 
-std::vector<double> read_epoch_losses(const checkpoint::RunState& state) {
-  std::vector<double> losses;
-  const auto found = state.extra.find("epoch_losses");
+std::vector<double> exact_list(const checkpoint::RunState& state, const char* key) {
+  std::vector<double> values;
+  const auto found = state.extra.find(key);
   if (found != state.extra.end()) {
     const char* at = found->second.c_str();
     for (char* end = nullptr;; at = end) {
-      const double loss = std::strtod(at, &end);
+      const double value = std::strtod(at, &end);
       if (end == at) break;
-      losses.push_back(loss);
+      values.push_back(value);
     }
   }
-  losses.resize(static_cast<std::size_t>(state.epoch));
-  return losses;
+  values.resize(static_cast<std::size_t>(state.epoch));
+  return values;
+}
+
+constexpr const char* kTrainLosses = "epoch_losses";
+constexpr const char* kTestLosses = "epoch_test_losses";
+
+}  // namespace
+
+void write_epoch_losses(const EpochLosses& losses, checkpoint::RunState& state) {
+  state.extra[kTrainLosses] = exact(losses.train);
+  state.extra[kTestLosses] = exact(losses.test);
+}
+
+EpochLosses read_epoch_losses(const checkpoint::RunState& state) {
+  return {.train = exact_list(state, kTrainLosses), .test = exact_list(state, kTestLosses)};
 }
 
 TrainingProgress read_progress(const checkpoint::RunState& state, std::int64_t batch_size) {

@@ -25,9 +25,14 @@ struct TrainingProgress {
 /// `batch_size`: samples per update, to turn batches into a position.
 void write_progress(const TrainingProgress& progress, std::int64_t batch_size,
                     checkpoint::RunState& state);
-/// Exactly, one per finished epoch; those of older checkpoints are not known and read as 0.
-void write_epoch_losses(const std::vector<double>& losses, checkpoint::RunState& state);
-std::vector<double> read_epoch_losses(const checkpoint::RunState& state);
+/// Of all finished epochs.
+struct EpochLosses {
+  std::vector<double> train{};
+  std::vector<double> test{};
+};
+/// Exactly. Those that older checkpoints do not know are read as 0.
+void write_epoch_losses(const EpochLosses& losses, checkpoint::RunState& state);
+EpochLosses read_epoch_losses(const checkpoint::RunState& state);
 TrainingProgress read_progress(const checkpoint::RunState& state, std::int64_t batch_size);
 
 }  // namespace plait::session

@@ -100,6 +100,8 @@ TEST_F(BadInput, FlagsThatNobodyListensTo) {
   expect_train_refused({"--optimizer", "adam", "--momentum", "0.5"}, "--momentum 0.5 is for");
   expect_train_refused({"--beta1", "0.5"}, "--beta1 0.5 is for --optimizer adam, adamw");
   expect_train_refused({"--step-epochs", "5"}, "--step-epochs 5 is for --schedule step");
+  expect_train_refused({"--plateau-factor", "0.5"},
+                       "--plateau-factor 0.5 is for --schedule plateau");
   expect_train_refused({"--final-lr", "0.1"}, "--final-lr 0.1 is for --schedule cosine");
   expect_train_refused({"--momentum", "1"}, "--momentum 1 is out of range");
   expect_train_refused({"--schedule", "cosine", "--final-lr", "2"}, "--final-lr 2");

@@ -43,6 +43,25 @@ TEST(Schedule, CosineFallsFromBaseToItsEndAndStays) {
   }
 }
 
+/// As torch.optim.lr_scheduler.ReduceLROnPlateau of PyTorch 1.13 drops after each epoch.
+TEST(Schedule, PlateauDropsWhereTheLossHasStoppedFalling) {
+  const std::vector<double> losses{1.0, 0.9, 0.9,     0.95, 0.91, 0.92,    0.89999,
+                                   0.9, 0.5, 0.49999, 0.6,  0.7,  0.499949};
+  const auto drops = [&](std::int64_t patience) {
+    const ScheduleSpec spec{.kind = "plateau", .base = 2, .gamma = 0.5, .patience = patience};
+    std::vector<std::int64_t> after;
+    for (std::size_t epochs = 1; epochs <= losses.size(); ++epochs) {
+      after.push_back(plateau_drops(spec, std::span(losses).first(epochs)));
+      EXPECT_DOUBLE_EQ(learning_rate(spec, 7, after.back()),
+                       2 * std::pow(0.5, static_cast<double>(after.back())));
+    }
+    return after;
+  };
+  EXPECT_THAT(drops(2), testing::ElementsAre(0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3));
+  EXPECT_THAT(drops(0), testing::ElementsAre(0, 0, 1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 9));
+  EXPECT_EQ(plateau_drops({.kind = "constant", .patience = 0}, losses), 0);
+}
+
 void expect_schedule_refused(const ScheduleSpec& spec, const std::string& part) {
   try {
     check_schedule(spec);
@@ -67,7 +86,7 @@ TEST(Schedule, RefusesNonsense) {
   expect_schedule_refused({.warmup_steps = -3}, "-3");
   expect_schedule_refused({.kind = "step", .step_size = 0}, "each 0 steps");
   expect_schedule_refused({.kind = "step", .step_size = 5, .gamma = 0},
-                          "gamma of the step schedule is 0");
+                          "the factor of the step schedule is 0");
   expect_schedule_refused({.kind = "cosine", .warmup_steps = 9, .total_steps = 9}, "9 steps");
   expect_schedule_refused({.kind = "cosine", .final_fraction = 2, .total_steps = 9}, "is 2");
 }

@@ -39,18 +39,16 @@ TEST(EpochModes, FollowTheLosses) {
   });
   EXPECT_EQ(modes.mode(), -1);
   EXPECT_EQ(modes.played(), 0);
-  EXPECT_TRUE(modes.choose(9));
+  EXPECT_TRUE(modes.choose(9, {}));
   EXPECT_EQ(modes.played(), 1);
-  modes.add(0.5);
-  EXPECT_FALSE(modes.choose(9));
-  modes.add(0.25);
-  EXPECT_TRUE(modes.choose(9));
+  EXPECT_FALSE(modes.choose(9, {0.5}));
+  EXPECT_TRUE(modes.choose(9, {0.5, 0.25}));
   EXPECT_EQ(modes.mode(), 2);
 }
 
 TEST(EpochModes, OneModeNeedsNoChoice) {
   session::EpochModes modes(nullptr);
-  EXPECT_FALSE(modes.choose(3));
+  EXPECT_FALSE(modes.choose(3, {}));
   EXPECT_EQ(modes.mode(), -1);
 }
 

@@ -68,6 +68,54 @@ TEST_F(TrainTest, AdamResumesToo) {
   EXPECT_EQ(run(config).weights_hash, whole.weights_hash);
 }
 
+/// With a rate at which the test loss soon stops falling.
+TEST_F(TrainTest, PlateauDropsTheRateAndResumes) {
+  session::TrainConfig config = small();
+  config.schedule = "plateau";
+  config.plateau_patience = 0;
+  config.plateau_factor = 0.25;
+  config.lr = 0.5;
+  config.epochs = 6;
+  config.workers = 2;
+  config.strategy = "data_parallel";
+  struct Rates : session::TrainObserver {
+    std::vector<double> rates{}, losses{};
+    int notes = 0;
+    void epoch(const session::EpochReport& report) override {
+      rates.push_back(report.learning_rate);
+      losses.push_back(report.test_loss);
+    }
+    void note(const std::string& line) override {
+      if (line.find("learning rate 0.") != std::string::npos) ++notes;
+    }
+  } observer;
+  session::TrainJob job = job_of(config, observer);
+  const session::TrainResult whole = session::train(job);
+  ASSERT_EQ(observer.rates.size(), 6U);
+  double wanted = config.lr;
+  int drops = 0;
+  for (std::size_t i = 0; i < observer.rates.size(); ++i) {
+    EXPECT_DOUBLE_EQ(observer.rates[i], wanted) << i;
+    const auto best = std::min_element(observer.losses.begin(),
+                                       observer.losses.begin() + static_cast<std::ptrdiff_t>(i));
+    const bool drop = i > 0 && !(observer.losses[i] < *best * (1 - 1e-4));
+    if (drop) wanted *= config.plateau_factor;
+    drops += drop && i + 1 < observer.rates.size() ? 1 : 0;
+  }
+  EXPECT_GT(drops, 0);
+  EXPECT_EQ(observer.notes, drops);
+  const std::int64_t per_epoch = whole.steps / 6;
+  for (const std::int64_t stop : {2 * per_epoch, 4 * per_epoch + 1}) {
+    config.run_dir = (folder_ / std::to_string(stop)).string();
+    config.steps = static_cast<int>(stop);
+    config.resume = false;
+    run(config);
+    config.steps = 0;
+    config.resume = true;
+    EXPECT_EQ(run(config).weights_hash, whole.weights_hash) << stop;
+  }
+}
+
 TEST_F(TrainTest, ClippedMicrobatchesAddUpToTheWholeMinibatch) {
   session::TrainConfig config = small();
   config.model = "lenet";
