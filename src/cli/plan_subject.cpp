@@ -99,8 +99,7 @@ PlanSubject plan_subject(const Arguments& arguments) {
       subject.network = published.network;
       subject.model = published.network.name;
       subject.batch = published.batch;
-      subject.costs =
-          session::Costs::published(subject.network, cost::make_published_cost(published));
+      subject.costs = session::Costs::given(subject.network, cost::make_published_cost(published));
     }
   }
   subject.batch = arguments.integer("--batch", subject.batch, {1, 1 << 24});
@@ -110,6 +109,15 @@ PlanSubject plan_subject(const Arguments& arguments) {
 void settle_costs(PlanSubject& subject, const Arguments& arguments,
                   const std::vector<plan::Machine>& machines) {
   const auto asked = static_cast<int>(arguments.integer("--threads", 0, {0, run::kMaxThreads}));
+  const auto array = planner::systolic_array(subject.settings);
+  if (array && asked > 0) {
+    user_error("--threads {} is for measured costs; --cost {} counts clock cycles", asked,
+               subject.settings.cost);
+  }
+  if (array) {
+    subject.costs =
+        session::Costs::given(subject.network, cost::make_systolic_cost(subject.network, *array));
+  }
   if (subject.settings.cost == "analytic") {
     if (asked > 0) {
       user_error(

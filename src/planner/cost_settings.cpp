@@ -34,12 +34,22 @@ double above_zero(const char* key, double value) {
 
 void check_cost_settings(const CostSettings& settings) {
   check_settings(settings, cost_settings());
+  if (!systolic_array(settings)) {
+    check_choice("cost", settings.cost, "auto, measured, again, analytic, systolic:128x128");
+  }
   if (!settings.profile.empty() && settings.cost != "auto") {
     setting_error("profile", settings.profile, "and `cost` {} exclude each other; leave one away",
                   settings.cost);
   }
   if (settings.cost != "analytic") check_speeds(settings);
   rates_of(settings);
+}
+
+std::optional<cost::SystolicArray> systolic_array(const CostSettings& settings) {
+  constexpr std::string_view kSystolic = "systolic:";
+  if (!settings.cost.starts_with(kSystolic)) return std::nullopt;
+  return cost::parse_systolic_array(std::string_view(settings.cost).substr(kSystolic.size()),
+                                    "cost");
 }
 
 cost::AnalyticRates rates_of(const CostSettings& settings) {

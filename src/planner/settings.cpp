@@ -15,8 +15,8 @@ std::span<const Setting<CostSettings>> cost_settings() {
        .group = "Costs for the planner",
        .value = "HOW",
        .help = "measured (here, once: kept in the cache), again (here, now), analytic (counted, "
-               "for another machine), or auto: measured where several workers share the work",
-       .choices = "auto, measured, again, analytic",
+               "for another machine), systolic:128x128 (clock cycles of such an array), or auto: "
+               "measured where several workers share the work",
        .decides_bits = false,
        .decides_plan = false},
       {.key = "profile",

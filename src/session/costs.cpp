@@ -46,7 +46,7 @@ Costs Costs::profiled(const cost::ProfileFile& profile, const plan::Network& net
   return costs;
 }
 
-Costs Costs::published(const plan::Network& network, std::unique_ptr<cost::CostModel> model) {
+Costs Costs::given(const plan::Network& network, std::unique_ptr<cost::CostModel> model) {
   Costs costs;
   costs.network_ = network;
   costs.model_ = std::move(model);

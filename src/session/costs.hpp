@@ -56,8 +56,8 @@ class Costs {
   /// `name`: as in make_measured_cost.
   static Costs profiled(const cost::ProfileFile& profile, const plan::Network& network,
                         const std::string& name = "");
-  /// Of a network of which only costs are known.
-  static Costs published(const plan::Network& network, std::unique_ptr<cost::CostModel> model);
+  /// As the model says.
+  static Costs given(const plan::Network& network, std::unique_ptr<cost::CostModel> model);
   /// Counted where the memory does not suffice.
   static Costs measured(const CostSubject& subject, Freshness freshness,
                         const CostProgress& progress);

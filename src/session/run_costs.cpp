@@ -33,6 +33,9 @@ std::string RunCosts::text() const {
 
 Costs RunCosts::find(const plan::Network& network) const {
   if (!config_.profile.empty()) return of_profile(network);
+  if (const auto array = planner::systolic_array(config_)) {
+    return Costs::given(network, cost::make_systolic_cost(network, *array));
+  }
   if (config_.cost == "analytic") return Costs::counted(network, planner::rates_of(config_));
   if (taken_) {
     if (taken_->empty()) return Costs::counted(network, {});
