@@ -52,7 +52,12 @@ void check_used_settings(const PlanSettings& settings) {
       settings, plan_settings(), "strategy", settings.strategy,
       [&](const Setting<PlanSettings>& row) { return uses(settings, std::string(row.key)); });
   const PlanSettings usual;
-  if (settings.strategy != "layerpipe" || settings.pipeline == "async") return;
+  if (settings.strategy == "layerpipe" && settings.replicas > 1) {
+    setting_error("replicas", settings.replicas,
+                  "is more than layerpipe has workers per piece, 1; layerpipe-replicated chooses "
+                  "how many");
+  }
+  if (!uses(settings, "in_flight") || settings.pipeline == "async") return;
   if (settings.max_staleness != usual.max_staleness) {
     setting_error("max_staleness", settings.max_staleness,
                   "bounds weights that are read late: add `pipeline` async");

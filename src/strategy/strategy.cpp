@@ -47,7 +47,7 @@ void check_microbatches(int microbatches, std::int64_t batch) {
 }
 
 std::span<const Strategy> strategies() {
-  static const std::array<Strategy, 15> all{{
+  static const std::array<Strategy, 16> all{{
       {.name = "serial", .about = "one worker, plain SGD", .make = make_serial_plan},
       {.name = "data_parallel",
        .about = "every worker a share of the samples; gradients summed while "
@@ -57,6 +57,10 @@ std::span<const Strategy> strategies() {
        .about = "forward, backward_data and backward_weights balanced over the "
                 "workers",
        .make = make_layerpipe_plan},
+      {.name = "layerpipe-replicated",
+       .about = "the same, several workers where a piece is long; never slower than a "
+                "straight pipeline",
+       .make = make_layerpipe_replicated_plan},
       {.name = "gpipe",
        .about = "stages; all forwards, then all backwards",
        .make = make_gpipe_plan},

@@ -30,6 +30,27 @@ name = "head"
 layers = [{type = "linear", out = "classes"}]
 )";
 
+/// A stage in the middle that is long enough for replicas, with a user on it.
+inline constexpr const char* kTiedUneven = R"(
+[[block]]
+name = "stem"
+layers = [{type = "flatten"}, {type = "linear", out = 24}, {type = "tanh"}]
+[[block]]
+name = "fc1"
+layers = [{type = "linear", out = 24}, {type = "tanh"}]
+[[block]]
+name = "middle"
+layers = [{type = "linear", out = 512}, {type = "relu"}, {type = "linear", out = 512}, {type = "relu"},
+          {type = "linear", out = 24}, {type = "tanh"}]
+[[block]]
+name = "fc2"
+weights = "fc1"
+layers = [{type = "linear", out = 24}, {type = "tanh"}]
+[[block]]
+name = "head"
+layers = [{type = "linear", out = "classes"}]
+)";
+
 /// One kernel on images of three sizes. The transposed convolution lays it out in another way.
 inline constexpr const char* kTiedConvolutions = R"(
 [[block]]
@@ -75,8 +96,10 @@ layers = [{type = "global_average_pool"}, {type = "flatten"}, {type = "linear", 
 )";
 
 inline const std::map<std::string, const char*>& tied_models() {
-  static const std::map<std::string, const char*> all{
-      {"linears", kTiedLinears}, {"convolutions", kTiedConvolutions}, {"residual", kTiedResidual}};
+  static const std::map<std::string, const char*> all{{"linears", kTiedLinears},
+                                                      {"uneven", kTiedUneven},
+                                                      {"convolutions", kTiedConvolutions},
+                                                      {"residual", kTiedResidual}};
   return all;
 }
 

@@ -2,6 +2,7 @@
 // matrix on different workers, data parallelism, resumed runs. And the gradient itself against
 // finite differences.
 #include <cmath>
+#include <set>
 
 #include "base/rng.hpp"
 #include "graph/model_file.hpp"
@@ -65,7 +66,8 @@ std::vector<PipelineCase> tied_pipelines() {
       for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
         all.push_back({strategy, model, workers});
       }
-      for (const char* strategy : {"pipedream", "pipedream-replicated"}) {
+      all.push_back({"layerpipe-replicated", model, workers});
+      for (const char* strategy : {"pipedream", "pipedream-replicated", "layerpipe-replicated"}) {
         all.push_back({strategy, model, workers, 4, "async"});
       }
     }
@@ -75,6 +77,27 @@ std::vector<PipelineCase> tied_pipelines() {
 
 INSTANTIATE_TEST_SUITE_P(All, EveryTiedPipeline, testing::ValuesIn(tied_pipelines()),
                          pipeline_case_name);
+
+/// The gradient of a user is summed where it is made, and sent to the owner by one worker.
+TEST_F(TiedOracle, UsersHaveReplicasThatTheirOwnersHaveNot) {
+  int found = 0;
+  for (const int workers : {3, 4}) {
+    for (const char* strategy : {"pipedream-replicated", "layerpipe-replicated"}) {
+      const plan::Plan plan = plan_of(config_of({strategy, "uneven", workers, 4, "async"}));
+      std::map<int, std::set<int>> makers;  // workers by block
+      for (int worker = 0; worker < plan.workers(); ++worker) {
+        for (const plan::Task& task : plan.programs[static_cast<std::size_t>(worker)].tasks) {
+          if (plan::is<plan::BackwardWeights>(task)) makers[plan::block_of(task)].insert(worker);
+        }
+      }
+      for (const auto& [block, of] : makers) {
+        const int owner = plan.network.owner_of(block);
+        found += plan.network.is_tied(block) && of.size() > 1 && makers[owner] != of ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(found, 0);
+}
 
 TEST_F(TiedOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
   int sent = 0;

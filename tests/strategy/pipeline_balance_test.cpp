@@ -26,7 +26,7 @@ struct Line {
                 .cost = &cost,
                 .batch = 4 * microbatches,
                 .microbatches = microbatches},
-        line(request) {}
+        line(request, CutPlaces::samples) {}
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 };
@@ -230,11 +230,16 @@ TEST(TaskLine, SecondsBeforeACutAreThoseOfTheTasksOnItsLeft) {
   }
 }
 
-TEST(TaskLine, OfAFusedBackwardIsCutAtBordersOnly) {
+TEST(TaskLine, IsCutWhereItIsAllowed) {
   const Line of(even_network(4), one_node(2), 3);
-  const TaskLine fused(of.request, true);
-  EXPECT_EQ(fused.cuts().size(), 5U);
-  EXPECT_TRUE(std::ranges::all_of(fused.cuts(), &Cut::at_border));
+  const TaskLine borders(of.request, CutPlaces::borders);
+  EXPECT_EQ(borders.cuts().size(), 5U);
+  EXPECT_TRUE(std::ranges::all_of(borders.cuts(), &Cut::at_border));
+  const TaskLine tasks(of.request, CutPlaces::tasks);
+  EXPECT_EQ(tasks.cuts().size(), 4U * (1 + 2) + 1);
+  for (const Cut& cut : tasks.cuts()) {  // backward_data is on one side
+    EXPECT_TRUE(cut.part == 0 || cut.part == 1 || cut.part == 1 + 3) << cut.part;
+  }
   EXPECT_EQ(of.line.cuts().size(), 4U * (1 + 4) + 1);
 }
 

@@ -41,8 +41,7 @@ class PublishedFigures : public testing::TestWithParam<Figures> {
             .machine = machine,
             .cost = cost_.get(),
             .batch = profile_.batch,
-            .microbatches = 32,
-            .pipeline = {.replicate = false}};
+            .microbatches = 32};
   }
   double speedup(const std::string& strategy, const PlanRequest& request) const {
     return speedup(make_plan(strategy, request));
@@ -58,8 +57,8 @@ class PublishedFigures : public testing::TestWithParam<Figures> {
   /// that are given up where its weights are newer.
   void expect_no_slower(const plan::Machine& machine, const std::string& where) const {
     PlanRequest both = request(machine);
-    both.pipeline = {.asynchronous = true, .replicate = true};
-    const plan::Plan ours = make_plan("layerpipe", both);
+    both.pipeline.asynchronous = true;
+    const plan::Plan ours = make_plan("layerpipe-replicated", both);
     const plan::Plan theirs = make_plan("pipedream-replicated", both);
     const bool newer = age(ours) < age(theirs);
     EXPECT_GE(speedup(ours) / speedup(theirs), newer ? 1 - 2.2e-2 : 1 - 3e-3) << where;
@@ -77,7 +76,7 @@ class PublishedFigures : public testing::TestWithParam<Figures> {
 TEST_P(PublishedFigures, LayerPipeReachesThem) {
   const plan::Machine machine = one_node(8);
   PlanRequest of = request(machine);
-  const pipeline::TaskLine line(of);
+  const pipeline::TaskLine line(of, CutPlaces::samples);
   const auto stages = balance(line, 8, pipeline::Cutting::inside_blocks, false);
   const double bound = line.total() / busiest(line, stages);
   EXPECT_NEAR(bound, GetParam().async_bound, 0.005 * GetParam().async_bound);
@@ -90,7 +89,7 @@ TEST_P(PublishedFigures, LayerPipeReachesThem) {
 
 TEST_P(PublishedFigures, StraightPipelinesReachThem) {
   const plan::Machine machine = one_node(8);
-  const pipeline::TaskLine line(request(machine));
+  const pipeline::TaskLine line(request(machine), CutPlaces::samples);
   const auto stages = balance(line, 8, pipeline::Cutting::at_borders, false);
   EXPECT_NEAR(line.total() / busiest(line, stages), GetParam().straight_bound, 0.005);
   const double pipedream = speedup("pipedream", request(machine));

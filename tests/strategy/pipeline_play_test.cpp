@@ -65,8 +65,7 @@ TEST_P(SyncPlans, HaveNoDelayAndNoStepShorterThanTheirWork) {
     const Drawn drawn = draw(rng, round);
     const TableCost cost = drawn.made.cost();
     const plan::Machine machine = one_node(drawn.workers, drawn.link);
-    PlanRequest request = drawn.request(machine, cost);
-    request.pipeline.replicate = rng.below(2) == 0;
+    const PlanRequest request = drawn.request(machine, cost);
     SCOPED_TRACE(fmt::format("round {}: {}", round, drawn.text()));
     const plan::Plan plan = make_plan(GetParam(), request);
     EXPECT_EQ(plan.depth(), 0);
@@ -81,7 +80,8 @@ TEST_P(SyncPlans, HaveNoDelayAndNoStepShorterThanTheirWork) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pipelines, SyncPlans,
-                         testing::Values("layerpipe", "gpipe", "1f1b", "zb-h1", "zb-h2"),
+                         testing::Values("layerpipe", "layerpipe-replicated", "gpipe", "1f1b",
+                                         "zb-h1", "zb-h2"),
                          [](const auto& one) { return test_name(one.param); });
 
 struct Played {
@@ -99,7 +99,7 @@ struct Way {
 /// Through the parts, without a strategy's choice.
 Played play_through(const PlanRequest& request, const Way& way) {
   const bool fused = way.urgency != Urgency::backward_first;
-  const pipeline::TaskLine line(request, fused);
+  const pipeline::TaskLine line(request, fused ? CutPlaces::borders : CutPlaces::samples);
   const auto stages = balance(line, request.machine.workers(),
                               fused ? Cutting::at_borders : Cutting::inside_blocks, way.replicate);
   const auto placement = pipeline::place(stages, request.network.size(), request.microbatches);
@@ -204,7 +204,7 @@ TEST_P(AsyncPlans, KeepTheirBusiestWorkerBusy) {
     const TableCost cost = drawn.made.cost();
     const plan::Machine machine = one_node(drawn.workers);
     PlanRequest request = drawn.request(machine, cost);
-    request.pipeline = {.asynchronous = true, .replicate = rng.below(2) == 0};
+    request.pipeline.asynchronous = true;
     SCOPED_TRACE(fmt::format("round {}: {}", round, drawn.text()));
     const plan::Plan plan = make_plan(GetParam().strategy, request);
     const double step = step_of(plan, cost);
@@ -217,9 +217,11 @@ TEST_P(AsyncPlans, KeepTheirBusiestWorkerBusy) {
 INSTANTIATE_TEST_SUITE_P(
     Pipelines, AsyncPlans,
     testing::Values(Async{"layerpipe", 1, 1.2}, Async{"layerpipe", 2, 1.15},
-                    Async{"layerpipe", 8, 1.15}, Async{"pipedream", 1, 1.6},
-                    Async{"pipedream", 8, 1.4}, Async{"pipedream-replicated", 1, 1.6},
-                    Async{"pipedream-replicated", 8, 1.6}, Async{"pipedream-2bw", 8, 1.4}),
+                    Async{"layerpipe", 8, 1.15}, Async{"layerpipe-replicated", 1, 1.2},
+                    Async{"layerpipe-replicated", 2, 1.15}, Async{"layerpipe-replicated", 8, 1.15},
+                    Async{"pipedream", 1, 1.6}, Async{"pipedream", 8, 1.4},
+                    Async{"pipedream-replicated", 1, 1.6}, Async{"pipedream-replicated", 8, 1.6},
+                    Async{"pipedream-2bw", 8, 1.4}),
     [](const auto& one) {
       return test_name(one.param.strategy) + std::to_string(one.param.microbatches);
     });

@@ -26,7 +26,6 @@ struct DrawnAsync {
   MadeUp made;
   plan::Machine machine;
   int microbatches = 1;
-  bool replicate = true;
 
   PlanRequest request(const cost::CostModel& cost) const {
     return {.network = made.network,
@@ -34,11 +33,11 @@ struct DrawnAsync {
             .cost = &cost,
             .batch = 2 * microbatches,
             .microbatches = microbatches,
-            .pipeline = {.asynchronous = true, .replicate = replicate}};
+            .pipeline = {.asynchronous = true}};
   }
   std::string text() const {
-    return fmt::format("{} blocks, {} workers, {} microbatches{}{}", made.network.size(),
-                       machine.workers(), microbatches, replicate ? ", replicas" : "",
+    return fmt::format("{} blocks, {} workers, {} microbatches{}", made.network.size(),
+                       machine.workers(), microbatches,
                        machine.inside.bytes_per_second > 0 ? ", a slow link" : "");
   }
 };
@@ -50,8 +49,7 @@ DrawnAsync draw(Rng& rng, int round, bool few_blocks) {
       round % 3 == 2 ? plan::Link{.bytes_per_second = 1e4, .latency_seconds = 0.01} : plan::Link{};
   return {.made = random_network(rng, blocks, few_blocks || round % 2 == 0),
           .machine = one_node(workers, link),
-          .microbatches = round % 2 == 0 ? 1 : 1 + static_cast<int>(rng.below(6)),
-          .replicate = rng.below(2) == 0};
+          .microbatches = round % 2 == 0 ? 1 : 1 + static_cast<int>(rng.below(6))};
 }
 
 class StalePipelines : public testing::TestWithParam<std::string> {};
@@ -69,7 +67,8 @@ TEST_P(StalePipelines, AreNeverStalerThanPipeDream) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, StalePipelines,
-                         testing::Values("layerpipe", "pipedream", "pipedream-replicated"),
+                         testing::Values("layerpipe", "layerpipe-replicated", "pipedream",
+                                         "pipedream-replicated"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::erase(name, '-');
@@ -83,7 +82,7 @@ TEST(StalenessBound, HoldsWithMoreWorkersThanBlocks) {
     const DrawnAsync drawn = draw(rng, round, true);
     const TableCost cost = drawn.made.cost();
     PlanRequest request = drawn.request(cost);
-    const plan::Plan plan = make_plan("layerpipe", request);
+    const plan::Plan plan = make_plan("layerpipe-replicated", request);
     EXPECT_THAT(plan::staleness(plan),
                 testing::Each(testing::Le(pipedreams(drawn.machine.workers(), drawn.microbatches))))
         << "round " << round << ": " << drawn.text();
@@ -98,7 +97,8 @@ TEST(StalenessBound, IsTheOneAskedFor) {
     PlanRequest request = drawn.request(cost);
     for (const int bound : {0, 1, 3}) {
       request.pipeline.max_staleness = bound;
-      for (const char* strategy : {"layerpipe", "pipedream", "pipedream-replicated"}) {
+      for (const char* strategy :
+           {"layerpipe", "layerpipe-replicated", "pipedream", "pipedream-replicated"}) {
         EXPECT_THAT(plan::staleness(make_plan(strategy, request)),
                     testing::Each(testing::Le(bound)))
             << strategy << ", round " << round << ": " << drawn.text();
@@ -116,10 +116,10 @@ TEST(StalenessBound, CostsLittle) {
     const DrawnAsync drawn = draw(rng, round, false);
     const TableCost cost = drawn.made.cost();
     PlanRequest request = drawn.request(cost);
-    const double bounded = steady_step(make_plan("layerpipe", request), cost);
+    const double bounded = steady_step(make_plan("layerpipe-replicated", request), cost);
     const double straight = steady_step(make_plan("pipedream", request), cost);
     request.pipeline.max_staleness = kAnyStaleness;
-    const double free = steady_step(make_plan("layerpipe", request), cost);
+    const double free = steady_step(make_plan("layerpipe-replicated", request), cost);
     EXPECT_LE(bounded, 1.022 * straight) << "round " << round << ": " << drawn.text();
     EXPECT_LE(bounded, 1.35 * free) << "round " << round << ": " << drawn.text();
     sum += bounded / free;

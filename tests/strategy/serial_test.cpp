@@ -77,9 +77,9 @@ TEST(Serial, RefusesMoreThanOneWorkerAndSaysWhatToDo) {
 
 TEST(Strategies, AreKnownByNameAndRefusedOtherwise) {
   EXPECT_THAT(strategy_names(),
-              ElementsAre("serial", "data_parallel", "layerpipe", "gpipe", "1f1b", "pipedream",
-                          "pipedream-replicated", "pipedream-2bw", "zb-h1", "zb-h2", "sparse_rows",
-                          "parareal", "daso", "local_sgd", "diloco"));
+              ElementsAre("serial", "data_parallel", "layerpipe", "layerpipe-replicated", "gpipe",
+                          "1f1b", "pipedream", "pipedream-replicated", "pipedream-2bw", "zb-h1",
+                          "zb-h2", "sparse_rows", "parareal", "daso", "local_sgd", "diloco"));
   for (const Strategy& strategy : strategies()) EXPECT_FALSE(strategy.about.empty());
   const plan::Network network = four_blocks();
   EXPECT_THAT(

@@ -16,6 +16,7 @@ struct PararealOptions {
   std::string residual_wire = "fp32";  ///< of values sent between pieces
   bool fit_coarse = false;             ///< to the initial weights, before training
   std::int64_t fit_steps = 1000;
+  std::int64_t replicas = 0;  ///< of each piece; 0: the planner's choice
   bool operator==(const PararealOptions&) const = default;
 };
 

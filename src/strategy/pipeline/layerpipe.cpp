@@ -1,5 +1,6 @@
-// LayerPipe: tries cuts of the task line, limits and orders, and keeps the best plan. Never slower
-// than the straight pipelines.
+// LayerPipe: tries cuts of the task line, limits and orders, and keeps the best plan. With replicas
+// it may also be a straight pipeline or replicas of the whole network, and is never slower than
+// these.
 #include <algorithm>
 #include <cmath>
 
@@ -45,19 +46,34 @@ std::vector<int> limits(const PlanRequest& request, const Limit& limit) {
   return result;
 }
 
+/// As many pieces as a block with parameters can be cut into.
+int pieces_of_block(const PlanRequest& request) {
+  switch (request.pipeline.cuts) {
+    case CutPlaces::borders: return 1;
+    case CutPlaces::tasks: return 3;
+    case CutPlaces::samples: break;
+  }
+  return 2 + request.microbatches;
+}
+
 /// The cuts LayerPipe tries, best balance first.
-std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request) {
-  const TaskLine line(request);
+std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request, bool replicated) {
+  const TaskLine line(request, request.pipeline.cuts);
   std::vector<std::vector<Stage>> tried;
   for (const bool replicate : {false, true}) {
-    if (replicate && !request.pipeline.replicate) continue;
+    if (replicate && !replicated) continue;
     for (const Cutting cutting : {Cutting::inside_blocks, Cutting::at_borders}) {
-      std::vector<Stage> stages = balance(line, request.machine.workers(), cutting, replicate);
-      if (!stages.empty()) tried.push_back(std::move(stages));
+      const bool same = request.pipeline.cuts == CutPlaces::borders;  // none is inside
+      if (same && cutting == Cutting::inside_blocks) continue;
+      for (const bool even : {true, false}) {
+        std::vector<Stage> stages =
+            balance(line, request.machine.workers(), cutting, replicate, even);
+        const bool known = std::ranges::find(tried, stages) != tried.end();
+        if (!stages.empty() && !known) tried.push_back(std::move(stages));
+      }
     }
   }
-  const bool all_alike =
-      request.pipeline.replicate && request.microbatches >= request.machine.workers();
+  const bool all_alike = replicated && request.microbatches >= request.machine.workers();
   if (all_alike && request.machine.workers() > 1) {
     tried.push_back({{.begin = {0, 0},
                       .end = {request.network.size(), 0},
@@ -66,29 +82,42 @@ std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request) {
   if (tried.empty()) {
     int most = 0;
     for (const plan::NetworkBlock& block : request.network.blocks) {
-      most += block.parameters > 0 ? 2 + request.microbatches : 1;
+      most += block.parameters > 0 ? pieces_of_block(request) : 1;
     }
-    pipeline::too_many_workers(request, most, "whole or in three tasks");
+    pipeline::too_many_workers(request, most, "whole or in tasks");
   }
   return tried;
 }
 
-/// Limits of microbatches in flight, the thriftiest first.
-std::vector<std::vector<int>> layerpipe_limits(const PlanRequest& request) {
+/// Of microbatches in flight, and of those whose backward_weights may still be to come (empty: no
+/// limit).
+struct Limits {
+  std::vector<int> in_flight;
+  std::vector<int> open{};
+  bool operator==(const Limits&) const = default;
+};
+
+/// The thriftiest first.
+std::vector<Limits> layerpipe_limits(const PlanRequest& request) {
   if (request.pipeline.in_flight > 0) {
-    return {limits(request, [&](int) { return request.pipeline.in_flight; })};
+    return {{limits(request, [&](int) { return request.pipeline.in_flight; })}};
   }
-  std::vector<std::vector<int>> tried;
-  const auto add = [&](std::vector<int> one) {
-    const bool known = std::ranges::find(tried, one) != tried.end();
-    if (!known || !request.pipeline.asynchronous) tried.push_back(std::move(one));
+  std::vector<Limits> tried;
+  const auto add = [&](Limits one) {
+    if (std::ranges::find(tried, one) == tried.end()) tried.push_back(std::move(one));
   };
+  const int workers = request.machine.workers();
   for (const double factor : {0.5, 1.0, 1.5, 2.0, 3.0}) {
-    add(limits(request, [&](int worker) {
-      return std::ceil(factor * (request.machine.workers() - worker)) + (factor > 1 ? 1 : 0);
-    }));
+    add({limits(request, [&](int worker) {
+      return std::ceil(factor * (workers - worker)) + (factor > 1 ? 1 : 0);
+    })});
   }
-  if (!request.pipeline.asynchronous) add(limits(request, [](int) { return kUnlimited; }));
+  if (request.pipeline.asynchronous) return tried;
+  add({limits(request, [](int) { return kUnlimited; })});
+  for (const int factor : {1, 2}) {  // weight gradients fill the bubble, those that are kept short
+    add({limits(request, [&](int) { return factor * workers; }),
+         limits(request, [&](int worker) { return factor * (workers - worker) - (factor - 1); })});
+  }
   return tried;
 }
 
@@ -113,14 +142,16 @@ int samples_to_try(const PlanRequest& request) {
   return request.pipeline.asynchronous && request.microbatches <= 4 ? 3 : 1;
 }
 
-Recipe layerpipe_recipe(const PlanRequest& request) {
-  return {.name = "layerpipe", .asynchronous = request.pipeline.asynchronous};
-}
-
 /// The candidate, played in all ways.
-void offer_plays(const PlanRequest& request, CandidateMaker& candidates, Candidate candidate,
-                 Choice& choice) {
-  Recipe recipe = layerpipe_recipe(request);
+void offer_plays(const PlanRequest& request, Recipe recipe, CandidateMaker& candidates,
+                 Candidate candidate, Choice& choice) {
+  if (!candidate.open.empty()) {  // for late weight gradients only
+    for (const bool whole_forwards : {false, true}) {
+      candidate.whole_forwards = whole_forwards;
+      choice.offer(candidates.make(recipe, candidate));
+    }
+    return;
+  }
   for (const Urgency urgency : layerpipe_urgencies(request)) {
     recipe.urgency = urgency;
     for (int sample = 0; sample < samples_to_try(request); ++sample) {
@@ -138,10 +169,8 @@ Choice::Rule choice_rule(const PlanRequest& request) {
   return rule;
 }
 
-/// What straight pipelines come to, zero bubble and those with a fused backward: LayerPipe is never
-/// slower.
-void offer_straight(const PlanRequest& request, Choice& choice) {
-  Recipe recipe = layerpipe_recipe(request);
+/// What straight pipelines come to, zero bubble and those with a fused backward.
+void offer_straight(const PlanRequest& request, Recipe recipe, Choice& choice) {
   if (!recipe.asynchronous && request.machine.workers() <= request.network.size()) {
     const int most = 2 * request.machine.workers();
     recipe.urgency = Urgency::backward_first;
@@ -154,10 +183,8 @@ void offer_straight(const PlanRequest& request, Choice& choice) {
   for (const bool replicate : {false, true}) {
     recipe.replicate = replicate;
     const int most = request.network.size() * (replicate ? request.microbatches : 1);
-    const bool possible =
-        (!replicate || request.pipeline.replicate) && request.machine.workers() <= most;
-    if (possible)
-      choice.offer(pipeline::make_straight(request, recipe, pipeline::one_forward_one_backward));
+    if (request.machine.workers() > most) continue;
+    choice.offer(pipeline::make_straight(request, recipe, pipeline::one_forward_one_backward));
   }
 }
 
@@ -173,24 +200,38 @@ void offer_straight(const PlanRequest& request, Choice& choice) {
       needed);
 }
 
-}  // namespace
-
-plan::Plan make_layerpipe_plan(const PlanRequest& given) {
+plan::Plan make(const PlanRequest& given, const std::string& name, bool replicated) {
   const CheckedRequest checked(given);
   const PlanRequest& request = checked.request();
+  const Recipe recipe{.name = name,
+                      .urgency = Urgency::backward_first,
+                      .asynchronous = request.pipeline.asynchronous};
   CandidateMaker candidates(request);
   Choice choice(choice_rule(request));
-  for (const std::vector<Stage>& stages : layerpipe_stages(request)) {
+  for (const std::vector<Stage>& stages : layerpipe_stages(request, replicated)) {
     for (const std::vector<int>& bound : layerpipe_bounds(request, stages)) {
-      for (const std::vector<int>& in_flight : layerpipe_limits(request)) {
-        offer_plays(request, candidates,
-                    {.stages = stages, .in_flight = in_flight, .staleness = bound}, choice);
+      for (const Limits& limits : layerpipe_limits(request)) {
+        const Candidate candidate{.stages = stages,
+                                  .in_flight = limits.in_flight,
+                                  .open = limits.open,
+                                  .staleness = bound};
+        offer_plays(request, recipe, candidates, candidate, choice);
       }
     }
   }
-  offer_straight(request, choice);
+  if (replicated) offer_straight(request, recipe, choice);
   if (choice.empty()) refuse_memory(request, choice.least_memory());
   return choice.take(*request.cost).plan;
+}
+
+}  // namespace
+
+plan::Plan make_layerpipe_plan(const PlanRequest& request) {
+  return make(request, "layerpipe", false);
+}
+
+plan::Plan make_layerpipe_replicated_plan(const PlanRequest& request) {
+  return make(request, "layerpipe-replicated", true);
 }
 
 }  // namespace plait::strategy

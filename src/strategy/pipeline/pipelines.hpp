@@ -6,12 +6,16 @@
 
 namespace plait::strategy {
 
-/// Cuts anywhere in the line F1 D1 G1 F2 ..., backward_data by microbatches; pieces from border to
-/// border may have several workers. Of some cuts and limits of microbatches in flight the fastest
-/// that fits into the machine's memory is taken. Synchronous or not as the request says.
+/// Cuts anywhere in the line F1 D1 G1 F2 ..., backward_data by microbatches; one worker for each
+/// piece. Of some cuts and limits of microbatches in flight the fastest that fits into the
+/// machine's memory is taken. Synchronous or not as the request says.
 /// UserError where there are more workers than pieces, where there are more microbatches than
 /// samples, or where nothing fits into memory; each names the nearest value that works.
-plan::Plan make_layerpipe_plan(const PlanRequest& given);
+plan::Plan make_layerpipe_plan(const PlanRequest& request);
+/// The same, but pieces from border to border may have several workers, which take the microbatches
+/// in turn; down to replicas of the whole network. Straight pipelines are among its candidates, so
+/// it is never slower than these.
+plan::Plan make_layerpipe_replicated_plan(const PlanRequest& request);
 
 /// All forwards, then all backwards; one update.
 plan::Plan make_gpipe_plan(const PlanRequest& request);

@@ -8,12 +8,19 @@ namespace plait::strategy {
 
 constexpr int kPipeDreamStaleness = -1;  ///< PipelineRequest::max_staleness: as PipeDream has
 
+/// Where pieces of the line of tasks may begin.
+enum class CutPlaces : std::uint8_t {
+  borders,  ///< of blocks
+  tasks,    ///< and between the tasks of a block
+  samples   ///< and between the microbatches of a backward_data
+};
+
 struct PipelineRequest {
   bool asynchronous = false;
   plan::OldWeights weights = plan::OldWeights::stash;
+  CutPlaces cuts = CutPlaces::samples;
   /// Most microbatches begun and not ended on a worker; 0: the planner's choice.
   int in_flight = 0;
-  bool replicate = true;  ///< stages may have several workers
   /// Of asynchronous ones: the most updates that any block's weights are old.
   int max_staleness = kPipeDreamStaleness;
 };

@@ -13,7 +13,7 @@ namespace {
 
 /// Cuts at borders only: the first one whose slowest stage is fastest, and the evenest of those.
 std::vector<std::vector<Stage>> straight_stages(const PlanRequest& request, bool replicate) {
-  const TaskLine line(request, true);
+  const TaskLine line(request, CutPlaces::borders);
   std::vector<std::vector<Stage>> tried;
   for (const bool even : {false, true}) {
     tried.push_back(balance(line, request.machine.workers(), Cutting::at_borders, replicate, even));

@@ -73,7 +73,7 @@ class TaskLine::Crossings {
   std::vector<double> elements_;
 };
 
-TaskLine::TaskLine(const PlanRequest& request, bool fused)
+TaskLine::TaskLine(const PlanRequest& request, CutPlaces places)
     : microbatches_(request.microbatches),
       batch_(static_cast<double>(request.batch)),
       seconds_per_byte_(link_seconds_per_byte(request.machine)) {
@@ -97,14 +97,15 @@ TaskLine::TaskLine(const PlanRequest& request, bool fused)
   if (larger > 0) loads_.back().backward_data += more * request.cost->loss(samples + 1);
 
   const int room = std::max(1, kMostCuts / network.size() - 2);
-  const int pieces = std::min(microbatches_, room);
+  const int pieces = places == CutPlaces::samples ? std::min(microbatches_, room) : 1;
   const Crossings crossings(network);
   double seconds = 0;
   double weights = 0;
   for (int b = 0; b < network.size(); ++b) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
     add({b, 0}, seconds, 4 * batch_ * crossings.before(b), weights);
-    const bool divisible = !fused && block.parameters > 0 && block.traits.weights_read_src;
+    const bool divisible =
+        places != CutPlaces::borders && block.parameters > 0 && block.traits.weights_read_src;
     for (int piece = 0; divisible && piece <= pieces; ++piece) {
       const int left = static_cast<int>(std::int64_t{piece} * microbatches_ / pieces);
       const double share = static_cast<double>(left) / microbatches_;

@@ -28,8 +28,8 @@ struct BlockLoad {
 
 class TaskLine {
  public:
-  /// The request has a cost model. `fused`: cuts inside a block are not possible.
-  explicit TaskLine(const PlanRequest& request, bool fused = false);
+  /// The request has a cost model.
+  TaskLine(const PlanRequest& request, CutPlaces places);
 
   int microbatches() const { return microbatches_; }
   int blocks() const { return static_cast<int>(loads_.size()); }

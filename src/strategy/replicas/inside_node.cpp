@@ -2,6 +2,7 @@
 #include "strategy/replicas/inside_node.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/error.hpp"
 #include "lower/exchanges.hpp"
@@ -11,11 +12,8 @@ namespace plait::strategy {
 
 namespace {
 
-/// The same request for one node, with its share of the samples. Replicas of a piece would keep
-/// running statistics on one of them only: every piece has one worker.
+/// The same request for one node, with its share of the samples.
 PlanRequest in_one_node(const PlanRequest& request, const plan::Machine& node) {
-  PipelineRequest pipeline = request.pipeline;
-  pipeline.replicate = false;
   return {.network = request.network,
           .machine = node,
           .cost = request.cost,
@@ -25,7 +23,7 @@ PlanRequest in_one_node(const PlanRequest& request, const plan::Machine& node) {
           .clip = request.clip,
           .wire_bytes = request.wire_bytes,
           .bucket_bytes = request.bucket_bytes,
-          .pipeline = pipeline,
+          .pipeline = request.pipeline,
           .tear = request.tear,
           .partition = request.partition};
 }
@@ -89,15 +87,17 @@ plan::Plan inner_plan(const std::string& name, const PlanRequest& request) {
         "nodes would be lost; use `inner` 1f1b or zb-h1, or layerpipe with `pipeline` sync",
         inner);
   }
+  const auto blocks = std::views::iota(0, plan.network.size());
+  const bool tied = std::ranges::any_of(blocks, [&](int b) { return plan.network.is_tied(b); });
   for (const plan::Program& program : plan.programs) {
     const auto moved = std::ranges::find_if(program.tasks, moves_weights);
     if (moved == program.tasks.end()) continue;
     setting_error(
         "strategy", name,
         "`inner` {}: workers of a node would send each other the weights of {}, "
-        "which "
-        "exchanges between nodes change; use `inner` zb-h1, or another `workers_per_node`",
-        inner, plan.network.blocks[static_cast<std::size_t>(plan::block_of(*moved))].name);
+        "which exchanges between nodes change; use `inner` {}, or another `workers_per_node`",
+        inner, plan.network.blocks[static_cast<std::size_t>(plan::block_of(*moved))].name,
+        tied ? "data_parallel" : "zb-h1");
   }
   check_together(plan, name);
   return plan;
