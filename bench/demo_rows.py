@@ -23,7 +23,7 @@ class Row:
 def rows_of_machine(workers, rounds):
     """The ways to share one network; the first is the reference of the others."""
     shared = ["--workers", str(workers)]
-    pipeline = ["--strategy", "layerpipe", *shared, "--replicas", "1"]
+    pipeline = ["--strategy", "layerpipe", *shared]
     return [
         Row("serial", "serial", ["--strategy", "serial"], "-", "One worker: the reference for the rows below.", 18, rounds),
         Row("data_parallel", "data_parallel", ["--strategy", "data_parallel", *shared], "sends every gradient",

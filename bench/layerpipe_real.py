@@ -13,8 +13,12 @@ SHAPE = "3x32x32"
 # name -> strategy, microbatches, mode
 PIPELINES = {
     "layerpipe async": ("layerpipe", 1, "async"),
+    "layerpipe async in 2": ("layerpipe", 2, "async"),
     "layerpipe sync": ("layerpipe", MICROBATCHES, "sync"),
+    "layerpipe-replicated": ("layerpipe-replicated", MICROBATCHES, "sync"),
+    "data_parallel": ("data_parallel", 1, "sync"),
     "pipedream": ("pipedream", 1, "sync"),
+    "pipedream-replicated": ("pipedream-replicated", 2, "sync"),
     "gpipe": ("gpipe", MICROBATCHES, "sync"),
     "zb-h1": ("zb-h1", MICROBATCHES, "sync"),
 }

@@ -15,6 +15,8 @@
 #include "cli/torn_table.hpp"
 #include "cli/weights_file.hpp"
 #include "session/agreement.hpp"
+#include "simulate/simulate.hpp"
+#include "strategy/strategy.hpp"
 
 namespace plait::cli {
 
@@ -27,6 +29,22 @@ namespace {
       "activations need half as "
       "much",
       config.model, config.batch, config.batch / 2);
+}
+
+/// Where a plan of several workers is not expected to be faster than one of them alone. "": it is.
+std::string no_gain(const plan::Plan& plan, double step_seconds, const plan::Network& model,
+                    const cost::CostModel& cost) {
+  if (plan.workers() == 1 || step_seconds <= 0) return "";
+  const plan::Machine one{.inside = plan::kUsualInside, .between = plan::kUsualBetween};
+  const plan::Plan serial = strategy::make_plan(
+      "serial", {.network = model, .machine = one, .cost = &cost, .batch = plan.batch});
+  const double alone =
+      simulate::simulate(serial, cost, {.minibatches = 1, .keep_events = false}).step_seconds;
+  if (step_seconds < alone) return "";
+  return fmt::format(
+      "note: {} workers are expected to take {:.2f} ms a step and one of them alone {:.2f} ms: "
+      "this plan gains nothing;\n      plait plan with the same flags compares all strategies\n",
+      plan.workers(), 1e3 * step_seconds, 1e3 * alone);
 }
 
 /// Says what is planned before it is played.
@@ -50,12 +68,15 @@ class PlannedText : public session::TrainObserver {
       warn_of_threads(mpi == nullptr ? plan.machine.workers() : plan.machine.workers_per_node,
                       threads);
     }
-    const session::Costs& costs = report.planner.costs(plan::make_network(report.model));
+    const plan::Network network = plan::make_network(report.model);
+    const session::Costs& costs = report.planner.costs(network);
     expected_ = expect(costs.model(), plan, threads);
+    const double step = expected_.prediction.step_seconds;
     if (!around_.quiet && is_torn(plan.network)) tell("{}", torn_table(plan, costs.model()));
     if (!around_.quiet && plan.workers() > 1) {
       tell("{}, planned\ncosts: {}\n{}", plan.strategy, costs.text(),
            workers_table(plan, expected_.figures));
+      tell("{}", no_gain(plan, step, network, costs.model()));
     }
     if (around_.live != nullptr) around_.live->plan_made(plan, expected_.prediction);
   }

@@ -208,8 +208,8 @@ TEST_F(Resume, RefusesWhatDecidesTheBits) {
       "keep_last", "run_dir", "resume", "tensorboard", "data_memory", "data_threads",
       // Who does the work: equal up to rounding, and a checkpoint of four workers resumes on one.
       "plan", "strategy", "workers", "nodes", "workers_per_node", "link_between_nodes", "pin",
-      "bucket_mb", "stall_seconds", "trace_steps", "in_flight", "replicas", "memory_per_worker",
-      "profile", "cost", "peak_gflops", "peak_share", "memory_gbs"};
+      "bucket_mb", "stall_seconds", "trace_steps", "cuts", "in_flight", "replicas",
+      "memory_per_worker", "profile", "cost", "peak_gflops", "peak_share", "memory_gbs"};
   for (const Field& field : fields()) {
     EXPECT_EQ(field.decides_bits, !free.contains(field.key)) << field.key;
   }

@@ -87,8 +87,9 @@ TEST_F(PlanVerb, GivesEveryField) {
   // mlp:32 has four blocks (flatten, linear, relu, linear), and only layerpipe can give a part of
   // one to a worker
   EXPECT_THAT(seen, ElementsAre("serial1", "data_parallel1", "data_parallel2", "data_parallel5",
-                                "layerpipe1", "layerpipe2", "layerpipe5", "gpipe1", "gpipe2",
-                                "1f1b1", "1f1b2", "pipedream1", "pipedream2",
+                                "layerpipe1", "layerpipe2", "layerpipe5", "layerpipe-replicated1",
+                                "layerpipe-replicated2", "layerpipe-replicated5", "gpipe1",
+                                "gpipe2", "1f1b1", "1f1b2", "pipedream1", "pipedream2",
                                 "pipedream-replicated1", "pipedream-replicated2", "pipedream-2bw1",
                                 "pipedream-2bw2", "zb-h11", "zb-h12", "zb-h21", "zb-h22",
                                 "sparse_rows1", "sparse_rows2", "sparse_rows5"));
@@ -164,8 +165,10 @@ TEST_F(PlanVerb, TheTableFitsIntoEightyColumnsAndSaysWhatIsDataParallelism) {
       text_of({"--model", "vgg11", "--batch", "64", "--microbatches", "2", "--workers", "2"});
   std::istringstream lines(text.substr(0, text.find("not possible")));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
-  EXPECT_THAT(text, HasSubstr("note: layerpipe on 2 workers gives every worker the whole network:\n"
-                              "      this plan is data parallelism\n"));
+  EXPECT_THAT(text,
+              HasSubstr("note: layerpipe-replicated on 2 workers gives every worker the whole "
+                        "network:\n"
+                        "      this plan is data parallelism\n"));
 }
 
 TEST_F(PlanVerb, ShowsThePlansThemselves) {
@@ -350,7 +353,7 @@ TEST_F(PublishedProfiles, ArePlanned) {
     const Json json =
         json_of({"--profile", file.path().string(), "--workers", "1,2,8", "--microbatches", "8"});
     EXPECT_EQ(json["model"], file.path().stem().string());
-    ASSERT_EQ(json["plans"].size(), 1 + 9 * 3U) << file.path();  // serial with 1 worker only
+    ASSERT_EQ(json["plans"].size(), 1 + 10 * 3U) << file.path();  // serial with 1 worker only
     std::map<std::string, double> last;
     for (const Json& plan : json["plans"]) {
       const double speedup = plan["speedup"];

@@ -14,9 +14,9 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "be
 ONCE = ["--rounds", "1", "--steps", "1"]
 # script, flags, Python modules of the peer
 BENCHMARKS = [
-    ("layerpipe", ["--no-gains", "--no-real"], []),
-    ("layerpipe", ["--no-figures", "--no-real", "--no-measured", "--models", "vgg11", "--workers", "2"], []),
-    ("layerpipe", ["--no-figures", "--no-gains", "--real", "resnet20:8", "--profile-steps", "1", *ONCE], []),
+    ("layerpipe", ["--no-ablation", "--no-real"], []),
+    ("layerpipe", ["--no-figures", "--no-real", "--costs", "MACs", "systolic", "--models", "vgg11", "--workers", "2", "--links", "free"], []),
+    ("layerpipe", ["--no-figures", "--no-ablation", "--real", "resnet20:8", "--profile-steps", "1", *ONCE], []),
     ("parareal", ["--parts", "real", "--real", "resnet20:4", "--profile-steps", "1", *ONCE], []),
     ("parareal", ["--parts", "virtual", "memory", "--deep", "resnet20", "--deep-batch", "8", "--memory-batch", "8",
                   "--pieces", "2", "--profile-steps", "1"], []),

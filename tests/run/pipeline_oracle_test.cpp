@@ -83,7 +83,6 @@ TEST_F(PipelineOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
   for (const int workers : {2, 5, 7}) {
     session::TrainConfig config =
         config_of({.strategy = "layerpipe", .model = "resnet20", .workers = workers});
-    config.replicas = 1;
     EXPECT_EQ(run(config).weights_hash, one) << workers;
   }
 }
@@ -92,7 +91,7 @@ TEST_F(PipelineOracle, ReplicasAreEvaluatedWithTheStatisticsThatMoved) {
   const session::TrainResult one =
       run(config_of({.strategy = "serial", .model = "resnet20", .workers = 1}));
   const session::TrainConfig config =
-      config_of({.strategy = "layerpipe", .model = "resnet20", .workers = 4});
+      config_of({.strategy = "layerpipe-replicated", .model = "resnet20", .workers = 4});
   ASSERT_GT(std::ranges::max(sums_of(plan_of(config))), 1) << "no replicas to see";
   const session::TrainResult four = run(config);
   EXPECT_EQ(four.weights_hash, one.weights_hash);  // one microbatch each: the same sums

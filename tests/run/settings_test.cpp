@@ -237,12 +237,10 @@ TEST_F(Settings, MicrobatchesNeedNotDivideTheBatch) {
     EXPECT_EQ(one, plain(config)) << model;
     for (const char* strategy : {"layerpipe", "gpipe", "1f1b", "zb-h1"}) {
       session::TrainConfig many = spread(config, strategy, 2);
-      many.replicas = 1;
       EXPECT_EQ(run(many).weights_hash, one) << model << ", " << strategy;
     }
     session::TrainConfig late = spread(config, "layerpipe", 2);
     late.pipeline = "async";
-    late.replicas = 1;
     const plan::Plan plan = plan_for(late, make_setup(late).model, session::machine_of(late));
     EXPECT_EQ(run(late).weights_hash, PlainSgd(late, {.delay = plan::staleness(plan)}).run())
         << model;
@@ -257,7 +255,7 @@ TEST_F(Settings, UnevenMicrobatchesWeighEverySampleAlike) {
   expect_same_curve(pieces, config);
   session::TrainConfig shared = spread(pieces, "data_parallel", 2);
   expect_same_curve(shared, config);
-  session::TrainConfig replicated = spread(pieces, "layerpipe", 3);
+  session::TrainConfig replicated = spread(pieces, "layerpipe-replicated", 3);
   expect_same_curve(replicated, config);
 }
 

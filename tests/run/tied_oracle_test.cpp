@@ -106,7 +106,6 @@ TEST_F(TiedOracle, WithoutReplicasEveryCutHasTheBitsOfOneWorker) {
     for (const int workers : {2, 3, 4}) {
       for (const char* strategy : {"layerpipe", "gpipe", "1f1b", "zb-h1"}) {
         session::TrainConfig config = config_of({strategy, model, workers});
-        config.replicas = 1;
         sent += count_sent_gradients(plan_of(config));
         EXPECT_EQ(run(config).weights_hash, one) << model << ", " << strategy << ", " << workers;
       }
@@ -174,7 +173,6 @@ TEST_F(TiedOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {
   config.train_limit = 59;  // three of 16 and one of 11
   const std::string one = run(config).weights_hash;
   config.workers = 3;
-  config.replicas = 1;
   for (const char* strategy : {"layerpipe", "1f1b"}) {
     config.strategy = strategy;
     EXPECT_EQ(run(config).weights_hash, one) << strategy;

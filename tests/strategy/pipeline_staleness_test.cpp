@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "simulate/simulate.hpp"
 #include "strategy/pipeline_testing.hpp"
 
@@ -78,12 +80,18 @@ INSTANTIATE_TEST_SUITE_P(Strategies, StalePipelines,
 // PipeDream has no plan at all there, so none to fall back on.
 TEST(StalenessBound, HoldsWithMoreWorkersThanBlocks) {
   Rng rng(32, Purpose::test);
-  for (int round = 0; round < 30; ++round) {
+  for (int planned = 0, round = 0; planned < 30; ++round) {
+    ASSERT_LT(round, 60);
     const DrawnAsync drawn = draw(rng, round, true);
     const TableCost cost = drawn.made.cost();
-    PlanRequest request = drawn.request(cost);
-    const plan::Plan plan = make_plan("layerpipe-replicated", request);
-    EXPECT_THAT(plan::staleness(plan),
+    std::optional<plan::Plan> plan;
+    try {
+      plan = make_plan("layerpipe-replicated", drawn.request(cost));
+    } catch (const UserError&) {
+      continue;  // fewer tasks than workers
+    }
+    ++planned;
+    EXPECT_THAT(plan::staleness(*plan),
                 testing::Each(testing::Le(pipedreams(drawn.machine.workers(), drawn.microbatches))))
         << "round " << round << ": " << drawn.text();
   }

@@ -58,16 +58,15 @@ int pieces_of_block(const PlanRequest& request) {
 
 /// The cuts LayerPipe tries, best balance first.
 std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request, bool replicated) {
-  const TaskLine line(request, request.pipeline.cuts);
   std::vector<std::vector<Stage>> tried;
   for (const bool replicate : {false, true}) {
     if (replicate && !replicated) continue;
-    for (const Cutting cutting : {Cutting::inside_blocks, Cutting::at_borders}) {
-      const bool same = request.pipeline.cuts == CutPlaces::borders;  // none is inside
-      if (same && cutting == Cutting::inside_blocks) continue;
+    for (const CutPlaces places : {CutPlaces::samples, CutPlaces::tasks, CutPlaces::borders}) {
+      if (places > request.pipeline.cuts) continue;
+      const TaskLine line(request, places);
       for (const bool even : {true, false}) {
         std::vector<Stage> stages =
-            balance(line, request.machine.workers(), cutting, replicate, even);
+            balance(line, request.machine.workers(), Cutting::inside_blocks, replicate, even);
         const bool known = std::ranges::find(tried, stages) != tried.end();
         if (!stages.empty() && !known) tried.push_back(std::move(stages));
       }
