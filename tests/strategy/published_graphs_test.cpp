@@ -52,11 +52,11 @@ class PublishedGraphs : public testing::TestWithParam<GraphCase> {
 };
 
 /// Cuts are chosen for the slowest stage. Of a pipeline that is flushed the bubble counts too, and
-/// a cut whose slowest stage is faster may have a longer one: up to 1.01 % (gpipe, zb-h1) or 1.28 %
+/// a cut whose slowest stage is faster may have a longer one: up to 1.01 % (gpipe, zb-h1) or 1.31 %
 /// (layerpipe, whose line of the merged chain is cut better). The others lose nothing but by
 /// rounding.
 double least_share(const std::string& strategy) {
-  if (strategy.starts_with("layerpipe")) return 0.987;
+  if (strategy.starts_with("layerpipe")) return 0.9868;
   return strategy == "gpipe" || strategy == "zb-h1" ? 0.9898 : 1 - 1e-9;
 }
 
