@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <span>
 #include <sstream>
 
@@ -29,6 +30,7 @@ struct FileContext {
   const std::string& file;
   std::int64_t classes = 0;
   ModelSplits& splits;
+  std::set<std::string> names{};                     ///< of all blocks, repeated ones once
   std::map<std::string, int, std::less<>> blocks{};  ///< read so far, by name
   std::vector<Tie> ties{};                           ///< of the blocks read so far
 };
@@ -59,7 +61,8 @@ void refuse_splits(const std::vector<FileLayer>& layers, const TomlReader& reade
   user_error("{}a residual block has no split", reader.place(split->line));
 }
 
-BlockInputs read_inputs(const TomlReader& reader, const FileContext& context) {
+BlockInputs read_inputs(const TomlReader& reader, const std::string& self,
+                        const FileContext& context) {
   BlockInputs inputs;
   const TomlValue* value = reader.find("inputs");
   if (value == nullptr) {
@@ -76,6 +79,11 @@ BlockInputs read_inputs(const TomlReader& reader, const FileContext& context) {
       std::vector<std::string> known{"input"};
       for (const auto& [block, index] : context.blocks) known.push_back(block);
       const std::string shown = name.substr(0, 60);
+      if (context.names.contains(name) && !context.blocks.contains(name + ".0")) {
+        user_error("{}inputs: '{}' is {}; a block reads earlier blocks only, there are no cycles",
+                   reader.place(value->line), shown,
+                   name == self ? "the block itself" : "a later block");
+      }
       user_error("{}inputs: '{}' is neither an earlier block nor 'input'{}",
                  reader.place(value->line), shown, did_you_mean(shown, known));
     }
@@ -106,7 +114,7 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name, const Fi
   }
   std::vector<FileLayer> layers = read_layers(reader, "layers", context);
   if (layers.empty()) user_error("{}the block needs layers = [...]", reader.place(reader.line()));
-  const BlockInputs inputs = read_inputs(reader, context);
+  const BlockInputs inputs = read_inputs(reader, name, context);
   BlockBuilder builder(name, reader, inputs);
   if (!residual) {
     name_layers(layers, "");
@@ -180,6 +188,9 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   ModelSplits splits(model);
   FileContext context{.file = file, .classes = classes, .splits = splits};
   const TomlValue::Array& blocks = reader.array("block");
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    context.names.insert(block_name(blocks[i], file, i));
+  }
   std::int64_t layers = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::string name = block_name(blocks[i], file, i);

@@ -91,9 +91,9 @@ TEST(ModelGraph, RefusesInOneLine) {
               HasSubstr("inputs: 'stme' is neither an earlier block nor 'input' (did you mean "
                         "'stem'?)"));
   EXPECT_THAT(graph_refusal(joined(R"(["wide", "fc"])", concat)),
-              HasSubstr("'fc' is neither an earlier block"));
+              HasSubstr("'fc' is a later block; a block reads earlier blocks only"));
   EXPECT_THAT(graph_refusal(joined(R"(["join", "wide"])", concat)),
-              HasSubstr("'join' is neither an earlier block"));
+              HasSubstr("'join' is the block itself"));
   EXPECT_THAT(graph_refusal(joined("[]", concat)), HasSubstr("inputs is empty"));
   EXPECT_THAT(graph_refusal(joined("[3]", concat)), HasSubstr("inputs must be a text in quotes"));
   EXPECT_THAT(graph_refusal(joined(R"(["wide", "wide"])", concat)),
