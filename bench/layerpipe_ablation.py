@@ -14,9 +14,9 @@ LINKS = {"free": FREE_LINKS, "10 GB/s": ()}
 MODES = ("async", "sync")
 STRAIGHT = {"async": "pipedream", "sync": "1f1b"}
 CLAIMED = (7, 8, 9)
-# name -> strategy and flags; the first one, the straight pipeline, depends on the mode.
-STEPS = {"G apart": ("layerpipe", ("--cuts", "tasks")), "D divided": ("layerpipe", ()),
-         "replicas": ("layerpipe-replicated", ())}
+# name -> strategy and --cuts; before them comes the straight pipeline, which depends on the mode.
+STEPS = {"G apart": ("layerpipe", "tasks"), "D divided": ("layerpipe", "samples"),
+         "replicas": ("layerpipe-replicated", "samples")}
 LAYERPIPE = "D divided"
 REPLICATED = "pipedream-replicated"
 
@@ -51,11 +51,12 @@ def plans_of(options, subject, mode, links):
         return found
 
     straight = STRAIGHT[mode]
-    whole = ask([straight, *([REPLICATED] if mode == "async" else []), "layerpipe", "layerpipe-replicated"])
-    apart = ask(["layerpipe"], "--cuts", "tasks")
-    found = {"straight": whole[straight], "G apart": apart["layerpipe"], LAYERPIPE: whole["layerpipe"],
-             "replicas": whole["layerpipe-replicated"]}
-    return found | ({REPLICATED: whole[REPLICATED]} if mode == "async" else {})
+    baselines = [straight, REPLICATED] if mode == "async" else [straight]
+    found = ask(baselines)
+    found["straight"] = found.pop(straight)
+    for step, (strategy, cuts) in STEPS.items():
+        found[step] = ask([strategy], "--cuts", cuts)[strategy]
+    return found
 
 
 def gains(mine, other):

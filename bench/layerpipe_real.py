@@ -142,7 +142,7 @@ PREDICTION_HEADINGS = ("network", "batch", "plan", "microbatches", "workers", "p
 def speed_rows(r):
     for name, speed in r["speed"].items():
         microbatches, known = microbatches_of(name), r["plans"].get(name)
-        fairer = percent(speed["of_ceiling_in_microbatches"]) if microbatches > 1 else ""
+        fairer = percent(speed["of_ceiling_in_microbatches"]) if microbatches == MICROBATCHES else ""
         yield (r["model"], r["batch"], name, microbatches, f"{1e3 * speed['seconds']['median']:.1f}",
                f"{speed['images_per_second']['median']:.0f}", ratio(speed["over_one"]), percent(speed["of_ceiling"]),
                fairer, known["staleness_max"] if known else 0,

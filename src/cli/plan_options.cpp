@@ -105,8 +105,8 @@ std::vector<Option> plan_options() {
   for (Option& option : field_options(plan_fields())) {
     if (option.name == "--cost") {
       option.help =
-          "measured (on this machine, once: kept in the cache), again (now), or analytic "
-          "(counted, for another machine)";
+          "measured (on this machine, once: kept in the cache), again (now), analytic (counted, "
+          "for another machine), or systolic:128x128 (clock cycles of such an array)";
       option.standard = "measured";
     }
     options.push_back(std::move(option));

@@ -109,23 +109,14 @@ PlanSubject plan_subject(const Arguments& arguments) {
 void settle_costs(PlanSubject& subject, const Arguments& arguments,
                   const std::vector<plan::Machine>& machines) {
   const auto asked = static_cast<int>(arguments.integer("--threads", 0, {0, run::kMaxThreads}));
-  const auto array = planner::systolic_array(subject.settings);
-  if (array && asked > 0) {
-    user_error("--threads {} is for measured costs; --cost {} counts clock cycles", asked,
-               subject.settings.cost);
-  }
-  if (array) {
-    subject.costs =
-        session::Costs::given(subject.network, cost::make_systolic_cost(subject.network, *array));
-  }
-  if (subject.settings.cost == "analytic") {
+  if (auto costs = session::Costs::unmeasured(subject.network, subject.settings)) {
     if (asked > 0) {
-      user_error(
-          "--threads {} is for measured costs; with --cost analytic the speed of a worker is "
-          "--peak-gflops",
-          asked);
+      user_error("--threads {} is for measured costs; --cost {} {}", asked, subject.settings.cost,
+                 planner::systolic_array(subject.settings)
+                     ? "counts clock cycles"
+                     : "has the speed of a worker in --peak-gflops");
     }
-    subject.costs = session::Costs::counted(subject.network, planner::rates_of(subject.settings));
+    subject.costs = std::move(costs);
   }
   if (subject.costs) {
     if (asked > 0 && subject.costs->profile() != nullptr &&

@@ -52,7 +52,7 @@ Request read_request(const Arguments& arguments) {
   tear.pieces = arguments.text("--pieces", tear.pieces);
   tear.coarse = arguments.text("--coarse", tear.coarse);
   check_settings(tear, strategy::parareal_settings());
-  request.tear = strategy::tear_request(tear, 0);
+  request.tear = strategy::tear_request(tear);
   if (request.tear.pieces == strategy::kBestPieces) {
     user_error("--pieces auto: a profile is of a number of pieces; plait plan finds the best one");
   }

@@ -19,6 +19,7 @@ namespace plait::cli {
 struct Expected {
   std::vector<WorkerFigures> figures{};
   report::Prediction prediction{};
+  bool of_this_machine = false;  ///< the costs are measured here
 };
 
 /// The plan played on these costs, with a few steps to look at. `threads`: of a worker.

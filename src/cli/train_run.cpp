@@ -42,9 +42,9 @@ std::string no_gain(const plan::Plan& plan, double step_seconds, const plan::Net
       simulate::simulate(serial, cost, {.minibatches = 1, .keep_events = false}).step_seconds;
   if (step_seconds < alone) return "";
   return fmt::format(
-      "note: {} workers are expected to take {:.2f} ms a step and one of them alone {:.2f} ms: "
-      "this plan gains nothing;\n      plait plan with the same flags compares all strategies\n",
-      plan.workers(), 1e3 * step_seconds, 1e3 * alone);
+      "note: expected {:.2f} ms a step on {} workers, {:.2f} ms on one of them:\n"
+      "      this plan gains nothing; plait plan compares all strategies\n",
+      1e3 * step_seconds, plan.workers(), 1e3 * alone);
 }
 
 /// Says what is planned before it is played.
@@ -71,6 +71,7 @@ class PlannedText : public session::TrainObserver {
     const plan::Network network = plan::make_network(report.model);
     const session::Costs& costs = report.planner.costs(network);
     expected_ = expect(costs.model(), plan, threads);
+    expected_.of_this_machine = costs.profile() != nullptr;
     const double step = expected_.prediction.step_seconds;
     if (!around_.quiet && is_torn(plan.network)) tell("{}", torn_table(plan, costs.model()));
     if (!around_.quiet && plan.workers() > 1) {
@@ -113,15 +114,12 @@ session::TrainResult run_training(const session::SettledRun& run, const Surround
   ReportUnderWay report(expected.prediction);
   std::optional<BusyCores> busy;
   if (mpi == nullptr) {
-    busy.emplace(BusyCoresOptions{.workers = static_cast<int>(config.workers),
-                                  .threads = static_cast<int>(config.threads),
-                                  .predicted =
-                                      [&] {
-                                        const bool measured =
-                                            expected.prediction.source != "analytic";
-                                        return measured ? expected.prediction.step_seconds : 0.0;
-                                      },
-                                  .say = [&](const std::string& line) { progress.note(line); }});
+    busy.emplace(BusyCoresOptions{
+        .workers = static_cast<int>(config.workers),
+        .threads = static_cast<int>(config.threads),
+        .predicted =
+            [&] { return expected.of_this_machine ? expected.prediction.step_seconds : 0.0; },
+        .say = [&](const std::string& line) { progress.note(line); }});
   }
   PlannedText planned(config, around, expected);
   TellAll observer({&planned, &progress, &report, around.live, busy ? &*busy : nullptr});

@@ -3,37 +3,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <numeric>
+#include <cmath>
+#include <ranges>
+#include <utility>
 
 #include "base/error.hpp"
-#include "base/rounding.hpp"
 
 namespace plait::cost {
 
 namespace {
 
-/// Of one group; several are computed one after the other.
+/// Of one group; several are computed one after the other. Numbers are as exact as doubles are.
 struct Product {
-  std::int64_t groups = 0;     ///< 0: nothing is multiplied
-  std::int64_t positions = 0;  ///< of the result, per sample
-  std::int64_t summed = 1;     ///< over so many numbers each
-  std::int64_t outputs = 1;    ///< channels of the result
-  std::int64_t inputs = 1;     ///< channels of the source
+  double groups = 0;        ///< 0: nothing is multiplied
+  double positions = 0;     ///< of the result, per sample
+  double summed = 1;        ///< over so many numbers each
+  double outputs = 1;       ///< channels of the result
+  double inputs = 1;        ///< channels of the source
+  bool transposed = false;  ///< its forward is the backward_data of these numbers, and vice versa
 };
 
-Product product_of(const plan::NetworkBlock& block, const tensor::Shape& src) {
-  const std::vector<std::int64_t> extents =
-      ops::weight_extents(block.spec.nodes.front().layer, src);
-  if (extents.empty() || block.macs == 0) return {};
-  const std::int64_t summed =
-      std::accumulate(extents.begin() + 1, extents.end(), std::int64_t{1}, std::multiplies<>());
-  const std::int64_t groups = extents.size() > 2 ? src[0] / extents[1] : 1;
+Product product_of(const ops::Operation& layer, const tensor::Shape& src,
+                   const tensor::Shape& dst) {
+  if (const auto* transposed = std::get_if<ops::TransposedConvolution>(&layer)) {
+    Product product = product_of(transposed->transposed(src[0]), dst, src);
+    product.transposed = true;
+    return product;
+  }
+  const std::vector<std::int64_t> extents = ops::weight_extents(layer, src);
+  const std::int64_t macs = ops::macs_of(layer, src, dst);
+  if (extents.empty() || macs == 0) return {};
+  double summed = 1;
+  for (const std::int64_t extent : extents | std::views::drop(1)) {
+    summed *= static_cast<double>(extent);
+  }
+  const auto channels = static_cast<double>(extents[0]);
+  const auto inputs = static_cast<double>(extents[1]);
+  const auto elements = static_cast<double>(dst.elements());
+  if (static_cast<double>(macs) != elements * summed) {
+    user_error("a systolic array multiplies dense matrices, and {} is none; use `cost` analytic",
+               ops::text_of(layer));
+  }
+  const double groups = extents.size() > 2 ? static_cast<double>(src[0]) / inputs : 1;
   return {.groups = groups,
-          .positions = block.macs / (summed * extents[0]),
+          .positions = elements / channels,
           .summed = summed,
-          .outputs = extents[0] / groups,
-          .inputs = extents[1]};
+          .outputs = channels / groups,
+          .inputs = inputs};
 }
 
 class SystolicCost final : public CostModel {
@@ -45,14 +63,17 @@ class SystolicCost final : public CostModel {
                  block.name);
     }
     const std::vector<tensor::Shape> shapes = plan::tensor_shapes(network);
-    for (int b = 0; b < network.size(); ++b) blocks_.push_back(blocks_of(network, shapes, b));
+    for (int b = 0; b < network.size(); ++b) blocks_.push_back(block_of(network, shapes, b));
+    if (std::ranges::all_of(blocks_, [](const Block& one) { return one.product.groups == 0; })) {
+      user_error("a systolic array has nothing to do: no layer of {} multiplies", network.name);
+    }
   }
 
   BlockSeconds block(int block, std::int64_t samples) const override {
     return seconds(blocks_[static_cast<std::size_t>(block)], samples);
   }
   BlockSeconds added(const plan::Network& network, int block, std::int64_t samples) const override {
-    return seconds(blocks_of(network, plan::tensor_shapes(network), block), samples);
+    return seconds(block_of(network, plan::tensor_shapes(network), block), samples);
   }
   double loss(std::int64_t) const override { return 0; }
   double load(std::int64_t) const override { return 0; }
@@ -68,26 +89,30 @@ class SystolicCost final : public CostModel {
     bool returns_gradient = false;
   };
 
-  static Block blocks_of(const plan::Network& network, const std::vector<tensor::Shape>& shapes,
-                         int index) {
+  static Block block_of(const plan::Network& network, const std::vector<tensor::Shape>& shapes,
+                        int index) {
     const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(index)];
-    return {product_of(block, shapes[static_cast<std::size_t>(block.srcs.front())]),
+    const tensor::Shape& src = shapes[static_cast<std::size_t>(block.srcs.front())];
+    const ops::Operation& layer = block.spec.nodes.front().layer;
+    // Behind the first layer of a block nothing changes shapes (graph/fuse).
+    return {product_of(layer, src, shapes[static_cast<std::size_t>(block.dst)]),
             network.returns_gradient(index)};
   }
 
   BlockSeconds seconds(const Block& block, std::int64_t samples) const {
     const Product& of = block.product;
     if (of.groups == 0 || samples <= 0) return {};
-    const std::int64_t positions = of.positions * samples;
-    const std::int64_t window = of.summed / of.inputs;
-    const auto clocks = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
-      return static_cast<double>(of.groups * systolic_cycles(array_, m, k, n)) /
-             array_.clocks_per_second;
+    const double positions = of.positions * static_cast<double>(samples);
+    const double window = of.summed / of.inputs;
+    const auto clocks = [&](double m, double k, double n) {
+      return of.groups * systolic_cycles(array_, m, k, n) / array_.clocks_per_second;
     };
-    return {.forward = clocks(positions, of.summed, of.outputs),
-            .backward_data =
-                block.returns_gradient ? clocks(positions, window * of.outputs, of.inputs) : 0,
-            .backward_weights = clocks(of.summed, positions, of.outputs)};
+    BlockSeconds seconds{.forward = clocks(positions, of.summed, of.outputs),
+                         .backward_data = clocks(positions, window * of.outputs, of.inputs),
+                         .backward_weights = clocks(of.summed, positions, of.outputs)};
+    if (of.transposed) std::swap(seconds.forward, seconds.backward_data);
+    if (!block.returns_gradient) seconds.backward_data = 0;
+    return seconds;
   }
 
   SystolicArray array_;
@@ -113,10 +138,10 @@ SystolicArray parse_systolic_array(std::string_view text, std::string_view field
   return array;
 }
 
-std::int64_t systolic_cycles(const SystolicArray& array, std::int64_t m, std::int64_t k,
-                             std::int64_t n) {
-  return divide_up(m, array.rows) * divide_up(n, array.columns) *
-         (k + array.rows + array.columns - 2);
+double systolic_cycles(const SystolicArray& array, double m, double k, double n) {
+  const auto rows = static_cast<double>(array.rows);
+  const auto columns = static_cast<double>(array.columns);
+  return std::ceil(m / rows) * std::ceil(n / columns) * (k + rows + columns - 2);
 }
 
 std::unique_ptr<CostModel> make_systolic_cost(const plan::Network& network,

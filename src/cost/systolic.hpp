@@ -21,15 +21,16 @@ SystolicArray parse_systolic_array(std::string_view text, std::string_view field
 /// The product of m x k and k x n on an array that keeps a tile of the result: every tile of rows x
 /// columns takes k clocks, and rows + columns - 2 until the first operands have crossed the array
 /// and the last ones have.
-std::int64_t systolic_cycles(const SystolicArray& array, std::int64_t m, std::int64_t k,
-                             std::int64_t n);
+double systolic_cycles(const SystolicArray& array, double m, double k, double n);
 
 /// Every block with weights is three products, P being the samples x positions of its result, K
 /// what a result sums over, N its channels and C the channels of its source:
 ///   forward           P x K x N
 ///   backward_data     P x (K N / C) x C
 ///   backward_weights  K x P x N
-/// Groups are products of their own. UserError where the layers are not known.
+/// Groups are products of their own; a transposed convolution is the convolution that it transposes
+/// with forward and backward_data exchanged. UserError where the layers are not known, where one is
+/// sparse, and where nothing is multiplied.
 std::unique_ptr<CostModel> make_systolic_cost(const plan::Network& network,
                                               const SystolicArray& array);
 

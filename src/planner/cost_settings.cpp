@@ -52,6 +52,10 @@ std::optional<cost::SystolicArray> systolic_array(const CostSettings& settings) 
                                     "cost");
 }
 
+bool measures_costs(const CostSettings& settings) {
+  return settings.profile.empty() && settings.cost != "analytic" && !systolic_array(settings);
+}
+
 cost::AnalyticRates rates_of(const CostSettings& settings) {
   if (settings.peak_share > 1) {
     setting_error("peak_share", settings.peak_share, "must be at most 1");

@@ -13,6 +13,8 @@ namespace plait::planner {
 void check_cost_settings(const CostSettings& settings);
 /// Of `cost` systolic:128x128; none for others.
 std::optional<cost::SystolicArray> systolic_array(const CostSettings& settings);
+/// Whether nothing but a measurement on this machine can tell them.
+bool measures_costs(const CostSettings& settings);
 /// Of peak_gflops and its neighbours.
 cost::AnalyticRates rates_of(const CostSettings& settings);
 

@@ -20,7 +20,7 @@ plan::Plan plan_with(const PlanSettings& settings, const Planning& planning) {
                           .wire_bytes = settings.wire == "bf16" ? 2 : 4,
                           .bucket_bytes = static_cast<std::int64_t>(settings.bucket_mb * (1 << 20)),
                           .pipeline = strategy::pipeline_request(settings),
-                          .tear = strategy::tear_request(settings, settings.replicas),
+                          .tear = strategy::tear_request(settings),
                           .exchange = strategy::exchange_request(settings),
                           .partition = planning.partition});
 }
@@ -52,12 +52,7 @@ void check_used_settings(const PlanSettings& settings) {
       settings, plan_settings(), "strategy", settings.strategy,
       [&](const Setting<PlanSettings>& row) { return uses(settings, std::string(row.key)); });
   const PlanSettings usual;
-  if (settings.strategy == "layerpipe" && settings.replicas > 1) {
-    setting_error("replicas", settings.replicas,
-                  "is more than layerpipe has workers per piece, 1; layerpipe-replicated chooses "
-                  "how many");
-  }
-  if (!uses(settings, "in_flight") || settings.pipeline == "async") return;
+  if (!uses(settings, "cuts") || settings.pipeline == "async") return;
   if (settings.max_staleness != usual.max_staleness) {
     setting_error("max_staleness", settings.max_staleness,
                   "bounds weights that are read late: add `pipeline` async");

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "planner/choice.hpp"
+#include "planner/cost_settings.hpp"
 #include "strategy/strategy.hpp"
 
 namespace plait::planner {
@@ -123,6 +124,7 @@ std::span<const Setting<PlanSettings>> plan_settings() {
 
 void check_plan_settings(const PlanSettings& settings) {
   check_settings(settings, plan_settings());
+  check_cost_settings(settings);
   if (settings.outer_momentum < 0 && settings.outer_momentum != -1) {
     setting_error("outer_momentum", settings.outer_momentum,
                   "is out of range; it must be between 0 and 1, or -1 (chosen)");

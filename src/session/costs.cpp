@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cost/measured.hpp"
+#include "planner/cost_settings.hpp"
 
 namespace plait::session {
 
@@ -23,6 +24,15 @@ bool has_unknown(const cost::ProfileFile& profile, const plan::Network& network)
 
 std::string threads_text(int threads) {
   return fmt::format("{} thread{} per worker", threads, threads == 1 ? "" : "s");
+}
+
+std::optional<Costs> Costs::unmeasured(const plan::Network& network,
+                                       const planner::CostSettings& settings) {
+  if (const auto array = planner::systolic_array(settings)) {
+    return given(network, cost::make_systolic_cost(network, *array));
+  }
+  if (settings.cost == "analytic") return counted(network, planner::rates_of(settings));
+  return std::nullopt;
 }
 
 Costs Costs::counted(const plan::Network& network, const cost::AnalyticRates& rates) {

@@ -52,6 +52,9 @@ enum class Freshness { cached, now };  ///< measured costs: from the cache where
 
 class Costs {
  public:
+  /// What the settings say without a profile or a measurement: counted, or cycles of an array.
+  static std::optional<Costs> unmeasured(const plan::Network& network,
+                                         const planner::CostSettings& settings);
   static Costs counted(const plan::Network& network, const cost::AnalyticRates& rates);
   /// `name`: as in make_measured_cost.
   static Costs profiled(const cost::ProfileFile& profile, const plan::Network& network,

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "cost/open_profile.hpp"
-#include "planner/cost_settings.hpp"
 #include "session/cost_cache.hpp"
 
 namespace plait::session {
@@ -33,10 +32,7 @@ std::string RunCosts::text() const {
 
 Costs RunCosts::find(const plan::Network& network) const {
   if (!config_.profile.empty()) return of_profile(network);
-  if (const auto array = planner::systolic_array(config_)) {
-    return Costs::given(network, cost::make_systolic_cost(network, *array));
-  }
-  if (config_.cost == "analytic") return Costs::counted(network, planner::rates_of(config_));
+  if (auto costs = Costs::unmeasured(network, config_)) return std::move(*costs);
   if (taken_) {
     if (taken_->empty()) return Costs::counted(network, {});
     return Costs::profiled(cost::parse_profile(*taken_, "worker 0"), network, kMeasured);

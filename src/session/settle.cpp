@@ -20,7 +20,7 @@ namespace {
 /// has named them.
 void settle_workers(TrainConfig& config) {
   if (!planner::splits_depth(config)) return;
-  const strategy::TearRequest tear = strategy::tear_request(config, config.replicas);
+  const strategy::TearRequest tear = strategy::tear_request(config);
   if (config.workers == 0 && config.nodes == 1 && config.workers_per_node == 0 && tear.pieces > 0) {
     config.workers = std::int64_t{tear.pieces} * std::max(1, tear.replicas);
   }
@@ -91,7 +91,7 @@ SettledRun settle(TrainConfig config, const SettleOptions& options) {
   if (config.cost == "again") config.cost = "measured";  // a resumed run keeps them
   // Under MPI worker 0 measures when all have agreed to begin, which is later.
   TrainConfig counted = config;
-  counted.cost = config.profile.empty() ? "analytic" : "auto";
+  if (planner::measures_costs(config)) counted.cost = "analytic";
   RunCosts counted_costs(counted, cost_options);
   RunCosts& known = options.mpi == nullptr ? costs : counted_costs;
   std::vector<std::string> notes;

@@ -58,8 +58,8 @@ std::span<const Strategy> strategies() {
                 "workers",
        .make = make_layerpipe_plan},
       {.name = "layerpipe-replicated",
-       .about = "the same, several workers where a piece is long; never slower than a "
-                "straight pipeline",
+       .about = "the same, several workers where a piece is long; or a straight pipeline "
+                "where that is faster",
        .make = make_layerpipe_replicated_plan},
       {.name = "gpipe",
        .about = "stages; all forwards, then all backwards",

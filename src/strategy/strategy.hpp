@@ -46,7 +46,7 @@ struct Strategy {
   std::string about;  ///< one line for people
   std::function<plan::Plan(const PlanRequest&)> make;
   /// Which of the plan's modes the next epoch takes. Null: there is one.
-  std::function<int(const ExchangeRequest& exchange, const EpochLosses& so_far)> mode{};
+  std::function<int(const ExchangeRequest& exchange, const LossHistory& so_far)> mode{};
 };
 
 std::span<const Strategy> strategies();

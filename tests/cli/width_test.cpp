@@ -67,6 +67,9 @@ TEST_F(Width, ARunAndWhatComesAfter) {
   expect_narrow(Words{"train", "--model", "lenet", "--strategy", "layerpipe", "--workers", "2",
                       "--microbatches", "4"} +
                 small + Words{"pipe"});
+  expect_narrow(Words{"train", "--model", "mlp", "--strategy", "gpipe", "--workers", "2", "--cost",
+                      "analytic", "--peak-gflops", "0.0001"} +
+                small + Words{"slow"});  // says that it gains nothing
   expect_narrow({"eval", "--run", "run"});
   expect_narrow({"prune", "--run", "run", "--out", "pruned"});
   expect_narrow({"export", "--run", "run", "--out", "w.safetensors"});

@@ -33,10 +33,8 @@ TEST(Systolic, AConvolutionIsThreeProducts) {
   const ops::Convolution conv{.out_channels = 24, .stride = {2, 2}, .padding = {1, 1}};
   const plan::Network network = network_with(conv, {20, 8, 8});
   const BlockSeconds seconds = make_systolic_cost(network, array)->block(1, 3);
-  const std::int64_t positions = 3 * 4 * 4;
-  const auto cycles = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
-    return static_cast<double>(systolic_cycles(array, m, k, n));
-  };
+  const double positions = 3 * 4 * 4;
+  const auto cycles = [&](double m, double k, double n) { return systolic_cycles(array, m, k, n); };
   EXPECT_EQ(seconds.forward, cycles(positions, 20 * 9, 24));
   EXPECT_EQ(seconds.backward_data, cycles(positions, 24 * 9, 20));
   EXPECT_EQ(seconds.backward_weights, cycles(20 * 9, positions, 24));
@@ -48,9 +46,42 @@ TEST(Systolic, GroupsAreProductsOfTheirOwn) {
   const ops::Convolution conv{.out_channels = 40, .padding = {1, 1}, .groups = 5};
   const BlockSeconds seconds =
       make_systolic_cost(network_with(conv, {20, 8, 8}), array)->block(1, 1);
-  EXPECT_EQ(seconds.forward, 5 * static_cast<double>(systolic_cycles(array, 64, 4 * 9, 8)));
-  EXPECT_EQ(seconds.backward_weights,
-            5 * static_cast<double>(systolic_cycles(array, 4 * 9, 64, 8)));
+  EXPECT_EQ(seconds.forward, 5 * systolic_cycles(array, 64, 4 * 9, 8));
+  EXPECT_EQ(seconds.backward_weights, 5 * systolic_cycles(array, 4 * 9, 64, 8));
+}
+
+/// 20 channels of 4x4 become 12 of 8x8: the convolution from 8x8 to 4x4, the other way round.
+TEST(Systolic, ATransposedConvolutionIsItsConvolutionBackwards) {
+  const SystolicArray array{.rows = 16, .columns = 16, .clocks_per_second = 1};
+  const ops::TransposedConvolution layer{.out_channels = 12, .kernel = {2, 2}, .stride = {2, 2}};
+  const BlockSeconds seconds =
+      make_systolic_cost(network_with(layer, {20, 4, 4}), array)->block(1, 3);
+  const double positions = 3 * 4 * 4;
+  EXPECT_EQ(seconds.forward, systolic_cycles(array, positions, 4 * 20, 12));
+  EXPECT_EQ(seconds.backward_data, systolic_cycles(array, positions, 12 * 4, 20));
+  EXPECT_EQ(seconds.backward_weights, systolic_cycles(array, 12 * 4, positions, 20));
+}
+
+TEST(Systolic, EveryRowOfASequenceIsAPosition) {
+  const SystolicArray array{.rows = 16, .columns = 16, .clocks_per_second = 1};
+  graph::ModelSpec model{.name = "m", .input = {6, 10}, .blocks = {}};
+  model.blocks.emplace_back(graph::BlockSpec{.name = "fc", .nodes = {}})
+      .then("fc", ops::Linear{.out_features = 30});
+  const plan::Network network = plan::make_network(model);
+  const BlockSeconds seconds = make_systolic_cost(network, array)->block(0, 3);
+  EXPECT_EQ(seconds.forward, systolic_cycles(array, 3 * 6, 10, 30));
+}
+
+TEST(Systolic, WhatItCannotMultiplyIsRefused) {
+  const plan::Network sparse =
+      plan::make_network(graph::make_model("radixnet:1024x2", {1024}, 1024));
+  EXPECT_THAT([&] { make_systolic_cost(sparse, {}); },
+              ThrowsMessage<UserError>(HasSubstr("multiplies dense matrices")));
+  graph::ModelSpec model{.name = "still", .input = {4, 8, 8}, .blocks = {}};
+  model.blocks.emplace_back(graph::BlockSpec{.name = "bn", .nodes = {}})
+      .then("bn", ops::BatchNorm{});
+  EXPECT_THAT([&] { make_systolic_cost(plan::make_network(model), {}); },
+              ThrowsMessage<UserError>(HasSubstr("no layer of still multiplies")));
 }
 
 TEST(Systolic, NobodyWaitsForTheGradientOfTheInput) {

@@ -182,7 +182,7 @@ class Inner : public testing::TestWithParam<std::tuple<std::string, std::string>
     config.inner = torn || places > 1 ? inner : "data_parallel";
     config.model = "preresnet20";
     config.microbatches = 2;
-    config.replicas = 1;
+    if (torn) config.replicas = 1;
     if (torn) config.pieces = "2";
     config.epochs = 2;
     config.train_limit = 120;

@@ -37,7 +37,7 @@ inline plan::Plan plan_for(const session::TrainConfig& config, const graph::Mode
                         .wire_bytes = config.wire == "bf16" ? 2 : 4,
                         .bucket_bytes = static_cast<std::int64_t>(config.bucket_mb * 1e6),
                         .pipeline = strategy::pipeline_request(config),
-                        .tear = strategy::tear_request(config, config.replicas),
+                        .tear = strategy::tear_request(config),
                         .exchange = strategy::exchange_request(config)});
 }
 

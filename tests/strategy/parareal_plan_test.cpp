@@ -238,15 +238,16 @@ TEST(PararealRefusals, AreOneLineWithAValueThatWorks) {
 }
 
 TEST(PararealRequest, IsMadeOfTheSettings) {
-  PararealOptions options{.pieces = "auto", .sweeps = 3, .coarse = "conv", .residual_wire = "bf16"};
-  const TearRequest request = tear_request(options, 2);
+  PararealOptions options{
+      .pieces = "auto", .sweeps = 3, .coarse = "conv", .residual_wire = "bf16", .replicas = 2};
+  const TearRequest request = tear_request(options);
   EXPECT_EQ(request.pieces, kBestPieces);
   EXPECT_EQ(request.replicas, 2);
   EXPECT_EQ(request.sweeps, 3);
   EXPECT_EQ(request.coarse, CoarseKind::conv);
   EXPECT_TRUE(request.half_wire);
   options.pieces = "4";
-  EXPECT_EQ(tear_request(options, 0).pieces, 4);
+  EXPECT_EQ(tear_request(options).pieces, 4);
 }
 
 TEST(PararealRefusals, ClippingIsFineOnOneWorker) {

@@ -51,19 +51,14 @@ double piece_seconds(const TaskLine& line, std::size_t from, std::size_t to, int
 /// All ways to cut, one by one.
 struct BruteForce {
   const TaskLine& line;
-  Cutting cutting;
   bool replicate;
 
-  bool may_cut(std::size_t at) const {
-    return cutting == Cutting::inside_blocks || line.cuts()[at].at_border();
-  }
   /// Least seconds of the slowest piece of everything from `from` on; nullopt: not possible.
   std::optional<double> least(std::size_t from, int workers) const {
     const std::size_t end = line.cuts().size() - 1;
     if (workers == 0) return from == end ? std::optional(0.0) : std::nullopt;
     std::optional<double> best;
     for (std::size_t to = from + 1; to <= end; ++to) {
-      if (!may_cut(to)) continue;
       const bool borders = line.cuts()[from].at_border() && line.cuts()[to].at_border();
       const int most = replicate && borders ? std::min(workers, line.microbatches()) : 1;
       for (int r = 1; r <= most; ++r) {
@@ -146,23 +141,23 @@ TEST(Balance, SlowestPieceIsTheLeastOfAllCuts) {
     const plan::Link link{.bytes_per_second = round % 3 == 0 ? 0 : 4000.0 * (1 + rng.below(20))};
     const Line of(random_network(rng, blocks, round % 2 == 0), one_node(workers, link),
                   microbatches);
-    for (const Cutting cutting : {Cutting::at_borders, Cutting::inside_blocks}) {
+    for (const CutPlaces places : {CutPlaces::borders, CutPlaces::tasks, CutPlaces::samples}) {
+      const TaskLine line(of.request, places);
       for (const bool replicate : {false, true}) {
-        SCOPED_TRACE(fmt::format("round {}: {} blocks, {} microbatches, {} workers, {}{}", round,
-                                 blocks, microbatches, workers,
-                                 cutting == Cutting::at_borders ? "borders" : "inside",
+        SCOPED_TRACE(fmt::format("round {}: {} blocks, {} microbatches, {} workers, cuts {}{}",
+                                 round, blocks, microbatches, workers, static_cast<int>(places),
                                  replicate ? ", replicas" : ""));
-        const auto least = BruteForce{of.line, cutting, replicate}.least(0, workers);
+        const auto least = BruteForce{line, replicate}.least(0, workers);
         for (const bool even : {false, true}) {
-          const std::vector<Stage> stages = balance(of.line, workers, cutting, replicate, even);
+          const std::vector<Stage> stages = balance(line, workers, replicate, even);
           ASSERT_EQ(stages.empty(), !least.has_value());
           if (!least) {
             ++impossible;
             continue;
           }
-          expect_pieces(of.line, stages, workers);
-          EXPECT_NEAR(slowest(of.line, stages), *least, 2e-9 * *least);
-          EXPECT_NEAR(busiest(of.line, stages),
+          expect_pieces(line, stages, workers);
+          EXPECT_NEAR(slowest(line, stages), *least, 2e-9 * *least);
+          EXPECT_NEAR(busiest(line, stages),
                       busiest_of(of, place(stages, blocks, microbatches), workers), 1e-9);
           for (const Stage& stage : stages) {
             replicated += stage.replicas > 1;
@@ -170,9 +165,8 @@ TEST(Balance, SlowestPieceIsTheLeastOfAllCuts) {
           }
         }
         if (!least) continue;
-        EXPECT_LE(
-            squares(of.line, balance(of.line, workers, cutting, replicate, true)),
-            squares(of.line, balance(of.line, workers, cutting, replicate, false)) * (1 + 1e-9));
+        EXPECT_LE(squares(line, balance(line, workers, replicate, true)),
+                  squares(line, balance(line, workers, replicate, false)) * (1 + 1e-9));
       }
     }
   }
@@ -186,26 +180,27 @@ TEST(Balance, ReplicasAndInnerCutsNeverMakeTheSlowestPieceSlower) {
   for (int round = 0; round < 60; ++round) {
     const int workers = 2 + static_cast<int>(rng.below(7));
     const Line of(random_network(rng, 10, true), one_node(workers, {.bytes_per_second = 1e5}), 8);
-    const auto seconds = [&](Cutting cutting, bool replicate) {
-      return slowest(of.line, balance(of.line, workers, cutting, replicate));
+    const auto seconds = [&](CutPlaces places, bool replicate) {
+      const TaskLine line(of.request, places);
+      return slowest(line, balance(line, workers, replicate));
     };
-    const double straight = seconds(Cutting::at_borders, false) * (1 + 1e-8);
-    EXPECT_LE(seconds(Cutting::at_borders, true), straight);
-    EXPECT_LE(seconds(Cutting::inside_blocks, false), straight);
-    EXPECT_LE(seconds(Cutting::inside_blocks, true),
-              seconds(Cutting::inside_blocks, false) * (1 + 1e-8));
+    const double straight = seconds(CutPlaces::borders, false) * (1 + 1e-8);
+    EXPECT_LE(seconds(CutPlaces::borders, true), straight);
+    EXPECT_LE(seconds(CutPlaces::samples, false), straight);
+    EXPECT_LE(seconds(CutPlaces::samples, true), seconds(CutPlaces::samples, false) * (1 + 1e-8));
   }
 }
 
 TEST(Balance, IsEmptyWhereThereAreMoreWorkersThanPieces) {
   const Line of(even_network(3), one_node(2), 2);
-  EXPECT_EQ(balance(of.line, 3, Cutting::at_borders, false).size(), 3U);
-  EXPECT_TRUE(balance(of.line, 4, Cutting::at_borders, false).empty());
+  const TaskLine borders(of.request, CutPlaces::borders);
+  EXPECT_EQ(balance(borders, 3, false).size(), 3U);
+  EXPECT_TRUE(balance(borders, 4, false).empty());
   // F and, per microbatch, D; then G: 2 + 2 pieces of a block
-  EXPECT_EQ(balance(of.line, 12, Cutting::inside_blocks, false).size(), 12U);
-  EXPECT_TRUE(balance(of.line, 13, Cutting::inside_blocks, false).empty());
-  EXPECT_FALSE(balance(of.line, 6, Cutting::at_borders, true).empty());
-  EXPECT_TRUE(balance(of.line, 7, Cutting::at_borders, true).empty());
+  EXPECT_EQ(balance(of.line, 12, false).size(), 12U);
+  EXPECT_TRUE(balance(of.line, 13, false).empty());
+  EXPECT_FALSE(balance(borders, 6, true).empty());
+  EXPECT_TRUE(balance(borders, 7, true).empty());
 }
 
 /// Two pieces with this cut between them.
@@ -303,7 +298,7 @@ TEST(Place, GivesEveryTaskOneWorkerOfItsPiece) {
     const int blocks = 3 + static_cast<int>(rng.below(8));
     const int microbatches = 1 + static_cast<int>(rng.below(8));
     const Line of(random_network(rng, blocks, round % 2 == 0), one_node(workers), microbatches);
-    const auto stages = balance(of.line, workers, Cutting::inside_blocks, round % 3 != 0);
+    const auto stages = balance(of.line, workers, round % 3 != 0);
     if (stages.empty()) continue;
     const Placement placement = place(stages, blocks, microbatches);
     std::vector<int> tasks(static_cast<std::size_t>(workers));

@@ -77,7 +77,7 @@ TEST_P(PublishedFigures, LayerPipeReachesThem) {
   const plan::Machine machine = one_node(8);
   PlanRequest of = request(machine);
   const pipeline::TaskLine line(of, CutPlaces::samples);
-  const auto stages = balance(line, 8, pipeline::Cutting::inside_blocks, false);
+  const auto stages = balance(line, 8, false);
   const double bound = line.total() / busiest(line, stages);
   EXPECT_NEAR(bound, GetParam().async_bound, 0.005 * GetParam().async_bound);
   EXPECT_GE(speedup("layerpipe", of), 0.995 * GetParam().sync);
@@ -89,8 +89,8 @@ TEST_P(PublishedFigures, LayerPipeReachesThem) {
 
 TEST_P(PublishedFigures, StraightPipelinesReachThem) {
   const plan::Machine machine = one_node(8);
-  const pipeline::TaskLine line(request(machine), CutPlaces::samples);
-  const auto stages = balance(line, 8, pipeline::Cutting::at_borders, false);
+  const pipeline::TaskLine line(request(machine), CutPlaces::borders);
+  const auto stages = balance(line, 8, false);
   EXPECT_NEAR(line.total() / busiest(line, stages), GetParam().straight_bound, 0.005);
   const double pipedream = speedup("pipedream", request(machine));
   EXPECT_GE(pipedream, 0.99 * GetParam().straight_bound);

@@ -10,7 +10,6 @@
 namespace plait::strategy {
 namespace {
 
-using pipeline::Cutting;
 using pipeline::Urgency;
 
 /// Long enough for the beginning not to count. Nobody works faster than the busiest worker.
@@ -100,8 +99,7 @@ struct Way {
 Played play_through(const PlanRequest& request, const Way& way) {
   const bool fused = way.urgency != Urgency::backward_first;
   const pipeline::TaskLine line(request, fused ? CutPlaces::borders : CutPlaces::samples);
-  const auto stages = balance(line, request.machine.workers(),
-                              fused ? Cutting::at_borders : Cutting::inside_blocks, way.replicate);
+  const auto stages = balance(line, request.machine.workers(), way.replicate);
   const auto placement = pipeline::place(stages, request.network.size(), request.microbatches);
   const auto graph = make_jobs(request, placement, {.fused = fused});
   const std::vector<int> in_flight(graph.schedule.plan.programs.size(), way.in_flight);

@@ -52,12 +52,13 @@ class PublishedGraphs : public testing::TestWithParam<GraphCase> {
 };
 
 /// Cuts are chosen for the slowest stage. Of a pipeline that is flushed the bubble counts too, and
-/// a cut whose slowest stage is faster may have a longer one: up to 1.01 % (gpipe, zb-h1) or 1.31 %
-/// (layerpipe, whose line of the merged chain is cut better). The others lose nothing but by
-/// rounding.
+/// a cut whose slowest stage is faster may have a longer one: up to 0.43 % (gpipe). LayerPipe
+/// searches from there, on the short line of the chain sometimes with more luck. The others lose
+/// nothing but by rounding.
 double least_share(const std::string& strategy) {
-  if (strategy.starts_with("layerpipe")) return 0.9868;
-  return strategy == "gpipe" || strategy == "zb-h1" ? 0.9898 : 1 - 1e-9;
+  if (strategy == "layerpipe") return 0.9836;
+  if (strategy == "layerpipe-replicated") return 0.9958;
+  return strategy == "gpipe" ? 0.9957 : 1 - 1e-9;
 }
 
 TEST_P(PublishedGraphs, ArePlannedNoSlowerThanTheirMergedChains) {
@@ -69,6 +70,14 @@ TEST_P(PublishedGraphs, ArePlannedNoSlowerThanTheirMergedChains) {
     const double fine = speedup(strategy, graph_);
     EXPECT_GE(fine, least_share(strategy) * speedup(strategy, chain)) << strategy;
     EXPECT_LE(fine, GetParam().workers * (1 + 1e-9)) << strategy;
+  }
+}
+
+/// Zero bubble is none of its candidates: it comes as far by itself.
+TEST_P(PublishedGraphs, LayerPipeIsNoSlowerThanZeroBubble) {
+  const double mine = speedup("layerpipe", graph_);
+  for (const char* other : {"zb-h1", "zb-h2"}) {
+    EXPECT_GE(mine, (1 - 1e-9) * speedup(other, graph_)) << other;
   }
 }
 

@@ -45,20 +45,14 @@ inline cost::PublishedProfile merged_chain(const cost::PublishedProfile& graph) 
     merged.blocks.back().parameters += one.parameters;
     const cost::BlockSeconds& seconds = graph.blocks[static_cast<std::size_t>(b)];
     chain.blocks.back().forward += seconds.forward;
-    chain.blocks.back().backward_data += seconds.backward_data + seconds.backward_weights;
+    chain.blocks.back().backward_data += seconds.backward_data;
+    chain.blocks.back().backward_weights += seconds.backward_weights;
     std::int64_t crossing = 0;  // behind this node
     for (int tensor = 1; tensor <= b + 1; ++tensor) {
       const bool crosses = last[static_cast<std::size_t>(tensor)] > b || tensor == network.size();
       crossing += crosses ? network.tensors[static_cast<std::size_t>(tensor)] : 0;
     }
     merged.tensors.back() = crossing;
-  }
-  for (cost::BlockSeconds& seconds : chain.blocks) {
-    if (merged.blocks[static_cast<std::size_t>(&seconds - chain.blocks.data())].parameters == 0) {
-      continue;
-    }
-    seconds.backward_weights = seconds.backward_data / 2;
-    seconds.backward_data -= seconds.backward_weights;
   }
   return chain;
 }

@@ -21,7 +21,9 @@ class Slice final : public PlainLayer {
     rows_ = src_.shape.elements() / from_;
   }
 
-  LayerTraits traits() const override { return {.adds_addend = true}; }
+  LayerTraits traits() const override {
+    return {.adds_addend = ops::Slice::kPlainOnly.adds_gradient};
+  }
 
   void forward(const LayerArgs& args) override {
     in_parallel(rows_, [&](std::int64_t n) {

@@ -39,7 +39,7 @@ const timelineSection = (run) => {
 
 const costsText = (source) => source === "analytic"
   ? "costs counted from operations and bytes, not measured (--cost measured measures them)"
-  : source === "measured" ? "costs measured on this machine" : `costs measured: ${source}`;
+  : source === "measured" ? "costs measured on this machine" : `costs: ${source}`;
 
 const timelineLead = (record) => {
   const planned = record.predicted.step_seconds;

@@ -20,7 +20,7 @@ std::span<const Setting<PararealOptions>> parareal_settings() {
        .value = "N",
        .help = "workers per piece; 0: the planner chooses",
        .bounds = {0, 1 << 20},
-       .used_by = "layerpipe, parareal",
+       .used_by = "parareal",
        .decides_bits = false},
       {.key = "sweeps",
        .member = &O::sweeps,

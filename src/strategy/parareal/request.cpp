@@ -3,9 +3,9 @@
 
 namespace plait::strategy {
 
-TearRequest tear_request(const PararealOptions& options, std::int64_t replicas) {
+TearRequest tear_request(const PararealOptions& options) {
   return {.pieces = static_cast<int>(whole_number(options.pieces).value_or(kBestPieces)),
-          .replicas = static_cast<int>(replicas),
+          .replicas = static_cast<int>(options.replicas),
           .sweeps = static_cast<int>(options.sweeps),
           .coarse = coarse_kind(options.coarse),
           .half_wire = options.residual_wire == "bf16"};

@@ -21,6 +21,6 @@ struct TearRequest {
 };
 
 /// Of settings that pass their table.
-TearRequest tear_request(const PararealOptions& options, std::int64_t replicas);
+TearRequest tear_request(const PararealOptions& options);
 
 }  // namespace plait::strategy

@@ -1,6 +1,5 @@
 // LayerPipe: tries cuts of the task line, limits and orders, and keeps the best plan. With replicas
-// it may also be a straight pipeline or replicas of the whole network, and is never slower than
-// these.
+// it may also be a straight pipeline or replicas of the whole network.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +7,7 @@
 #include "strategy/pipeline/candidates.hpp"
 #include "strategy/pipeline/checked_request.hpp"
 #include "strategy/pipeline/pipelines.hpp"
+#include "strategy/pipeline/shift_cuts.hpp"
 #include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/straight.hpp"
 #include "strategy/pipeline/task_line.hpp"
@@ -20,8 +20,9 @@ using pipeline::Candidate;
 using pipeline::CandidateMaker;
 using pipeline::CheckedRequest;
 using pipeline::Choice;
-using pipeline::Cutting;
+using pipeline::PlayedCandidate;
 using pipeline::Recipe;
+using pipeline::ScoredPlan;
 using pipeline::Stage;
 using pipeline::TaskLine;
 using pipeline::Urgency;
@@ -46,16 +47,6 @@ std::vector<int> limits(const PlanRequest& request, const Limit& limit) {
   return result;
 }
 
-/// As many pieces as a block with parameters can be cut into.
-int pieces_of_block(const PlanRequest& request) {
-  switch (request.pipeline.cuts) {
-    case CutPlaces::borders: return 1;
-    case CutPlaces::tasks: return 3;
-    case CutPlaces::samples: break;
-  }
-  return 2 + request.microbatches;
-}
-
 /// The cuts LayerPipe tries, best balance first.
 std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request, bool replicated) {
   std::vector<std::vector<Stage>> tried;
@@ -65,8 +56,7 @@ std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request, boo
       if (places > request.pipeline.cuts) continue;
       const TaskLine line(request, places);
       for (const bool even : {true, false}) {
-        std::vector<Stage> stages =
-            balance(line, request.machine.workers(), Cutting::inside_blocks, replicate, even);
+        std::vector<Stage> stages = balance(line, request.machine.workers(), replicate, even);
         const bool known = std::ranges::find(tried, stages) != tried.end();
         if (!stages.empty() && !known) tried.push_back(std::move(stages));
       }
@@ -79,11 +69,8 @@ std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request, boo
                       .replicas = request.machine.workers()}});
   }
   if (tried.empty()) {
-    int most = 0;
-    for (const plan::NetworkBlock& block : request.network.blocks) {
-      most += block.parameters > 0 ? pieces_of_block(request) : 1;
-    }
-    pipeline::too_many_workers(request, most, "whole or in tasks");
+    const auto most = TaskLine(request, request.pipeline.cuts).cuts().size() - 1;
+    pipeline::too_many_workers(request, static_cast<int>(most), "whole or in tasks");
   }
   return tried;
 }
@@ -120,6 +107,12 @@ std::vector<Limits> layerpipe_limits(const PlanRequest& request) {
   return tried;
 }
 
+/// A straight pipeline whose weight gradients are kept short is zero bubble: another method.
+bool is_of_another(const std::vector<Stage>& stages, const Limits& limits) {
+  return !limits.open.empty() &&
+         std::ranges::all_of(stages, [](const Stage& stage) { return stage.end.at_border(); });
+}
+
 /// Bounds of staleness, the tightest first.
 std::vector<std::vector<int>> layerpipe_bounds(const PlanRequest& request,
                                                const std::vector<Stage>& stages) {
@@ -141,13 +134,28 @@ int samples_to_try(const PlanRequest& request) {
   return request.pipeline.asynchronous && request.microbatches <= 4 ? 3 : 1;
 }
 
+/// What has been played, and the fastest of it.
+struct Search {
+  CandidateMaker candidates;
+  Choice choice;
+  std::vector<PlayedCandidate> best{};  ///< of each cut
+};
+
 /// The candidate, played in all ways.
-void offer_plays(const PlanRequest& request, Recipe recipe, CandidateMaker& candidates,
-                 Candidate candidate, Choice& choice) {
+void offer_plays(const PlanRequest& request, Recipe recipe, Candidate candidate, Search& search) {
+  const auto offer = [&] {
+    ScoredPlan made = search.candidates.make(recipe, candidate);
+    if (search.best.empty() || search.best.back().candidate.stages != candidate.stages) {
+      search.best.push_back({recipe, candidate, made.seconds});
+    } else if (made.seconds < search.best.back().seconds) {
+      search.best.back() = {recipe, candidate, made.seconds};
+    }
+    search.choice.offer(std::move(made));
+  };
   if (!candidate.open.empty()) {  // for late weight gradients only
     for (const bool whole_forwards : {false, true}) {
       candidate.whole_forwards = whole_forwards;
-      choice.offer(candidates.make(recipe, candidate));
+      offer();
     }
     return;
   }
@@ -155,8 +163,17 @@ void offer_plays(const PlanRequest& request, Recipe recipe, CandidateMaker& cand
     recipe.urgency = urgency;
     for (int sample = 0; sample < samples_to_try(request); ++sample) {
       candidate.sample = sample;
-      choice.offer(candidates.make(recipe, candidate));
+      offer();
     }
+  }
+}
+
+/// From the best plan of every cut, on long lines from the best of all.
+void refine(const TaskLine& line, Search& search) {
+  std::ranges::sort(search.best, {}, &PlayedCandidate::seconds);
+  if (is_long(line)) search.best.resize(1);
+  for (const PlayedCandidate& best : search.best) {
+    shift_cuts(line, best, search.candidates, search.choice);
   }
 }
 
@@ -205,20 +222,25 @@ plan::Plan make(const PlanRequest& given, const std::string& name, bool replicat
   const Recipe recipe{.name = name,
                       .urgency = Urgency::backward_first,
                       .asynchronous = request.pipeline.asynchronous};
-  CandidateMaker candidates(request);
-  Choice choice(choice_rule(request));
+  Search search{CandidateMaker(request), Choice(choice_rule(request))};
   for (const std::vector<Stage>& stages : layerpipe_stages(request, replicated)) {
     for (const std::vector<int>& bound : layerpipe_bounds(request, stages)) {
       for (const Limits& limits : layerpipe_limits(request)) {
+        if (!replicated && is_of_another(stages, limits)) continue;
         const Candidate candidate{.stages = stages,
                                   .in_flight = limits.in_flight,
                                   .open = limits.open,
                                   .staleness = bound};
-        offer_plays(request, recipe, candidates, candidate, choice);
+        offer_plays(request, recipe, candidate, search);
       }
     }
   }
-  if (replicated) offer_straight(request, recipe, choice);
+  if (!recipe.asynchronous && request.machine.workers() > 1) {
+    refine(TaskLine(request, request.pipeline.cuts), search);
+  }
+  Choice& choice = search.choice;
+  // Straight pipelines have limits of their own.
+  if (replicated && request.pipeline.in_flight == 0) offer_straight(request, recipe, choice);
   if (choice.empty()) refuse_memory(request, choice.least_memory());
   return choice.take(*request.cost).plan;
 }

@@ -16,7 +16,7 @@ std::vector<std::vector<Stage>> straight_stages(const PlanRequest& request, bool
   const TaskLine line(request, CutPlaces::borders);
   std::vector<std::vector<Stage>> tried;
   for (const bool even : {false, true}) {
-    tried.push_back(balance(line, request.machine.workers(), Cutting::at_borders, replicate, even));
+    tried.push_back(balance(line, request.machine.workers(), replicate, even));
   }
   if (tried.front().empty()) {
     const int most =

@@ -153,13 +153,9 @@ double largest_share(const TaskLine& line, int replicas) {
 
 class Balance {
  public:
-  Balance(const TaskLine& line, int workers, Cutting cutting, bool replicate)
+  Balance(const TaskLine& line, int workers, bool replicate)
       : line_(line), workers_(workers), replicate_(replicate) {
-    for (std::size_t i = 0; i < line.cuts().size(); ++i) {
-      if (cutting != Cutting::inside_blocks && !line.cuts()[i].at_border()) continue;
-      places_.push_back(i);
-      seconds_.push_back(line.before(i));
-    }
+    for (std::size_t i = 0; i < line.cuts().size(); ++i) seconds_.push_back(line.before(i));
   }
 
   /// First the least time of the slowest piece; then, of all cuts that reach it, the evenest one.
@@ -182,7 +178,7 @@ class Balance {
   static constexpr double kNever = 1e300;
 
   void search() {
-    best_.assign(static_cast<std::size_t>(workers_) + 1, std::vector<Choice>(places_.size()));
+    best_.assign(static_cast<std::size_t>(workers_) + 1, std::vector<Choice>(line_.cuts().size()));
     best_[0][0].seconds = 0;
     for (int n = 1; n <= workers_; ++n) {
       const int most = replicate_ ? std::min(n, line_.microbatches()) : 1;
@@ -191,11 +187,11 @@ class Balance {
   }
 
   std::vector<Choice>& row(int n) { return best_[static_cast<std::size_t>(n)]; }
-  const Cut& cut(std::size_t place) const { return line_.cuts()[places_[place]]; }
+  const Cut& cut(std::size_t place) const { return line_.cuts()[place]; }
 
   /// The last piece of n workers has so many replicas.
   void extend(int n, int replicas) {
-    for (std::size_t to = 1; to < places_.size(); ++to) {
+    for (std::size_t to = 1; to < line_.cuts().size(); ++to) {
       if (replicas == 1 || cut(to).at_border()) end_at(to, n, replicas);
     }
   }
@@ -222,15 +218,14 @@ class Balance {
   /// Half of what crosses each end, and the sum of the gradients: 2 (r - 1) / r of the weights.
   double traffic(std::size_t from, std::size_t to, int replicas) const {
     const double r = replicas;
-    const double ends = (line_.bytes(places_[from]) + line_.bytes(places_[to])) / 2 / r;
-    const double weights =
-        line_.weight_bytes_before(places_[to]) - line_.weight_bytes_before(places_[from]);
+    const double ends = (line_.bytes(from) + line_.bytes(to)) / 2 / r;
+    const double weights = line_.weight_bytes_before(to) - line_.weight_bytes_before(from);
     return line_.seconds_per_byte() * (ends + 2 * (r - 1) / r * weights);
   }
 
   std::vector<Stage> stages() {
     std::vector<Stage> result;
-    std::size_t to = places_.size() - 1;
+    std::size_t to = line_.cuts().size() - 1;
     int n = workers_;
     if (row(n)[to].from < 0) return {};
     while (n > 0) {
@@ -248,16 +243,14 @@ class Balance {
   int workers_;
   bool replicate_;
   double limit_ = kNever;                  ///< of a piece, once it is known
-  std::vector<std::size_t> places_;        ///< numbers of the cuts that may be used
-  std::vector<double> seconds_;            ///< by place: of what lies before it
-  std::vector<std::vector<Choice>> best_;  ///< by workers used and place reached
+  std::vector<double> seconds_;            ///< by cut: of what lies before it
+  std::vector<std::vector<Choice>> best_;  ///< by workers used and cut reached
 };
 
 }  // namespace
 
-std::vector<Stage> balance(const TaskLine& line, int workers, Cutting cutting, bool replicate,
-                           bool even) {
-  return Balance(line, workers, cutting, replicate).run(even);
+std::vector<Stage> balance(const TaskLine& line, int workers, bool replicate, bool even) {
+  return Balance(line, workers, replicate).run(even);
 }
 
 double busiest(const TaskLine& line, const std::vector<Stage>& stages) {

@@ -76,13 +76,10 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-enum class Cutting { at_borders, inside_blocks };
-
 /// The pieces for `workers` workers whose slowest takes the least time, bytes included; empty where
 /// there are more workers than pieces can be made. `replicate`: pieces from border to border may
 /// have several workers. `even`: of all cuts as good, the one whose other pieces are most alike.
-std::vector<Stage> balance(const TaskLine& line, int workers, Cutting cutting, bool replicate,
-                           bool even = true);
+std::vector<Stage> balance(const TaskLine& line, int workers, bool replicate, bool even = true);
 
 /// Seconds per minibatch of the busiest worker: no schedule of these pieces is faster.
 double busiest(const TaskLine& line, const std::vector<Stage>& stages);

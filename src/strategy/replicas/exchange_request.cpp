@@ -86,7 +86,7 @@ std::vector<ExchangeMode> daso_modes(const ExchangeRequest& request) {
   return modes;
 }
 
-int daso_mode(const ExchangeRequest& request, const EpochLosses& so_far) {
+int daso_mode(const ExchangeRequest& request, const LossHistory& so_far) {
   const std::vector<ExchangeMode> modes = daso_modes(request);
   const auto blocking = static_cast<int>(modes.size()) - 1;
   const auto blocks = [&](std::int64_t epoch) {

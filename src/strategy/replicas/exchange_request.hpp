@@ -59,7 +59,7 @@ struct ExchangeMode {
 std::vector<ExchangeMode> daso_modes(const ExchangeRequest& request);
 
 /// What a run has come to: its epochs, and the mean training losses of those that have ended.
-struct EpochLosses {
+struct LossHistory {
   std::int64_t epochs = 0;
   const std::vector<double>& losses;
 };
@@ -68,6 +68,6 @@ struct EpochLosses {
 /// resumed run goes on alike. The loss has stopped improving after `patience` cycling epochs
 /// without 5 %: B and W are halved (W at least 1); where B is 1 already, back to the largest B and
 /// W = B / 4.
-int daso_mode(const ExchangeRequest& request, const EpochLosses& so_far);
+int daso_mode(const ExchangeRequest& request, const LossHistory& so_far);
 
 }  // namespace plait::strategy
