@@ -74,7 +74,8 @@ class Memory {
 struct RigOptions {
   bool training = true;
   bool updates_state = true;
-  bool in_place = false;  ///< forward and backward_data, where the traits allow it
+  bool in_place = false;    ///< forward and backward_data, where the traits allow it
+  bool adds_there = false;  ///< the addend of backward_data lies where its sum is to be
   Randomness randomness{.seed = 7, .step = 3, .first_sample = 2};
 };
 
@@ -161,6 +162,10 @@ class Rig {
       args.diff_srcs = {{gradient.data(), src_desc}};
     }
     if (!addend.empty()) args.diff_addend = {added.data(), src_desc};
+    if (!addend.empty() && options.adds_there) {
+      std::memcpy(diff_src.data(), added.data(), src_desc.bytes());
+      args.diff_addend = args.diff_srcs[0];
+    }
     run(Pass::backward_data, args);
     gradient.expect_intact("diff_dst");
     diff_src.expect_intact("diff_src");

@@ -33,6 +33,8 @@ TEST(SliceTest, AddsItsGradientToOneThatIsThere) {
     const Floats there = random_floats(48, 3);
     for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += there[i];
     EXPECT_EQ(rig.backward_data(gradient, there), expected);
+    rig.options.adds_there = true;  // as in training
+    EXPECT_EQ(rig.backward_data(gradient, there), expected);
   }
 }
 

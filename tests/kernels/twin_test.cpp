@@ -78,6 +78,9 @@ TEST_P(Twin, ComputesTheSame) {
   compare(fast, srcs, false);
   const LayerTraits traits = fast.layer().traits();
   if (traits.adds_addend) compare(fast, srcs, true);
+  fast.options.adds_there = true;
+  if (traits.adds_addend) compare(fast, srcs, true);
+  fast.options.adds_there = false;
   if (!traits.diff_in_place && !traits.forward_in_place) return;
   fast.options.in_place = true;
   compare(fast, srcs, false);
