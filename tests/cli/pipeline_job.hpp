@@ -47,7 +47,8 @@ class PipelineCli : public MpiTest {
            model;
   }
 
-  void expect_equal(const PipelineJob& one, const Words& model) {
+  /// The result of the processes.
+  Json expect_equal(const PipelineJob& one, const Words& model) {
     SCOPED_TRACE(one.strategy + " " + one.pipeline + " " + std::to_string(one.workers));
     const Words all = words(one, model);
     const Words threads =
@@ -59,6 +60,7 @@ class PipelineCli : public MpiTest {
       EXPECT_EQ(there[field], here[field]) << field;
     }
     EXPECT_EQ(there["workers"], one.workers);
+    return there;
   }
 
   Words images() {

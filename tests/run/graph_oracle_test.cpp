@@ -137,6 +137,15 @@ TEST_F(GraphOracle, SlicesAddTheirGradientsThereOrFromMemoryOfTheirOwn) {
   EXPECT_THAT(apart, UnorderedElementsAre("parts.0", "parts.1", "parts.2"));
 }
 
+TEST_F(GraphOracle, ReplicatedPipelinesHaveReplicas) {
+  for (const char* pipeline : {"sync", "async"}) {
+    for (const auto& [model, text] : kGraphs) {
+      const plan::Plan plan = plan_of(config_of({"layerpipe-replicated", model, 4, 4, pipeline}));
+      EXPECT_GT(std::ranges::max(sums_of(plan)), 1) << model << ", " << pipeline;
+    }
+  }
+}
+
 class EveryGraphPipeline : public GraphOracle, public testing::WithParamInterface<PipelineCase> {};
 
 TEST_P(EveryGraphPipeline, HasTheBitsOfPlainSgd) {
@@ -154,10 +163,10 @@ std::vector<PipelineCase> graph_pipelines() {
       all.push_back({"layerpipe", model, workers});
       all.push_back({"layerpipe", model, workers, 4, "async"});
       all.push_back({"layerpipe", model, workers, 1, "async"});
-      for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+      for (const char* strategy : {"layerpipe-replicated", "gpipe", "1f1b", "zb-h1", "zb-h2"}) {
         all.push_back({strategy, model, workers});
       }
-      for (const char* strategy : {"pipedream", "pipedream-replicated"}) {
+      for (const char* strategy : {"layerpipe-replicated", "pipedream", "pipedream-replicated"}) {
         all.push_back({strategy, model, workers, 4, "async"});
       }
       all.push_back({"pipedream", model, workers, 1, "async"});

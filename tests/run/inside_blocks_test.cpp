@@ -42,7 +42,7 @@ class EveryInsidePipeline : public InsideBlocks,
 TEST_P(EveryInsidePipeline, HasTheBitsOfPlainSgd) {
   const session::TrainConfig config = config_of(GetParam());
   const plan::Plan plan = plan_of(config);
-  EXPECT_TRUE(cuts_inside(plan) || GetParam().strategy == "pipedream-replicated");
+  EXPECT_TRUE(cuts_inside(plan) || GetParam().strategy.ends_with("-replicated"));
   const int delay = std::ranges::max(plan::staleness(plan));
   EXPECT_TRUE(delay == 0 || GetParam().pipeline == "async") << delay;
   EXPECT_EQ(run(config).weights_hash, oracle(config, plan));
@@ -57,7 +57,10 @@ std::vector<PipelineCase> inside_pipelines() {
       }
       all.push_back({"layerpipe", model, workers, 1, "async"});
       all.push_back({"pipedream", model, workers, 1, "async"});
-      all.push_back({"pipedream-replicated", model, workers, 4, "async"});
+      all.push_back({"layerpipe-replicated", model, workers});
+      for (const char* strategy : {"layerpipe-replicated", "pipedream-replicated"}) {
+        all.push_back({strategy, model, workers, 4, "async"});
+      }
       all.push_back({"pipedream-2bw", model, workers, workers == 3 ? 4 : workers, "async"});
     }
   }
@@ -66,6 +69,15 @@ std::vector<PipelineCase> inside_pipelines() {
 
 INSTANTIATE_TEST_SUITE_P(All, EveryInsidePipeline, testing::ValuesIn(inside_pipelines()),
                          pipeline_case_name);
+
+TEST_F(InsideBlocks, ReplicatedPipelinesHaveReplicas) {
+  for (const auto& [model, text] : kInsideModels) {
+    for (const char* pipeline : {"sync", "async"}) {
+      const plan::Plan plan = plan_of(config_of({"layerpipe-replicated", model, 8, 4, pipeline}));
+      EXPECT_GT(std::ranges::max(sums_of(plan)), 1) << model << ", " << pipeline;
+    }
+  }
+}
 
 /// Worker 0 computes everything but the weight gradient of block `far`, which is worker 1's.
 plan::Plan weights_elsewhere(const session::TrainConfig& config, const graph::ModelSpec& model,

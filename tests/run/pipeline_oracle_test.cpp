@@ -62,10 +62,10 @@ std::vector<PipelineCase> pipelines() {
       all.push_back({"layerpipe", model, workers, 4, "async"});
       all.push_back({"layerpipe", model, workers, 1, "async"});
       if (workers > 2 && model == "vgg11") continue;  // takes long to build
-      for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+      for (const char* strategy : {"layerpipe-replicated", "gpipe", "1f1b", "zb-h1", "zb-h2"}) {
         all.push_back({strategy, model, workers});
       }
-      for (const char* strategy : {"pipedream", "pipedream-replicated"}) {
+      for (const char* strategy : {"layerpipe-replicated", "pipedream", "pipedream-replicated"}) {
         all.push_back({strategy, model, workers, 4, "async"});
       }
       all.push_back({"pipedream-2bw", model, workers, workers == 3 ? 4 : workers, "async"});

@@ -164,6 +164,8 @@ std::vector<Case> poisoned_runs() {
        [](session::TrainConfig& c) { async(c), c.weights = "rebuilt"; }},
       {"layerpipe_predicted", "layerpipe", 2, "mixed",
        [](session::TrainConfig& c) { async(c), c.weights = "predicted"; }},
+      {"layerpipe_replicated", "layerpipe-replicated", 3, "mixed", micro},
+      {"layerpipe_replicated_async", "layerpipe-replicated", 3, "mixed", async},
       {"gpipe", "gpipe", 2, "mixed", micro},
       {"one_f_one_b", "1f1b", 2, "mixed", micro},
       {"zb_h1", "zb-h1", 2, "mixed", micro},

@@ -23,6 +23,7 @@ struct Setting {
   int workers_per_node = 1;
   std::string pipeline = "sync";
   std::string model = "mlp:32-32-32-32";
+  int microbatches = 1;
 };
 
 void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.name; }
@@ -64,6 +65,7 @@ class ResumedMetrics : public TrainTest, public testing::WithParamInterface<Sett
     config.workers_per_node = setting.workers_per_node;
     config.workers = setting.nodes * setting.workers_per_node;
     config.pipeline = setting.pipeline;
+    config.microbatches = setting.microbatches;
     config.threads = 1;
     config.lr = 0.02;
     if (setting.strategy == "parareal") {
@@ -92,6 +94,9 @@ TEST_P(ResumedMetrics, AreThoseOfARunThatWasNotStopped) {
   session::TrainConfig config = config_of(GetParam());
   config.run_dir = (folder_ / "whole").string();
   const session::TrainResult whole = run(config);
+  if (config.strategy.ends_with("-replicated")) {
+    ASSERT_GT(std::ranges::max(sums_of(whole.plan)), 1) << "no replicas to see";
+  }
   const std::vector<std::string> expected = metrics_of(config.run_dir);
   ASSERT_EQ(expected.size(), 3U);
   for (const int step : {3, 14, 26}) {
@@ -114,6 +119,17 @@ INSTANTIATE_TEST_SUITE_P(
                 .strategy = "layerpipe",
                 .workers_per_node = 2,
                 .pipeline = "async"},
+        Setting{.name = "layerpipe_replicated_sync",
+                .strategy = "layerpipe-replicated",
+                .workers_per_node = 3,
+                .model = "lenet",
+                .microbatches = 4},
+        Setting{.name = "layerpipe_replicated_async",
+                .strategy = "layerpipe-replicated",
+                .workers_per_node = 3,
+                .pipeline = "async",
+                .model = "lenet",
+                .microbatches = 4},
         Setting{.name = "pipedream", .strategy = "pipedream", .workers_per_node = 2},
         Setting{.name = "parareal_2", .strategy = "parareal", .workers_per_node = 2},
         Setting{.name = "parareal_4", .strategy = "parareal", .workers_per_node = 4},
