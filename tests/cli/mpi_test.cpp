@@ -3,12 +3,25 @@
 #include <gmock/gmock.h>
 
 #include "cli/mpi_job.hpp"
+#include "run/plateau_rates.hpp"
 
 namespace plait::cli {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+/// metrics.jsonl without times.
+std::vector<nlohmann::json> metrics_of(const std::filesystem::path& run_dir) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream text(read_text(run_dir / "metrics.jsonl"));
+  for (std::string line; std::getline(text, line);) {
+    lines.push_back(nlohmann::json::parse(line, nullptr, false));
+    lines.back().erase("seconds");
+    lines.back().erase("images_per_second");
+  }
+  return lines;
+}
 
 TEST_F(MpiTest, GivesTheBitsOfThreads) {
   for (const int workers : {1, 2, 4}) {
@@ -97,6 +110,21 @@ TEST_F(MpiTest, ThreadsGoOnWithWhatProcessesWrote) {
   }
 }
 
+TEST_F(MpiTest, GoesOnAtTheRateOfAPlateau) {
+  const Words plateau{"--schedule", "plateau", "--plateau-patience", "0", "--plateau-factor", "0.5",
+                      "--lr",       "0.5",     "--epochs",           "6"};
+  const Json whole = on_threads(plateau + Words{"--workers", "2", "--run-dir", "whole"});
+  std::vector<double> rates;
+  for (const auto& epoch : metrics_of(path("whole"))) rates.push_back(epoch["learning_rate"]);
+  const int epochs = run::epochs_that_tell(rates);
+  ASSERT_GT(epochs, 0) << ::testing::PrintToString(rates);
+  const std::string within_the_next = std::to_string(10 * epochs + 3);
+  on_mpi(2, plateau + Words{"--steps", within_the_next, "--run-dir", "run"});
+  const Json resumed = on_mpi(2, plateau + Words{"--resume", "--steps", "0", "--run-dir", "run"});
+  EXPECT_EQ(resumed["weights_hash"], whole["weights_hash"]);
+  EXPECT_EQ(metrics_of(path("run")), metrics_of(path("whole")));
+}
+
 TEST_F(MpiTest, SigtermOfMpirunKeepsACheckpoint) {
   Process process = job(ranks(2, kParallel + Words{"--epochs", "100000", "--run-dir", "run"}));
   process.signal = SIGTERM;
@@ -112,18 +140,6 @@ TEST_F(MpiTest, SigtermOfMpirunKeepsACheckpoint) {
   const std::string steps = std::to_string(json["steps"].get<int>() + 5);
   EXPECT_EQ(on_mpi(2, {"--resume", "--steps", steps, "--run-dir", "run"})["weights_hash"],
             on_threads({"--workers", "2", "--steps", steps, "--run-dir", "none"})["weights_hash"]);
-}
-
-/// metrics.jsonl without times.
-std::vector<nlohmann::json> metrics_of(const std::filesystem::path& run_dir) {
-  std::vector<nlohmann::json> lines;
-  std::istringstream text(read_text(run_dir / "metrics.jsonl"));
-  for (std::string line; std::getline(text, line);) {
-    lines.push_back(nlohmann::json::parse(line, nullptr, false));
-    lines.back().erase("seconds");
-    lines.back().erase("images_per_second");
-  }
-  return lines;
 }
 
 /// The first process gets the signal, as from a batch system.

@@ -10,6 +10,7 @@ struct PipelineJob {
   std::string pipeline;
   int microbatches;
   int workers;
+  int epochs = 1;
 };
 
 /// CIFAR-10 records of noise.
@@ -29,7 +30,7 @@ class PipelineCli : public MpiTest {
                  "--batch",
                  "16",
                  "--epochs",
-                 "1",
+                 std::to_string(job.epochs),
                  "--threads",
                  "1",
                  "--pin",

@@ -35,6 +35,15 @@ TEST_F(PipelineCli, ProcessesGiveTheBitsOfThreadsWithReplicas) {
   expect_equal({"layerpipe-replicated", "async", 4, 4}, lenet + counted);
 }
 
+TEST_F(PipelineCli, ProcessesDropTheRateOnAPlateauAsThreadsDo) {
+  const Words mlp{"--model",      "mlp:32-32", "--data", "glyphs",   "--train-limit", "160",
+                  "--test-limit", "100",       "--cost", "analytic", "--lr",          "0.3"};
+  const Words plateau{"--schedule", "plateau", "--plateau-patience", "0"};
+  const PipelineJob one{"layerpipe", "async", 1, 2, 6};
+  const Json dropped = expect_equal(one, mlp + plateau);
+  EXPECT_NE(dropped["weights_hash"], expect_equal(one, mlp)["weights_hash"]);
+}
+
 TEST_F(PipelineCli, ProcessesGiveTheBitsOfThreadsOnImagesToo) {
   for (const char* model : {"resnet20", "vgg11"}) {
     const Words network = Words{"--model", model} + images();

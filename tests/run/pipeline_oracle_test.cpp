@@ -2,6 +2,7 @@
 // asynchronous ones against the delays their plan states.
 #include "base/error.hpp"
 #include "run/pipeline_case.hpp"
+#include "run/plateau_rates.hpp"
 
 namespace plait::run {
 namespace {
@@ -195,6 +196,43 @@ TEST_F(PipelineOracle, ResumesToTheSameBits) {
       config.resume = true;
       EXPECT_EQ(run(config).weights_hash, whole) << pipeline << ", " << weights;
     }
+  }
+}
+
+/// At the end of an epoch and within one.
+TEST_F(PipelineOracle, ResumesAtTheRateOfAPlateau) {
+  session::TrainConfig config = config_of({.strategy = "layerpipe",
+                                           .model = "mlp:32-32",
+                                           .workers = 2,
+                                           .microbatches = 1,
+                                           .pipeline = "async"});
+  EXPECT_GT(std::ranges::max(plan::staleness(plan_of(config))), 0) << "nothing asynchronous to see";
+  config.schedule = "plateau";
+  config.plateau_patience = 0;
+  config.plateau_factor = 0.5;
+  config.lr = 0.3;
+  config.epochs = 6;
+  config.checkpoint_every = 5;
+  struct Rates : session::TrainObserver {
+    std::vector<double> rates{};
+    void epoch(const session::EpochReport& report) override {
+      rates.push_back(report.learning_rate);
+    }
+  } whole;
+  const std::string hash = session::train(job_of(config, whole)).weights_hash;
+  const int epochs = epochs_that_tell(whole.rates);
+  ASSERT_GT(epochs, 0) << testing::PrintToString(whole.rates);
+  const std::vector<double> left(whole.rates.begin() + epochs, whole.rates.end());
+  for (const int more : {0, 5}) {  // of the ten steps of an epoch
+    config.run_dir = (folder_ / std::to_string(more)).string();
+    config.steps = 10 * epochs + more;
+    config.resume = false;
+    run(config);
+    config.steps = 0;
+    config.resume = true;
+    Rates resumed;
+    EXPECT_EQ(session::train(job_of(config, resumed)).weights_hash, hash) << more;
+    EXPECT_EQ(resumed.rates, left) << more;
   }
 }
 
