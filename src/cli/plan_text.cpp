@@ -69,8 +69,10 @@ std::string comparison_text(const Comparison& all) {
         planner::is_data_parallel(one.plan)) {
       notes += fmt::format(
           "note: {} on {} workers gives every worker the whole network:\n"
-          "      this plan is data parallelism\n",
-          one.plan.strategy, one.plan.workers());
+          "      this plan is data parallelism{}\n",
+          one.plan.strategy, one.plan.workers(),
+          one.staleness == 0 ? ""
+                             : fmt::format(" with weights up to {} update(s) old", one.staleness));
     }
   }
   std::string text = fmt::format(

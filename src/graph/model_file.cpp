@@ -71,6 +71,10 @@ BlockInputs read_inputs(const TomlReader& reader, const std::string& self,
   }
   for (const TomlValue& one : reader.array("inputs")) {
     const std::string name = reader.text_of(one, "inputs");
+    if (name == "input" && context.names.contains(name)) {
+      user_error("{}inputs: 'input' is the network's own; rename the block that is called so too",
+                 reader.place(value->line));
+    }
     const auto found = context.blocks.find(name);
     const bool known_block = name == "input" || found != context.blocks.end();
     const std::optional<int> output =
@@ -80,9 +84,9 @@ BlockInputs read_inputs(const TomlReader& reader, const std::string& self,
       for (const auto& [block, index] : context.blocks) known.push_back(block);
       const std::string shown = name.substr(0, 60);
       if (context.names.contains(name) && !context.blocks.contains(name + ".0")) {
+        const char* which = name == self ? "the block itself" : "a later block";
         user_error("{}inputs: '{}' is {}; a block reads earlier blocks only, there are no cycles",
-                   reader.place(value->line), shown,
-                   name == self ? "the block itself" : "a later block");
+                   reader.place(value->line), shown, which);
       }
       user_error("{}inputs: '{}' is neither an earlier block nor 'input'{}",
                  reader.place(value->line), shown, did_you_mean(shown, known));
@@ -188,9 +192,8 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   ModelSplits splits(model);
   FileContext context{.file = file, .classes = classes, .splits = splits};
   const TomlValue::Array& blocks = reader.array("block");
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
+  for (std::size_t i = 0; i < blocks.size(); ++i)
     context.names.insert(block_name(blocks[i], file, i));
-  }
   std::int64_t layers = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::string name = block_name(blocks[i], file, i);

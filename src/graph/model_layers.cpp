@@ -3,6 +3,7 @@
 #include "graph/model_layers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -83,7 +84,7 @@ std::int64_t integer_of(const TomlReader& reader, const TomlValue& value, const 
       {static_cast<std::int64_t>(field.least), static_cast<std::int64_t>(field.most)});
 }
 
-/// Bounds of reals are the operation's own to check.
+/// Further bounds of reals are the operation's own to check.
 ops::FieldValue read_field(const TomlReader& reader, const ops::Field& field,
                            const ops::FieldValue& usual, std::int64_t classes) {
   const TomlValue* value = reader.find(field.key);
@@ -92,7 +93,14 @@ ops::FieldValue read_field(const TomlReader& reader, const ops::Field& field,
     return usual;
   }
   if (std::holds_alternative<bool>(usual)) return reader.boolean(field.key, false);
-  if (std::holds_alternative<double>(usual)) return reader.number(field.key, 0);
+  if (std::holds_alternative<double>(usual)) {
+    const double number = reader.number(field.key, 0);
+    if (!std::isfinite(number)) {
+      user_error("{}{} must be a finite number but is {}", reader.place(value->line), field.key,
+                 number);
+    }
+    return number;
+  }
   if (std::holds_alternative<ops::Extent2>(usual)) return extent_of(reader, *value, field);
   return integer_of(reader, *value, field, classes);
 }

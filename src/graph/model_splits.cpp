@@ -67,8 +67,8 @@ void ModelSplits::expand(std::vector<FileLayer>& layers, const std::string& bloc
   for (FileLayer& layer : layers) {
     const std::string where = reader.place(layer.line);
     if (after_split && !layer.from) {
-      user_error("{}the layer before is split '{}'; write from = \"{}\"", where, previous,
-                 outputs_text(previous, splits.at(previous).split));
+      user_error("{}the layer before is split '{}'; write from = \"{}.0\", or another one of {}",
+                 where, previous, previous, outputs_text(previous, splits.at(previous).split));
     }
     for (std::string& from : layer.from ? *layer.from : std::vector<std::string>()) {
       if (splits.contains(from)) {

@@ -34,6 +34,7 @@ class Importer {
                           input.dims.begin() + std::min<std::ptrdiff_t>(1, std::ssize(input.dims)),
                           input.dims.end()))) {
     values_[input.name] = list_.input();
+    has_ids_ = input.integers;
   }
 
   ImportedNetwork run() {
@@ -105,6 +106,9 @@ class Importer {
     return info != ops::operations().end() && ops::inputs_of(info->usual).most > 1;
   }
 
+  /// The input, where it is integers.
+  bool is_ids(const Value& value) const { return has_ids_ && is_input(value); }
+
   /// None where plait has no layer for it.
   std::optional<Value> read(const NodeReader& node) {
     const std::string& op = node.op();
@@ -121,7 +125,7 @@ class Importer {
     if (op == "Resize") return resize(node);
     if (op == "Cast") {
       const std::int64_t to = node.integer("to", 0);
-      const bool ids = is_input(value(node, 0)) && (to == 6 || to == 7);  // int32, int64
+      const bool ids = is_ids(value(node, 0)) && (to == 6 || to == 7);  // int32, int64
       return to == 1 || ids ? std::optional(value(node, 0)) : std::nullopt;
     }
     if (op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" || op == "Flatten") {
@@ -219,7 +223,7 @@ class Importer {
     const tensor::Tensor* table = node.constant(0);
     const bool rows = table != nullptr && table->desc().dtype == tensor::DType::f32 &&
                       table->shape().rank() == 2 && node.integer("axis", 0) == 0;
-    if (!rows || !is_computed(node, 1) || !is_input(value(node, 1))) return {};
+    if (!rows || !is_computed(node, 1) || !is_ids(value(node, 1))) return {};
     const tensor::Shape& shape = table->shape();
     ReadLayer read{ops::Embedding{.vocabulary = shape[0], .width = shape[1]}, {*table}};
     read.stored = {stored_name(node.input(0))};
@@ -253,6 +257,7 @@ class Importer {
   SizeTable sizes_{graph_.constants};
   std::map<std::string, std::string> unread_;  ///< further outputs, and whose they are
   std::set<std::string> unknown_;              ///< what unsupported nodes write
+  bool has_ids_ = false;                       ///< the input of the graph
 };
 
 }  // namespace

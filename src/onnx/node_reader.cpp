@@ -118,7 +118,10 @@ ops::Extent2 NodeReader::extent(const char* name, std::int64_t least,
   const bool fits = values.size() == 2 && std::ranges::all_of(values, [&](std::int64_t value) {
                       return value >= least && value <= ops::kMaxWindow;
                     });
-  if (!fits) refuse("{} is [{}], but must be height and width", name, fmt::join(values, ", "));
+  if (!fits) {
+    refuse("{} is [{}], but must be height and width, {} to {} each", name, fmt::join(values, ", "),
+           least, ops::kMaxWindow);
+  }
   return {values[0], values[1]};
 }
 
@@ -137,11 +140,17 @@ std::vector<std::int64_t> NodeReader::pads_of(std::size_t axes) const {
     refuse("auto_pad {} is not supported; give pads as numbers", checkpoint::shown(automatic));
   }
   const std::vector<std::int64_t> pads = integers("pads", std::vector<std::int64_t>(2 * axes, 0));
-  bool fits = pads.size() == 2 * axes;
-  for (std::size_t i = 0; fits && i < axes; ++i) {
-    fits = pads[i] == pads[axes + i] && pads[i] >= 0 && pads[i] <= ops::kMaxWindow;
+  if (pads.size() != 2 * axes) {
+    refuse("pads [{}] must be {} numbers", fmt::join(pads, ", "), 2 * axes);
   }
-  if (!fits) refuse("pads [{}] are not equal at both ends", fmt::join(pads, ", "));
+  for (std::size_t i = 0; i < 2 * axes; ++i) {
+    if (pads[i] < 0 || pads[i] > ops::kMaxWindow) {
+      refuse("pads [{}] must be between 0 and {}", fmt::join(pads, ", "), ops::kMaxWindow);
+    }
+    if (pads[i] != pads[(i + axes) % (2 * axes)]) {
+      refuse("pads [{}] are not equal at both ends", fmt::join(pads, ", "));
+    }
+  }
   return pads;
 }
 

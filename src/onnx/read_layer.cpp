@@ -165,7 +165,9 @@ ReadLayer clip(const NodeReader& node) {
   const bool open = !node.has_input(2) && !(most < 1e30F);
   if (least == 0 && open) return {ops::Activation{ops::ActivationKind::relu}};
   if (!(least == 0 && most > 0 && most < 1e30F)) {
-    node.refuse("clips to {} .. {}, but plait's clip is from 0 to a number", least, most);
+    const auto bound = [](float x) { return std::isnan(x) ? "no bound" : fmt::format("{}", x); };
+    node.refuse("clips to {} .. {}, but plait's clip is from 0 to a number", bound(least),
+                bound(most));
   }
   return {ops::Activation{ops::ActivationKind::clip, decimal(most)}};
 }

@@ -31,7 +31,7 @@ tensor::Shape reshaped(const NodeReader& node, const tensor::Shape& src, const S
   std::int64_t product = 1;
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     const double size = sizes[i];
-    if (size == -1 && open < 0) {
+    if (size == -1 && open < 0 && sizes[0] != -1) {
       open = std::ssize(dims);
       dims.push_back(1);
       continue;
@@ -131,7 +131,8 @@ ChannelRange sliced_channels(const NodeReader& node, const tensor::Shape& src,
     const std::int64_t last = bound(numbers.ends[i]);
     if (last <= first) node.refuse("{} .. {} of axis {} is empty", first, last, axis);
     if (last - first == extent) continue;
-    if (axis == 0 || range.length != src[static_cast<std::size_t>(range.axis)]) {
+    if (axis == 0) node.refuse("takes some of the samples, but every sample is computed alike");
+    if (range.length != src[static_cast<std::size_t>(range.axis)]) {
       node.refuse("takes {} of {} along axis {}, but plait's slice is along one axis of samples",
                   last - first, extent, axis);
     }

@@ -27,7 +27,7 @@ tensor::Shape Activation::result(std::span<const tensor::Shape> srcs,
     user_error("{}: the ceiling {} of clip is not above 0", where, ceiling);
   }
   if (!(slope >= 0 && slope <= kLarge)) {
-    user_error("{}: the slope {} of leaky_relu is negative", where, slope);
+    user_error("{}: the slope {} of leaky_relu must be a number from 0 on", where, slope);
   }
   return srcs[0];
 }

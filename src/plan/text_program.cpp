@@ -177,7 +177,15 @@ Samples envelope(const std::vector<Task>& tasks) {
     whole.begin = std::min(whole.begin, samples.begin);
     whole.end = std::max(whole.end, samples.end);
   }
-  return whole.of == 0 ? Samples{} : whole;
+  std::vector<bool> there(static_cast<std::size_t>(whole.end - whole.begin), false);
+  for (const Task& task : tasks) {
+    if (!takes_samples(task)) continue;
+    const Samples samples = samples_of(task);
+    std::fill(there.begin() + (samples.begin - whole.begin),
+              there.begin() + (samples.end - whole.begin), true);
+  }
+  const bool gaps = std::ranges::find(there, false) != there.end();
+  return whole.of == 0 || gaps ? Samples{} : whole;
 }
 
 std::vector<Task> relative_to(const Samples& whole, const Plan& plan, std::vector<Task> tasks) {

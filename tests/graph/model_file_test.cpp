@@ -194,7 +194,7 @@ TEST(ModelFile, SettingsOfOtherLayersAreRefused) {
   EXPECT_THAT(message_of(with_layers("{type = \"relu\", slope = 0.1}")),
               HasSubstr("unknown key 'slope'"));
   EXPECT_THAT(message_of(with_layers("{type = \"leaky_relu\", slope = -0.1}")),
-              HasSubstr("the slope -0.1 of leaky_relu is negative"));
+              HasSubstr("the slope -0.1 of leaky_relu must be a number from 0 on"));
 }
 
 TEST(ModelFile, UnknownKeysAreRefusedWithLineAndSuggestion) {
@@ -300,10 +300,12 @@ TEST(ModelFile, LimitsHold) {
               HasSubstr("kernel = -1"));
   EXPECT_THAT(message_of(with_layers("{type = \"convolution\", out = 1, groups = 0}")),
               HasSubstr("groups = 0"));
-  EXPECT_THAT(message_of(with_layers("{type = \"dropout\", probability = nan}")),
+  EXPECT_THAT(message_of(with_layers("{type = \"dropout\", probability = 1.5}")),
               HasSubstr("not in [0, 1)"));
+  EXPECT_THAT(message_of(with_layers("{type = \"dropout\", probability = nan}")),
+              HasSubstr("probability must be a finite number but is nan"));
   EXPECT_THAT(message_of(with_layers("{type = \"batch_norm\", epsilon = -inf}")),
-              HasSubstr("epsilon -inf"));
+              HasSubstr("epsilon must be a finite number but is -inf"));
   EXPECT_THAT(message_of("input = [2147483648, 2147483648]\n" + kHead, tensor::Shape{}),
               HasSubstr("2^40 elements"));
   EXPECT_THAT(message_of("input = [0]\n" + kHead, tensor::Shape{}), HasSubstr("input = 0"));

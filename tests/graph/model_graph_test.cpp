@@ -94,6 +94,9 @@ TEST(ModelGraph, RefusesInOneLine) {
               HasSubstr("'fc' is a later block; a block reads earlier blocks only"));
   EXPECT_THAT(graph_refusal(joined(R"(["join", "wide"])", concat)),
               HasSubstr("'join' is the block itself"));
+  EXPECT_THAT(graph_refusal("[[block]]\nname = \"input\"\nlayers = [{type = \"relu\"}]\n" +
+                            joined(R"(["input", "wide"])", concat)),
+              HasSubstr("rename the block that is called so too"));
   EXPECT_THAT(graph_refusal(joined("[]", concat)), HasSubstr("inputs is empty"));
   EXPECT_THAT(graph_refusal(joined("[3]", concat)), HasSubstr("inputs must be a text in quotes"));
   EXPECT_THAT(graph_refusal(joined(R"(["wide", "wide"])", concat)),

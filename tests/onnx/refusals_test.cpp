@@ -121,7 +121,7 @@ TEST(OnnxRefusals, OfSlicesThatAreNone) {
   EXPECT_EQ(with(1, 3, 1), "taken");
   EXPECT_EQ(with(-3, std::numeric_limits<std::int64_t>::max(), -3), "taken");
   EXPECT_EQ(with(1, 3, 2), "taken");
-  EXPECT_THAT(with(1, 3, 0), HasSubstr("along axis 0"));
+  EXPECT_THAT(with(1, 3, 0), HasSubstr("takes some of the samples"));
   EXPECT_THAT(with(3, 1, 1), HasSubstr("is empty"));
   EXPECT_THAT(with(0, 1, 7), HasSubstr("there is no axis 7"));
 }
@@ -137,6 +137,25 @@ TEST(OnnxRefusals, OfZerosBeforeWhatCannotTakeThem) {
   EXPECT_EQ(refusal_of(graph), "taken");
   graph.initializers = {{"p", integers({0, 0, 1, 1, 0, 0, 1, 2})}};
   EXPECT_THAT(refusal_of(graph), HasSubstr("are not equal at both ends"));
+}
+
+TEST(OnnxRefusals, OfWhatIsNoOrderAndNoShape) {
+  const auto transposed = [](std::vector<std::int64_t> order) {
+    return refusal_of(
+        small_graph({graph_node("Transpose", {"x"}, "a", {{"perm", std::move(order)}}),
+                     graph_node("Relu", {"a"}, "y")}));
+  };
+  EXPECT_EQ(transposed({0, 1, 2, 3}), "taken");
+  for (const std::vector<std::int64_t>& order :
+       {std::vector<std::int64_t>{0, 1, 1, 9}, {0, 1, 1, 2}, {1, 2, 3, 4}, {0, 1, 2}, {}}) {
+    EXPECT_THAT(transposed(order), HasSubstr("(Transpose): plait has no layer for it"));
+  }
+  Graph reshaped =
+      small_graph({graph_node("Reshape", {"x", "s"}, "a"), graph_node("Relu", {"a"}, "y")});
+  reshaped.initializers = {{"s", integers({-1, -1})}};
+  EXPECT_THAT(refusal_of(reshaped), HasSubstr("only the first size of a shape can be the batch"));
+  reshaped.initializers = {{"s", integers({0, -1})}};
+  EXPECT_EQ(refusal_of(reshaped), "taken");
 }
 
 TEST(OnnxReading, ScalesWeightsByAlphaAndBeta) {

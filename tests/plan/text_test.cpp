@@ -155,6 +155,16 @@ TEST(Show, WorkersThatDifferAreShownApart) {
                                 HasSubstr("\nworker 1, part 2 of 4 of the batch")));
 }
 
+/// As a replica that takes microbatches in turn has them.
+TEST(Show, PartsBetweenWhichOneIsMissingKeepTheirNumbers) {
+  Plan plan = hand_made::serial(4);
+  std::erase_if(plan.programs[0].tasks, [](const Task& task) {
+    return takes_samples(task) && samples_of(task).begin % 2 == 1;
+  });
+  EXPECT_THAT(show(plan), AllOf(HasSubstr("\nworker 0; about"), HasSubstr("part 1 of 4"),
+                                HasSubstr("part 3 of 4"), Not(HasSubstr("of 3"))));
+}
+
 TEST(Show, BreaksLongLines) {
   Plan plan = hand_made::data_parallel();
   plan.machine = {.nodes = 1,
