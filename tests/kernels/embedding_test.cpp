@@ -1,5 +1,8 @@
 // Embedding: rows by number, the sum of gradients over the places of a row, and what is no number.
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
 
 #include "base/error.hpp"
 #include "kernels/block.hpp"
@@ -68,6 +71,38 @@ TEST(EmbeddingTest, TakesRowsAndAddsTheirGradients) {
   put(Floats(8, 77), rig.gradient);  // is overwritten
   rig.layer->backward_weights(rig.args());
   EXPECT_EQ(floats_in(rig.gradient), (Floats{14, 16, 7, 8, 0, 0, 15, 18}));
+}
+
+TEST(EmbeddingTest, AgreesWithPyTorch) {
+  std::ifstream file(PLAIT_SOURCE_DIR "/tests/kernels/recorded_layers.json");
+  const auto record = nlohmann::json::parse(file).at("embedding");
+  const auto values = [&](const char* name) { return record.at(name).at("data").get<Floats>(); };
+  const auto extents = [&](const char* name) {
+    return tensor::Shape(record.at(name).at("shape").get<std::vector<std::int64_t>>());
+  };
+  tensor::Tensor ids(extents("ids"), tensor::DType::i32);
+  std::ranges::copy(record.at("ids").at("data").get<std::vector<std::int32_t>>(),
+                    ids.as<std::int32_t>().begin());
+  tensor::Tensor weights(extents("weight")), gradient(extents("weight"));
+  const auto layer = make_layer(
+      {.spec = ops::Embedding{.vocabulary = weights.shape()[0], .width = weights.shape()[1]},
+       .srcs = {ids.desc()},
+       .name = "e"},
+      Backend::reference);
+  tensor::Tensor dst(layer->dst_desc()), diff_dst(layer->dst_desc());
+  put(values("weight"), weights);
+  put(values("diff_dst"), diff_dst);
+  LayerArgs args;
+  args.src = {ids};
+  args.dst = dst;
+  args.diff_dst = diff_dst;
+  args.weights = weights.floats().data();
+  args.diff_weights = gradient.floats().data();
+  layer->forward(args);
+  layer->backward_weights(args);
+  EXPECT_EQ(dst.shape(), extents("dst"));
+  EXPECT_EQ(floats_in(dst), values("dst"));
+  expect_close(floats_in(gradient), values("gradient"), 1e-6, "gradient");
 }
 
 TEST(EmbeddingTest, GradientIsThatOfFiniteDifferences) {

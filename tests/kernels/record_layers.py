@@ -223,8 +223,20 @@ def cases():
     yield batch_norm("batch_norm_sequence", (3, 5, 7), True)
 
 
+def embedding(vocabulary, width, ids):
+    """Token ids have no gradient, so this is not one of the layers above. Some ids occur often, others never."""
+    weight = random(vocabulary, width).requires_grad_()
+    dst = F.embedding(ids, weight)
+    diff_dst = random(*dst.shape)
+    gradient, = torch.autograd.grad(dst, weight, diff_dst)
+    return {"ids": {"shape": list(ids.shape), "data": ids.flatten().tolist()}, "weight": numbers(weight),
+            "dst": numbers(dst), "diff_dst": numbers(diff_dst), "gradient": numbers(gradient)}
+
+
 if __name__ == "__main__":
     path = pathlib.Path(__file__).with_name("recorded_layers.json")
     lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases())
-    path.write_text(f'{{"torch":"{torch.__version__}","layers":[\n{lines}\n]}}\n')
+    ids = torch.tensor([[3, 0, 6, 3, 3], [1, 6, 0, 3, 4]])
+    tokens = json.dumps(embedding(7, 3, ids), separators=(",", ":"))
+    path.write_text(f'{{"torch":"{torch.__version__}","layers":[\n{lines}\n],\n"embedding":{tokens}}}\n')
     print(f"{path.name}: {path.stat().st_size} bytes")

@@ -1,6 +1,7 @@
 // The oracle of strategies whose nodes have weights of their own: the whole algorithm (shares of
 // the minibatch, sums inside nodes, exchanges, merges, modes by the losses) in one thread and in
-// plain loops, with nothing of plans, workers or messages.
+// plain loops, with nothing of plans, workers or messages. A block that uses another one's weights
+// has a gradient of its own, which every worker adds to the owner's before they are summed.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "optim/optimizer.hpp"
 #include "optim/schedule.hpp"
 #include "run/parameters.hpp"
+#include "run/plain_layouts.hpp"
 #include "run/training.hpp"
 #include "session/setup.hpp"
 
@@ -47,6 +49,8 @@ class PlainReplicas {
       }
       saved_.push_back(tensor::allocate_bytes(chain_.block(i).saved_bytes() + 64));
       pending_.push_back(tensor::allocate_bytes(chain_.block(i).pending_bytes() + 64));
+      own_weights_.emplace_back(tensor::Shape{chain_.block(i).weights_size()});
+      own_gradients_.emplace_back(tensor::Shape{chain_.block(i).weights_size()});
       scratch = std::max(scratch, chain_.block(i).scratch_bytes());
     }
     scratch_ = tensor::allocate_bytes(scratch + 64);
@@ -131,7 +135,7 @@ class PlainReplicas {
       }
       loss += compute(store, own_state, batch, node * places_ + place);
       for (std::size_t i = 0; i < store.size(); ++i) {
-        add(gradient[i], store.block(i).gradient.floats(), 1.0F);
+        if (!is_tied(i)) add(gradient[i], store.block(i).gradient.floats(), 1.0F);
         add(state[i], own_state[i], 1.0F / static_cast<float>(places_));
       }
     }
@@ -215,8 +219,10 @@ class PlainReplicas {
                                 .dst = dst_[i],
                                 .diff_dst = i + 1 == store.size() ? diff : diff_[i],
                                 .diff_srcs = std::move(diff_srcs),
-                                .weights = store.block(i).weights.floats().data(),
-                                .diff_weights = store.block(i).gradient.floats().data(),
+                                .weights = is_tied(i) ? own_weights_[i].floats().data()
+                                                      : store.block(i).weights.floats().data(),
+                                .diff_weights = is_tied(i) ? own_gradients_[i].floats().data()
+                                                           : store.block(i).gradient.floats().data(),
                                 .state = state[i].data(),
                                 .saved = saved_[i].get(),
                                 .pending = pending_[i].get(),
@@ -224,7 +230,13 @@ class PlainReplicas {
                                 .training = true,
                                 .randomness = {}};
     };
-    for (std::size_t i = 0; i < store.size(); ++i) chain_.block(i).forward(args(i));
+    for (std::size_t i = 0; i < store.size(); ++i) {
+      if (is_tied(i)) {
+        convert({chain_.block(owner(i)), store.owner(i).weights.floats().data()},
+                {chain_.block(i), own_weights_[i].floats().data()}, true);
+      }
+      chain_.block(i).forward(args(i));
+    }
     optim::LossSpec spec = loss_spec(config_);
     spec.class_weights = weights_.of_class;
     const optim::LossResult loss = compute_loss(spec,
@@ -239,7 +251,23 @@ class PlainReplicas {
       chain_.block(i).backward_weights(args(i));
       hand_back(i, begun);
     }
+    for (std::size_t i = 0; i < store.size(); ++i) {
+      if (is_tied(i)) add_to_owner(store, i);
+    }
     return loss.sum;
+  }
+
+  bool is_tied(std::size_t i) const { return chain_.network().is_tied(static_cast<int>(i)); }
+  std::size_t owner(std::size_t i) const {
+    return static_cast<std::size_t>(chain_.network().owner_of(static_cast<int>(i)));
+  }
+  /// The gradient of a user, in the layout of its owner.
+  void add_to_owner(ParameterStore& store, std::size_t i) {
+    const std::span<float> sum = store.owner(i).gradient.floats();
+    Values user(sum.size(), 0.0F);
+    convert({chain_.block(i), own_gradients_[i].floats().data()},
+            {chain_.block(owner(i)), user.data()}, true);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += user[j];
   }
 
   /// The gradients of what block i has read, to the blocks that wrote it.
@@ -342,6 +370,8 @@ class PlainReplicas {
   std::vector<tensor::Tensor> dst_;
   std::vector<tensor::Tensor> diff_;  ///< of the blocks' results, summed over their readers
   std::vector<std::vector<tensor::Tensor>> own_diffs_;  ///< by block and source, of it alone
+  /// By block, as it lays them out: of those that use another one's weights.
+  std::vector<tensor::Tensor> own_weights_, own_gradients_;
   std::vector<std::shared_ptr<std::byte>> saved_;
   std::vector<std::shared_ptr<std::byte>> pending_;
   std::shared_ptr<std::byte> scratch_;

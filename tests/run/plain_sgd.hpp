@@ -18,6 +18,7 @@
 #include "optim/schedule.hpp"
 #include "run/class_weights.hpp"
 #include "run/parameters.hpp"
+#include "run/plain_layouts.hpp"
 #include "session/setup.hpp"
 
 namespace plait::run {
@@ -128,22 +129,6 @@ class PlainSgd {
           ChainOptions{.batch = samples, .threads = static_cast<int>(config_.threads)});
     }
     return *found;
-  }
-
-  /// Trainable parameters, or running statistics, of a block in another number's layouts.
-  struct Array {
-    const kernels::Block& block;
-    float* values;
-  };
-  static void convert(const Array& from, const Array& to, bool trainable) {
-    for (std::size_t p = 0; p < from.block.parameters().size(); ++p) {
-      const kernels::BlockParameter& here = from.block.parameters()[p];
-      const kernels::BlockParameter& there = to.block.parameters()[p];
-      if (here.spec.trainable != trainable) continue;
-      tensor::Tensor plain(here.spec.shape);
-      from.block.unpack_parameter(here, from.values + here.offset, plain.floats().data());
-      to.block.pack_parameter(there, plain.floats().data(), to.values + there.offset);
-    }
   }
 
   static std::shared_ptr<std::byte> bytes(std::size_t size) {

@@ -1,6 +1,7 @@
 // daso, local_sgd and diloco: the distributed run has the bits of the plain algorithm.
 #include "plan/worker_memory.hpp"
 #include "run/plain_replicas.hpp"
+#include "run/tied_models.hpp"
 #include "temp_folder.hpp"
 
 namespace plait::run {
@@ -136,6 +137,26 @@ TEST(Daso, FollowsTheLossThroughAllModes) {
   EXPECT_EQ(run(config).weights_hash, oracle.run());
   EXPECT_EQ(oracle.modes_used(),
             (std::vector<int>{4, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 0, 0, 0, 4}));
+}
+
+/// Users of one matrix, some with another layout, are added before the workers of a node are summed.
+TEST(Daso, AddsTheUsersOfTiedWeights) {
+  const TempFolder folder;
+  for (const std::string name : {"linears", "convolutions", "residual"}) {
+    write_text(folder.path() / (name + ".toml"), tied_models().at(name));
+    for (const std::string strategy : {"daso", "local_sgd", "diloco"}) {
+      for (const Shape2 shape : {Shape2{2, 1}, Shape2{2, 2}}) {
+        session::TrainConfig config = config_for(strategy, shape);
+        config.model = (folder.path() / (name + ".toml")).string();
+        config.epochs = 2;
+        config.train_limit = 120;
+        config.local_steps = 2;
+        config.cooldown_epochs = 0;
+        config.clip_norm = 0.5;
+        EXPECT_EQ(run(config).weights_hash, plain(config)) << name << strategy << shape.places;
+      }
+    }
+  }
 }
 
 /// BatchNorm's running statistics are weighed inside a node and merged between nodes.

@@ -130,17 +130,6 @@ TEST_F(TiedOracle, DataParallelAddsTheUsersBeforeTheWorkers) {
   }
 }
 
-TEST_F(TiedOracle, ReplicasOfNodesTrain) {
-  for (const char* strategy : {"daso", "local_sgd", "diloco"}) {
-    session::TrainConfig config = config_of({strategy, "residual", 2, 1});
-    config.nodes = 2;
-    config.workers = 4;
-    const session::TrainResult result = run(config);
-    EXPECT_TRUE(std::isfinite(result.train_loss)) << strategy;
-    EXPECT_EQ(run(config).weights_hash, result.weights_hash) << strategy;
-  }
-}
-
 /// Wide, so that arrays of parameters are what counts.
 TEST_F(TiedOracle, MemoryIsForeseen) {
   const std::string model = (folder_ / "wide.toml").string();
