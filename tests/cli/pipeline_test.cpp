@@ -22,12 +22,12 @@ TEST_F(PipelineCli, ProcessesGiveTheBitsOfThreads) {
   expect_equal({"zb-h2", "sync", 4, 4}, mlp);
 }
 
-/// With counted costs both plans have replicas.
+/// With counted costs there are two replicas of all of resnet20, each with every other microbatch.
 TEST_F(PipelineCli, ProcessesGiveTheBitsOfThreadsWithReplicas) {
   const Words counted{"--cost", "analytic"};
   const Words resnet = Words{"--model", "resnet20"} + images() + counted;
-  const Json replicated = expect_equal({"layerpipe-replicated", "sync", 4, 4}, resnet);
-  const Json pure = expect_equal({"layerpipe", "sync", 4, 4}, resnet);
+  const Json replicated = expect_equal({"layerpipe-replicated", "sync", 4, 2}, resnet);
+  const Json pure = expect_equal({"layerpipe", "sync", 4, 2}, resnet);
   EXPECT_NE(replicated["weights_hash"], pure["weights_hash"]) << "replicas add in another order";
   const Words lenet{"--model",       "lenet", "--data",       "glyphs",
                     "--train-limit", "100",   "--test-limit", "32"};
