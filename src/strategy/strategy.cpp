@@ -47,7 +47,7 @@ void check_microbatches(int microbatches, std::int64_t batch) {
 }
 
 std::span<const Strategy> strategies() {
-  static const std::array<Strategy, 16> all{{
+  static const std::array<Strategy, 18> all{{
       {.name = "serial", .about = "one worker, plain SGD", .make = make_serial_plan},
       {.name = "data_parallel",
        .about = "every worker a share of the samples; gradients summed while "
@@ -67,6 +67,9 @@ std::span<const Strategy> strategies() {
       {.name = "1f1b",
        .about = "stages; one forward, one backward in turn; one update",
        .make = make_1f1b_plan},
+      {.name = "1f1b-interleaved",
+       .about = "the same with two to four pieces of the network on every worker",
+       .make = make_interleaved_plan},
       {.name = "pipedream",
        .about = "stages; one forward, one backward; asynchronous, weights stashed",
        .make = make_pipedream_plan},
@@ -82,6 +85,9 @@ std::span<const Strategy> strategies() {
       {.name = "zb-h2",
        .about = "the same with twice the microbatches in flight",
        .make = make_zb_h2_plan},
+      {.name = "zb-v",
+       .about = "the same with two pieces on every worker, there and back; memory as 1f1b",
+       .make = make_zb_v_plan},
       {.name = "sparse_rows",
        .about = "every worker some rows of every (sparse) linear layer",
        .make = make_sparse_rows_plan},

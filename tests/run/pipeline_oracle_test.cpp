@@ -66,6 +66,9 @@ std::vector<PipelineCase> pipelines() {
       for (const char* strategy : {"layerpipe-replicated", "gpipe", "1f1b", "zb-h1", "zb-h2"}) {
         all.push_back({strategy, model, workers});
       }
+      for (const char* strategy : {"1f1b-interleaved", "zb-v"}) {
+        if (workers < 8 || model == "resnet20") all.push_back({strategy, model, workers});
+      }
       for (const char* strategy : {"layerpipe-replicated", "pipedream", "pipedream-replicated"}) {
         all.push_back({strategy, model, workers, 4, "async"});
       }
@@ -172,7 +175,8 @@ TEST_F(PipelineOracle, TailsAndUnevenMicrobatchesHaveTheBitsOfOneWorker) {
   config.train_limit = 155;  // nine of 16 and one of 11
   const std::string one = run(config).weights_hash;
   config.workers = 3;
-  for (const char* strategy : {"layerpipe", "gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+  for (const char* strategy :
+       {"layerpipe", "gpipe", "1f1b", "1f1b-interleaved", "zb-h1", "zb-h2", "zb-v"}) {
     config.strategy = strategy;
     EXPECT_EQ(run(config).weights_hash, one) << strategy;
   }

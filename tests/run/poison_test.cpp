@@ -170,6 +170,8 @@ std::vector<Case> poisoned_runs() {
       {"one_f_one_b", "1f1b", 2, "mixed", micro},
       {"zb_h1", "zb-h1", 2, "mixed", micro},
       {"zb_h2", "zb-h2", 2, "mixed", micro},
+      {"zb_v", "zb-v", 2, "mixed", micro},
+      {"interleaved", "1f1b-interleaved", 2, "mixed", micro},
       {"pipedream", "pipedream", 2, "mixed", async},
       {"pipedream_replicated", "pipedream-replicated", 3, "mixed", async},
       {"pipedream_2bw", "pipedream-2bw", 2, "mixed", async},

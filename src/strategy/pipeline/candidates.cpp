@@ -2,6 +2,7 @@
 #include "strategy/pipeline/candidates.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -62,14 +63,50 @@ void tighten_all(std::vector<ScoredPlan>& plans, const cost::CostModel& cost) {
   }
 }
 
+/// Which turn a listed task belongs to; what starts or ends a microbatch goes with its neighbour.
+Turn turn_of(const plan::Task& task, const Candidate& candidate) {
+  const int last = static_cast<int>(candidate.stages.size()) - 1;
+  const bool backward = plan::is<plan::BackwardData>(task) || plan::is<plan::BackwardWeights>(task);
+  Turn turn{.backward = backward, .piece = last, .microbatch = plan::samples_of(task).begin};
+  if (plan::is<plan::Loss>(task)) return turn;
+  while (turn.piece > 0 && plan::block_of(task) <
+                               candidate.stages[static_cast<std::size_t>(turn.piece)].begin.block) {
+    --turn.piece;
+  }
+  return turn;
+}
+
+/// Every task waits for the one that its worker does before it.
+void hold_turns(lower::Graph& graph, const Candidate& candidate) {
+  std::map<Turn, std::vector<int>> jobs;
+  for (int j = 0; j < graph.listed; ++j) {
+    jobs[turn_of(graph.item(j).task, candidate)].push_back(j);
+  }
+  for (const std::vector<Turn>& turns : candidate.turns) {
+    int before = -1;
+    for (const Turn& turn : turns) {
+      for (const int job : jobs[turn]) {
+        if (before >= 0) graph.item(job).after.push_back({.item = before});
+        before = job;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void CandidateMaker::find_jobs(const Recipe& recipe, const Candidate& candidate) {
-  Key key{candidate.stages, candidate.staleness, recipe.asynchronous, recipe.fused};
+  Key key{.stages = candidate.stages,
+          .staleness = candidate.staleness,
+          .owners = candidate.owners,
+          .turns = candidate.turns,
+          .asynchronous = recipe.asynchronous,
+          .fused = recipe.fused};
   if (key == key_) return;
-  const Placement placement =
-      place(candidate.stages, request_.network.size(), request_.microbatches);
+  const Placement placement = place(candidate.stages, candidate.owners,
+                                    {request_.network.size(), request_.microbatches});
   graph_ = make_jobs(request_, placement, {.fused = recipe.fused});
+  if (!candidate.turns.empty()) hold_turns(graph_, candidate);
   if (recipe.asynchronous) {
     const std::vector<int> everywhere(request_.network.blocks.size(), staleness_bound(request_));
     hold_staleness(graph_, candidate.staleness.empty() ? everywhere : candidate.staleness);

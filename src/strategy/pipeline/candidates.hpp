@@ -19,6 +19,14 @@ struct Recipe {
   bool fused = false;  ///< as in JobOptions
 };
 
+/// Forward, or all of backward, of a piece for a microbatch.
+struct Turn {
+  bool backward = false;
+  int piece = 0;
+  int microbatch = 0;
+  auto operator<=>(const Turn&) const = default;
+};
+
 struct Candidate {
   std::vector<Stage> stages;
   std::vector<int> in_flight;  ///< per worker, as in SelfTimedOptions
@@ -28,6 +36,9 @@ struct Candidate {
   /// request's bound for all.
   std::vector<int> staleness{};
   bool whole_forwards = false;  ///< as in SelfTimedOptions
+  std::vector<int> owners{};    ///< as in place()
+  /// Per worker: everything it does, in this order; empty: the order of the play.
+  std::vector<std::vector<Turn>> turns{};
 };
 
 struct Score {
@@ -54,6 +65,8 @@ class CandidateMaker {
   struct Key {
     std::vector<Stage> stages{};
     std::vector<int> staleness{};
+    std::vector<int> owners{};
+    std::vector<std::vector<Turn>> turns{};
     bool asynchronous = false;
     bool fused = false;
     bool operator==(const Key&) const = default;

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "plan/versions.hpp"
 #include "strategy/pipeline/checked_request.hpp"
+#include "strategy/pipeline/chunks.hpp"
 #include "strategy/pipeline/straight.hpp"
 
 namespace plait::strategy {
@@ -67,6 +68,20 @@ plan::Plan make_pipedream_2bw_plan(const PlanRequest& request) {
     }
   }
   return plan;
+}
+
+plan::Plan make_interleaved_plan(const PlanRequest& request) {
+  const pipeline::CheckedRequest checked(request);
+  return make_interleaved(checked.request(), {.name = "1f1b-interleaved",
+                                              .urgency = Urgency::backward_first,
+                                              .fused = true})
+      .plan;
+}
+
+plan::Plan make_zb_v_plan(const PlanRequest& request) {
+  const pipeline::CheckedRequest checked(request);
+  return make_v_shaped(checked.request(), {.name = "zb-v", .urgency = Urgency::backward_first})
+      .plan;
 }
 
 plan::Plan make_zb_h1_plan(const PlanRequest& request) {

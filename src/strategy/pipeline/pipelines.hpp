@@ -28,8 +28,12 @@ plan::Plan make_pipedream_replicated_plan(const PlanRequest& request);
 /// The same as pipedream with two versions of the weights: every minibatch reads those of the one
 /// before the last.
 plan::Plan make_pipedream_2bw_plan(const PlanRequest& request);
+/// 1f1b with 2 to 4 pieces of the network on every worker, dealt out in rounds (Megatron-LM).
+plan::Plan make_interleaved_plan(const PlanRequest& request);
 /// Backward in two tasks, one update; in flight as in pipedream, or twice as many.
 plan::Plan make_zb_h1_plan(const PlanRequest& request);
 plan::Plan make_zb_h2_plan(const PlanRequest& request);
+/// The same with two pieces on every worker, there and back, and the memory of 1f1b.
+plan::Plan make_zb_v_plan(const PlanRequest& request);
 
 }  // namespace plait::strategy

@@ -15,6 +15,7 @@ class Placement {
       : microbatches_(microbatches),
         workers_(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(microbatches)) {}
 
+  int blocks() const { return static_cast<int>(workers_.size()) / microbatches_; }
   int microbatches() const { return microbatches_; }
   int worker(Pass3 pass, int block, int microbatch) const {
     return at(block, microbatch)[static_cast<std::size_t>(pass)];
@@ -36,7 +37,8 @@ class Placement {
   std::vector<std::array<int, 3>> workers_;
 };
 
-/// Workers are numbered along the stages; replicas take the microbatches in turn.
-Placement place(const std::vector<Stage>& stages, int blocks, int microbatches);
+/// Workers are numbered along the stages; replicas take the microbatches in turn. `owners`: per
+/// stage, which then has no replicas, its worker instead. `all` is an empty placement.
+Placement place(const std::vector<Stage>& stages, const std::vector<int>& owners, Placement all);
 
 }  // namespace plait::strategy::pipeline

@@ -1,0 +1,187 @@
+// Deals pieces out, writes the interleaved order down, and counts what workers hold.
+#include "strategy/pipeline/chunks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.hpp"
+#include "strategy/pipeline/checked_request.hpp"
+
+namespace plait::strategy::pipeline {
+
+namespace {
+
+constexpr int kMostRounds = 4;
+
+/// The turns of one worker, before it is known that nobody waits in a circle.
+std::vector<Turn> turns_of(int worker, int workers, int rounds, int microbatches) {
+  std::vector<Turn> forwards;
+  std::vector<Turn> backwards;
+  for (int first = 0; first < microbatches; first += workers) {
+    const int last = std::min(first + workers, microbatches);
+    for (int round = 0; round < rounds; ++round) {
+      for (int k = first; k < last; ++k) {
+        forwards.push_back({.piece = round * workers + worker, .microbatch = k});
+        backwards.push_back({.backward = true,
+                             .piece = (rounds - 1 - round) * workers + worker,
+                             .microbatch = k});
+      }
+    }
+  }
+  const auto warm_up = static_cast<std::size_t>(
+      std::min(2 * (workers - worker - 1) + (rounds - 1) * workers, rounds * microbatches));
+  std::vector<Turn> turns(forwards.begin(), forwards.begin() + static_cast<std::ptrdiff_t>(warm_up));
+  for (std::size_t i = 0; i < backwards.size(); ++i) {
+    if (warm_up + i < forwards.size()) turns.push_back(forwards[warm_up + i]);
+    turns.push_back(backwards[i]);
+  }
+  return turns;
+}
+
+/// Whether what the turn waits for has been done.
+bool is_ready(const Turn& turn, int pieces, const std::set<Turn>& done) {
+  if (!turn.backward) {
+    return turn.piece == 0 || done.contains({false, turn.piece - 1, turn.microbatch});
+  }
+  return done.contains({false, turn.piece, turn.microbatch}) &&
+         (turn.piece + 1 == pieces || done.contains({true, turn.piece + 1, turn.microbatch}));
+}
+
+/// As even as it can be, and the first one found.
+std::vector<std::vector<Stage>> cuts_into(const PlanRequest& request, int pieces) {
+  const TaskLine line(request, CutPlaces::borders);
+  std::vector<std::vector<Stage>> tried;
+  for (const bool even : {false, true}) {
+    std::vector<Stage> stages = balance(line, pieces, false, even);
+    if (!stages.empty()) tried.push_back(std::move(stages));
+  }
+  return tried;
+}
+
+void need_two_pieces_each(const PlanRequest& request) {
+  const int most = request.network.size() / 2;
+  if (most == 0) {
+    user_error("{} is one block, but every worker has two pieces or more: use `strategy` 1f1b",
+               request.network.name);
+  }
+  if (request.machine.workers() > most) {
+    too_many_workers(request, most, "two or more to every worker");
+  }
+}
+
+}  // namespace
+
+std::vector<int> dealt_in_rounds(int workers, int rounds) {
+  std::vector<int> owners;
+  for (int piece = 0; piece < workers * rounds; ++piece) owners.push_back(piece % workers);
+  return owners;
+}
+
+std::vector<int> there_and_back(int workers) {
+  std::vector<int> owners;
+  for (int piece = 0; piece < 2 * workers; ++piece) {
+    owners.push_back(piece < workers ? piece : 2 * workers - 1 - piece);
+  }
+  return owners;
+}
+
+std::vector<std::vector<Turn>> interleaved_turns(int workers, int rounds, int microbatches) {
+  std::vector<std::vector<Turn>> left;
+  for (int worker = 0; worker < workers; ++worker) {
+    left.push_back(turns_of(worker, workers, rounds, microbatches));
+  }
+  std::vector<std::vector<Turn>> turns(left.size());
+  std::set<Turn> done;
+  const auto take = [&](std::size_t worker, std::size_t turn) {
+    const auto at = left[worker].begin() + static_cast<std::ptrdiff_t>(turn);
+    done.insert(*at);
+    turns[worker].push_back(*at);
+    left[worker].erase(at);
+  };
+  const auto all = 2 * static_cast<std::size_t>(workers * rounds * microbatches);
+  const auto ready = [&](const Turn& turn) { return is_ready(turn, workers * rounds, done); };
+  while (done.size() < all) {
+    const std::size_t before = done.size();
+    for (std::size_t worker = 0; worker < left.size(); ++worker) {
+      while (!left[worker].empty() && ready(left[worker].front())) take(worker, 0);
+    }
+    for (std::size_t worker = 0; done.size() == before && worker < left.size(); ++worker) {
+      const auto any = std::ranges::find_if(left[worker], ready);
+      if (any != left[worker].end()) {
+        take(worker, static_cast<std::size_t>(any - left[worker].begin()));
+      }
+    }
+  }
+  return turns;
+}
+
+int most_held(const plan::Plan& plan, const std::vector<Stage>& stages) {
+  const auto piece_of = [&](int block) {
+    return static_cast<int>(std::ranges::find_if(stages,
+                                                 [&](const Stage& stage) {
+                                                   return block < stage.end.block;
+                                                 }) -
+                            stages.begin());
+  };
+  std::size_t most = 0;
+  for (const plan::Program& program : plan.programs) {
+    const auto unit = [&](const plan::Task& task) {
+      return std::pair(piece_of(plan::block_of(task)), plan::samples_of(task).begin);
+    };
+    const auto is_backward = [](const plan::Task& task) {
+      return plan::is<plan::BackwardData>(task) || plan::is<plan::BackwardWeights>(task);
+    };
+    std::map<std::pair<int, int>, int> backwards;  // to come
+    for (const plan::Task& task : program.tasks) {
+      if (is_backward(task)) ++backwards[unit(task)];
+    }
+    std::set<std::pair<int, int>> held;
+    for (const plan::Task& task : program.tasks) {
+      if (plan::is<plan::Forward>(task) && backwards.contains(unit(task))) held.insert(unit(task));
+      most = std::max(most, held.size());
+      if (is_backward(task) && --backwards[unit(task)] == 0) held.erase(unit(task));
+    }
+  }
+  return static_cast<int>(most);
+}
+
+ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe) {
+  need_two_pieces_each(request);
+  const int workers = request.machine.workers();
+  CandidateMaker candidates(request);
+  Choice choice({});
+  for (int rounds = 2; rounds <= kMostRounds; ++rounds) {
+    for (const std::vector<Stage>& stages : cuts_into(request, workers * rounds)) {
+      choice.offer(candidates.make(
+          recipe, {.stages = stages,
+                   .in_flight = std::vector<int>(static_cast<std::size_t>(workers),
+                                                 request.microbatches),
+                   .owners = dealt_in_rounds(workers, rounds),
+                   .turns = interleaved_turns(workers, rounds, request.microbatches)}));
+    }
+  }
+  return choice.take(*request.cost);
+}
+
+ScoredPlan make_v_shaped(const PlanRequest& request, const Recipe& recipe) {
+  need_two_pieces_each(request);
+  const int workers = request.machine.workers();
+  CandidateMaker candidates(request);
+  Choice choice({});
+  for (const std::vector<Stage>& stages : cuts_into(request, 2 * workers)) {
+    for (int limit = workers; limit <= 2 * workers; ++limit) {
+      ScoredPlan made = candidates.make(
+          recipe,
+          {.stages = stages,
+           .in_flight = std::vector<int>(static_cast<std::size_t>(workers), limit),
+           .owners = there_and_back(workers)});
+      if (limit == workers || most_held(made.plan, stages) <= 2 * workers) {
+        choice.offer(std::move(made));
+      }
+    }
+  }
+  return choice.take(*request.cost);
+}
+
+}  // namespace plait::strategy::pipeline
