@@ -158,7 +158,7 @@ TEST(Balance, SlowestPieceIsTheLeastOfAllCuts) {
           expect_pieces(line, stages, workers);
           EXPECT_NEAR(slowest(line, stages), *least, 2e-9 * *least);
           EXPECT_NEAR(busiest(line, stages),
-                      busiest_of(of, place(stages, {}, {blocks, microbatches}), workers), 1e-9);
+                      busiest_of(of, place(stages, blocks, microbatches), workers), 1e-9);
           for (const Stage& stage : stages) {
             replicated += stage.replicas > 1;
             inner += !stage.end.at_border();

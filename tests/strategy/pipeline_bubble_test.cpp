@@ -61,7 +61,8 @@ TEST_P(Bubbles, WeightGradientsFillThemWithTwiceAsManyInFlight) {
 
 TEST_P(Bubbles, OfZbH1AreSmallerByTheWeightGradients) {
   for (const Triple& of : {Triple{}, Triple{1, 1.5, 0.5}}) {
-    EXPECT_LE(bubble("zb-h1", of), (p() - 1) * (of.forward + of.data) + 1e-9);
+    const double saved = m() < p() ? 0 : of.weights;  // with fewer they do not fill it
+    EXPECT_LE(bubble("zb-h1", of), (p() - 1) * (of.forward + of.data - saved) + 1e-9);
   }
 }
 

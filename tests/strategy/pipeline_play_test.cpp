@@ -100,7 +100,7 @@ Played play_through(const PlanRequest& request, const Way& way) {
   const bool fused = way.urgency != Urgency::backward_first;
   const pipeline::TaskLine line(request, fused ? CutPlaces::borders : CutPlaces::samples);
   const auto stages = balance(line, request.machine.workers(), way.replicate);
-  const auto placement = pipeline::place(stages, {}, {request.network.size(), request.microbatches});
+  const auto placement = pipeline::place(stages, request.network.size(), request.microbatches);
   const auto graph = make_jobs(request, placement, {.fused = fused});
   const std::vector<int> in_flight(graph.schedule.plan.programs.size(), way.in_flight);
   const auto played = pipeline::play(

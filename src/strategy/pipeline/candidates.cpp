@@ -63,6 +63,22 @@ void tighten_all(std::vector<ScoredPlan>& plans, const cost::CostModel& cost) {
   }
 }
 
+std::vector<int> held_limits(const Candidate& candidate) {
+  return std::vector<int>(candidate.held > 0 ? candidate.in_flight.size() : 0, candidate.held);
+}
+
+/// By block, where pieces that are held are counted; these are cut at borders.
+std::vector<int> pieces_of(const Candidate& candidate, int blocks) {
+  std::vector<int> pieces;
+  if (candidate.held == 0) return pieces;
+  int piece = 0;
+  for (int block = 0; block < blocks; ++block) {
+    if (block == candidate.stages[static_cast<std::size_t>(piece)].end.block) ++piece;
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
 /// Which turn a listed task belongs to; what starts or ends a microbatch goes with its neighbour.
 Turn turn_of(const plan::Task& task, const Candidate& candidate) {
   const int last = static_cast<int>(candidate.stages.size()) - 1;
@@ -103,8 +119,8 @@ void CandidateMaker::find_jobs(const Recipe& recipe, const Candidate& candidate)
           .asynchronous = recipe.asynchronous,
           .fused = recipe.fused};
   if (key == key_) return;
-  const Placement placement = place(candidate.stages, candidate.owners,
-                                    {request_.network.size(), request_.microbatches});
+  const Placement placement = place(candidate.stages, request_.network.size(),
+                                    request_.microbatches, candidate.owners);
   graph_ = make_jobs(request_, placement, {.fused = recipe.fused});
   if (!candidate.turns.empty()) hold_turns(graph_, candidate);
   if (recipe.asynchronous) {
@@ -131,6 +147,8 @@ ScoredPlan CandidateMaker::make(const Recipe& recipe, const Candidate& candidate
       play(graph_, {.urgency = recipe.urgency,
                     .in_flight = candidate.in_flight,
                     .open = candidate.open,
+                    .held = held_limits(candidate),
+                    .pieces = pieces_of(candidate, request_.network.size()),
                     .whole_forwards = candidate.whole_forwards,
                     .minibatches = recipe.asynchronous ? minibatches_to_play(request_) : 1,
                     .sample = candidate.sample});

@@ -37,6 +37,7 @@ struct Candidate {
   std::vector<int> staleness{};
   bool whole_forwards = false;  ///< as in SelfTimedOptions
   std::vector<int> owners{};    ///< as in place()
+  int held = 0;  ///< pieces that a worker may hold, as in SelfTimedOptions; 0: no limit
   /// Per worker: everything it does, in this order; empty: the order of the play.
   std::vector<std::vector<Turn>> turns{};
 };

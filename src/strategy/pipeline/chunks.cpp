@@ -2,7 +2,6 @@
 #include "strategy/pipeline/chunks.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/error.hpp"
@@ -116,36 +115,6 @@ std::vector<std::vector<Turn>> interleaved_turns(int workers, int rounds, int mi
   return turns;
 }
 
-int most_held(const plan::Plan& plan, const std::vector<Stage>& stages) {
-  const auto piece_of = [&](int block) {
-    return static_cast<int>(std::ranges::find_if(stages,
-                                                 [&](const Stage& stage) {
-                                                   return block < stage.end.block;
-                                                 }) -
-                            stages.begin());
-  };
-  std::size_t most = 0;
-  for (const plan::Program& program : plan.programs) {
-    const auto unit = [&](const plan::Task& task) {
-      return std::pair(piece_of(plan::block_of(task)), plan::samples_of(task).begin);
-    };
-    const auto is_backward = [](const plan::Task& task) {
-      return plan::is<plan::BackwardData>(task) || plan::is<plan::BackwardWeights>(task);
-    };
-    std::map<std::pair<int, int>, int> backwards;  // to come
-    for (const plan::Task& task : program.tasks) {
-      if (is_backward(task)) ++backwards[unit(task)];
-    }
-    std::set<std::pair<int, int>> held;
-    for (const plan::Task& task : program.tasks) {
-      if (plan::is<plan::Forward>(task) && backwards.contains(unit(task))) held.insert(unit(task));
-      most = std::max(most, held.size());
-      if (is_backward(task) && --backwards[unit(task)] == 0) held.erase(unit(task));
-    }
-  }
-  return static_cast<int>(most);
-}
-
 ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe) {
   need_two_pieces_each(request);
   const int workers = request.machine.workers();
@@ -164,20 +133,20 @@ ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe) {
   return choice.take(*request.cost);
 }
 
-ScoredPlan make_v_shaped(const PlanRequest& request, const Recipe& recipe) {
+ScoredPlan make_v_shaped(const PlanRequest& request, Recipe recipe) {
   need_two_pieces_each(request);
   const int workers = request.machine.workers();
   CandidateMaker candidates(request);
   Choice choice({});
   for (const std::vector<Stage>& stages : cuts_into(request, 2 * workers)) {
-    for (int limit = workers; limit <= 2 * workers; ++limit) {
-      ScoredPlan made = candidates.make(
-          recipe,
-          {.stages = stages,
-           .in_flight = std::vector<int>(static_cast<std::size_t>(workers), limit),
-           .owners = there_and_back(workers)});
-      if (limit == workers || most_held(made.plan, stages) <= 2 * workers) {
-        choice.offer(std::move(made));
+    for (const Urgency urgency : {Urgency::backward_first, Urgency::weights_last}) {
+      recipe.urgency = urgency;
+      for (int limit = workers; limit <= 2 * workers; ++limit) {
+        choice.offer(candidates.make(
+            recipe, {.stages = stages,
+                     .in_flight = std::vector<int>(static_cast<std::size_t>(workers), limit),
+                     .owners = there_and_back(workers),
+                     .held = 2 * workers}));
       }
     }
   }

@@ -17,16 +17,12 @@ std::vector<int> there_and_back(int workers);
 /// fill the last group, turns that would wait for each other are swapped.
 std::vector<std::vector<Turn>> interleaved_turns(int workers, int rounds, int microbatches);
 
-/// The most pieces with microbatches in flight on any worker: forwards begun whose backward has not
-/// ended.
-int most_held(const plan::Plan& plan, const std::vector<Stage>& stages);
-
 /// The fastest of 2 to 4 pieces per worker, in the order of interleaved_turns.
 ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe);
 
 /// Two pieces per worker, there and back; of some limits of microbatches in flight the fastest with
 /// which no worker holds more than 2 x workers pieces, which is what one forward, one backward
 /// holds (Qi et al., ICLR 2024).
-ScoredPlan make_v_shaped(const PlanRequest& request, const Recipe& recipe);
+ScoredPlan make_v_shaped(const PlanRequest& request, Recipe recipe);
 
 }  // namespace plait::strategy::pipeline

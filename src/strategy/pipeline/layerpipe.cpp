@@ -108,9 +108,10 @@ std::vector<Limits> layerpipe_limits(const PlanRequest& request) {
 }
 
 /// A straight pipeline whose weight gradients are kept short is zero bubble: another method.
-bool is_of_another(const std::vector<Stage>& stages, const Limits& limits) {
-  return !limits.open.empty() &&
-         std::ranges::all_of(stages, [](const Stage& stage) { return stage.end.at_border(); });
+bool is_of_another(const Candidate& candidate) {
+  return !candidate.open.empty() &&
+         std::ranges::all_of(candidate.stages,
+                             [](const Stage& stage) { return stage.end.at_border(); });
 }
 
 /// Bounds of staleness, the tightest first.
@@ -168,12 +169,28 @@ void offer_plays(const PlanRequest& request, Recipe recipe, Candidate candidate,
   }
 }
 
-/// From the best plan of every cut, on long lines from the best of all.
-void refine(const TaskLine& line, Search& search) {
+/// From the best plan of every cut, from the coarsest line to the finest: a finer one never ends with
+/// a longer minibatch. On long lines from the best plan of each line, on that line alone.
+void refine(const PlanRequest& request, const pipeline::IsAllowed& allowed, Search& search) {
+  std::vector<TaskLine> lines;
+  for (const CutPlaces places : {CutPlaces::borders, CutPlaces::tasks, CutPlaces::samples}) {
+    if (places <= request.pipeline.cuts) lines.emplace_back(request, places);
+  }
+  const pipeline::Shifting with{search.candidates, search.choice, allowed};
   std::ranges::sort(search.best, {}, &PlayedCandidate::seconds);
-  if (is_long(line)) search.best.resize(1);
-  for (const PlayedCandidate& best : search.best) {
-    shift_cuts(line, best, search.candidates, search.choice);
+  if (is_long(lines.back())) {
+    for (const TaskLine& line : lines) {
+      const auto best = std::ranges::find_if(search.best, [&](const PlayedCandidate& one) {
+        return lies_on(line, one.candidate.stages);
+      });
+      if (best == search.best.end()) continue;
+      PlayedCandidate shifted = *best;
+      shift_cuts(line, shifted, with);
+    }
+    return;
+  }
+  for (PlayedCandidate& best : search.best) {
+    for (const TaskLine& line : lines) shift_cuts(line, best, with);
   }
 }
 
@@ -223,20 +240,20 @@ plan::Plan make(const PlanRequest& given, const std::string& name, bool replicat
                       .urgency = Urgency::backward_first,
                       .asynchronous = request.pipeline.asynchronous};
   Search search{CandidateMaker(request), Choice(choice_rule(request))};
+  const auto allowed = [&](const Candidate& one) { return replicated || !is_of_another(one); };
   for (const std::vector<Stage>& stages : layerpipe_stages(request, replicated)) {
     for (const std::vector<int>& bound : layerpipe_bounds(request, stages)) {
       for (const Limits& limits : layerpipe_limits(request)) {
-        if (!replicated && is_of_another(stages, limits)) continue;
         const Candidate candidate{.stages = stages,
                                   .in_flight = limits.in_flight,
                                   .open = limits.open,
                                   .staleness = bound};
-        offer_plays(request, recipe, candidate, search);
+        if (allowed(candidate)) offer_plays(request, recipe, candidate, search);
       }
     }
   }
   if (!recipe.asynchronous && request.machine.workers() > 1) {
-    refine(TaskLine(request, request.pipeline.cuts), search);
+    refine(request, allowed, search);
   }
   Choice& choice = search.choice;
   // Straight pipelines have limits of their own.

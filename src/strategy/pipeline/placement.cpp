@@ -19,25 +19,27 @@ bool is_before(const Cut& cut, Pass3 pass, int block, int microbatch, int microb
 
 }  // namespace
 
-Placement place(const std::vector<Stage>& stages, const std::vector<int>& owners, Placement all) {
+Placement place(const std::vector<Stage>& stages, int blocks, int microbatches,
+                const std::vector<int>& owners) {
   const auto worker_of = [&](Pass3 pass, int block, int k) {
     int first = 0;
     for (std::size_t s = 0; s < stages.size(); ++s) {
-      if (is_before(stages[s].end, pass, block, k, all.microbatches())) {
+      if (is_before(stages[s].end, pass, block, k, microbatches)) {
         return owners.empty() ? first + k % stages[s].replicas : owners[s];
       }
       first += stages[s].replicas;
     }
     return 0;
   };
-  for (int block = 0; block < all.blocks(); ++block) {
-    for (int k = 0; k < all.microbatches(); ++k) {
+  Placement placement(blocks, microbatches);
+  for (int block = 0; block < blocks; ++block) {
+    for (int k = 0; k < microbatches; ++k) {
       for (const Pass3 pass : {Pass3::forward, Pass3::backward_data, Pass3::backward_weights}) {
-        all.set(pass, block, k, worker_of(pass, block, k));
+        placement.set(pass, block, k, worker_of(pass, block, k));
       }
     }
   }
-  return all;
+  return placement;
 }
 
 }  // namespace plait::strategy::pipeline

@@ -15,7 +15,6 @@ class Placement {
       : microbatches_(microbatches),
         workers_(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(microbatches)) {}
 
-  int blocks() const { return static_cast<int>(workers_.size()) / microbatches_; }
   int microbatches() const { return microbatches_; }
   int worker(Pass3 pass, int block, int microbatch) const {
     return at(block, microbatch)[static_cast<std::size_t>(pass)];
@@ -38,7 +37,8 @@ class Placement {
 };
 
 /// Workers are numbered along the stages; replicas take the microbatches in turn. `owners`: per
-/// stage, which then has no replicas, its worker instead. `all` is an empty placement.
-Placement place(const std::vector<Stage>& stages, const std::vector<int>& owners, Placement all);
+/// stage, which then has no replicas, its worker instead.
+Placement place(const std::vector<Stage>& stages, int blocks, int microbatches,
+                const std::vector<int>& owners = {});
 
 }  // namespace plait::strategy::pipeline

@@ -8,17 +8,20 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "strategy/pipeline/held_pieces.hpp"
 
 namespace plait::strategy::pipeline {
 
 namespace {
 
 int rank_of(plan::TaskKind kind, Urgency urgency) {
-  const bool forwards = urgency == Urgency::forward_first || urgency == Urgency::all_forwards;
+  const bool forwards = urgency == Urgency::forward_first || urgency == Urgency::all_forwards ||
+                        urgency == Urgency::weights_last;
+  const bool fused = urgency != Urgency::backward_first && urgency != Urgency::weights_last;
   switch (kind) {
     case plan::TaskKind::forward: return forwards ? 1 : 2;
     case plan::TaskKind::backward_data: return forwards ? 2 : 1;
-    case plan::TaskKind::backward_weights: return urgency == Urgency::backward_first ? 3 : 0;
+    case plan::TaskKind::backward_weights: return fused ? 0 : 3;
     default: return 0;
   }
 }
@@ -29,6 +32,7 @@ class Player {
       : jobs_(graph.schedule.items),
         microbatches_(static_cast<std::size_t>(graph.schedule.plan.microbatches)),
         options_(options),
+        held_(graph, options.pieces, options.held, options.minibatches),
         count_(jobs_.size()),
         workers_(graph.schedule.plan.programs.size()),
         waits_(count_ * minibatches()),
@@ -180,6 +184,7 @@ class Player {
     dirty_.insert(job.worker);
     if (counts(job)) {
       const std::int64_t microbatch = microbatch_of(instance);
+      held_.note_end(job, microbatch);
       Left& left = left_of(job.worker, microbatch);
       if (!plan::is<plan::BackwardWeights>(job.task) && --left.open == 0) {
         worker.open.erase(microbatch);
@@ -246,6 +251,7 @@ class Player {
     const Worker& worker = workers_[at];
     const auto limit = static_cast<std::size_t>(options_.in_flight[at]);
     const std::size_t ahead = worker.admitted - worker.backwards;
+    if (!held_.may_begin(job, microbatch, worker.begun.contains(microbatch))) return false;
     if (plan::is<plan::Forward>(job.task) && worker.admitted < to_admit(worker)) {
       if (microbatch > next_of(worker)) return false;
       if (microbatch < next_of(worker) || worker.begun.contains(microbatch)) return true;
@@ -270,6 +276,7 @@ class Player {
       ++worker.admitted;
     }
     if (!counts(job)) return;
+    held_.note_begin(job, microbatch);
     if (worker.begun.insert(microbatch).second) worker.open.insert(microbatch);
     if (plan::is<plan::Forward>(job.task)) worker.half.insert(microbatch);
     if (plan::is<plan::BackwardData>(job.task) && worker.back.insert(microbatch).second) {
@@ -302,6 +309,7 @@ class Player {
   const std::vector<Job>& jobs_;
   std::size_t microbatches_;
   const SelfTimedOptions& options_;
+  HeldPieces held_;
   std::size_t count_;  ///< jobs of a minibatch; instance = minibatch * count + job
   std::vector<Worker> workers_;
   std::vector<int> microbatch_;  ///< by job

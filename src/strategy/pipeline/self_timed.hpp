@@ -8,6 +8,7 @@ namespace plait::strategy::pipeline {
 
 enum class Urgency {
   backward_first,  ///< backward_data > forward > backward_weights
+  weights_last,    ///< forward > backward_data > backward_weights
   fused,           ///< backward_weights at once after its backward_data; backward > forward
   forward_first,   ///< fused, but forward > backward
   in_turn,         ///< fused; up to the limit forwards, then one backward, one forward, ...
@@ -20,6 +21,10 @@ struct SelfTimedOptions {
   std::vector<int> in_flight{};
   /// The same, but backward_weights may still be to come; empty: no limit.
   std::vector<int> open{};
+  /// Per worker: pieces that it holds, each of one microbatch, with `pieces` by block
+  /// (held_pieces.hpp). Empty: no limit.
+  std::vector<int> held{};
+  std::vector<int> pieces{};
   /// No backward begins while a microbatch's forward is not done on all blocks of the worker. Else
   /// a gradient that is early in the play is waited for in the middle of a forward when it is late.
   bool whole_forwards = false;

@@ -38,17 +38,23 @@ bool shift(const TaskLine& line, std::size_t first, std::size_t last, std::ptrdi
 
 bool is_long(const TaskLine& line) { return line.cuts().size() > 2000; }
 
-void shift_cuts(const TaskLine& line, PlayedCandidate best, CandidateMaker& candidates,
-                Choice& choice) {
+bool lies_on(const TaskLine& line, const std::vector<Stage>& stages) {
+  return std::ranges::all_of(stages, [&](const Stage& stage) {
+    return std::ranges::find(line.cuts(), stage.end) != line.cuts().end();
+  });
+}
+
+void shift_cuts(const TaskLine& line, PlayedCandidate& best, const Shifting& with) {
+  if (!lies_on(line, best.candidate.stages)) return;
   const std::size_t cuts = best.candidate.stages.size() - 1;
   const auto try_to_shift = [&](std::size_t first, std::size_t last, std::ptrdiff_t step) {
     Candidate candidate = best.candidate;
-    if (!shift(line, first, last, step, candidate)) return;
-    ScoredPlan made = candidates.make(best.recipe, candidate);
+    if (!shift(line, first, last, step, candidate) || !with.allowed(candidate)) return;
+    ScoredPlan made = with.candidates.make(best.recipe, candidate);
     if (made.seconds >= best.seconds) return;
     best.candidate = std::move(candidate);
     best.seconds = made.seconds;
-    choice.offer(std::move(made));
+    with.choice.offer(std::move(made));
   };
   for (const std::ptrdiff_t step : steps_on(line, cuts + 1)) {
     for (const std::ptrdiff_t signed_step : {-step, step}) {

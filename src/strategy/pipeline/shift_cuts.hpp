@@ -2,6 +2,8 @@
 // for the slowest stage; of a pipeline that is flushed the bubble counts too.
 #pragma once
 
+#include <functional>
+
 #include "strategy/pipeline/candidates.hpp"
 
 namespace plait::strategy::pipeline {
@@ -10,15 +12,27 @@ namespace plait::strategy::pipeline {
 struct PlayedCandidate {
   Recipe recipe{};
   Candidate candidate{};
-  double seconds = 0;  ///< of a minibatch; 0: nothing was played yet
+  double seconds = 0;  ///< of a minibatch
 };
+
+/// Whether the strategy may have this candidate.
+using IsAllowed = std::function<bool(const Candidate& candidate)>;
 
 /// Planning would take too long to look at every cut of it.
 bool is_long(const TaskLine& line);
 
-/// Offers every plan that is faster than the one before. Cuts lie on `line`; those beside replicas
-/// stay.
-void shift_cuts(const TaskLine& line, PlayedCandidate best, CandidateMaker& candidates,
-                Choice& choice);
+/// Whether all cuts between the stages are cuts of the line.
+bool lies_on(const TaskLine& line, const std::vector<Stage>& stages);
+
+/// What plans are made with, which of them are allowed, and where they are offered.
+struct Shifting {
+  CandidateMaker& candidates;
+  Choice& choice;
+  IsAllowed allowed;
+};
+
+/// Offers every plan that is faster than the one before, and leaves the fastest in `best`. Nothing
+/// is moved where a cut does not lie on `line`; those beside replicas stay.
+void shift_cuts(const TaskLine& line, PlayedCandidate& best, const Shifting& with);
 
 }  // namespace plait::strategy::pipeline

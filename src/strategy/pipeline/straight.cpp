@@ -39,9 +39,13 @@ std::vector<int> stage_limits(const std::vector<Stage>& stages, int workers,
   return result;
 }
 
-/// In turn: sometimes a backward that is there should be taken.
+/// In turn: sometimes a backward that is there should be taken. With weight gradients that fill
+/// bubbles sometimes a forward that others wait for.
 std::vector<Urgency> urgencies_of(const Recipe& recipe) {
   if (recipe.urgency == Urgency::in_turn) return {Urgency::in_turn, Urgency::fused};
+  if (recipe.urgency == Urgency::backward_first) {
+    return {Urgency::backward_first, Urgency::weights_last};
+  }
   return {recipe.urgency};
 }
 
