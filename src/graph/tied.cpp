@@ -22,18 +22,37 @@ struct LayerPlace {
   auto operator<=>(const LayerPlace&) const = default;
 };
 
-/// "weight 10x64, bias 10".
-std::string parameters_text(const Parameters& parameters) {
-  std::vector<std::string> texts;
-  for (const ops::ParameterSpec& one : parameters) {
-    texts.push_back(fmt::format("{} {}", one.name, one.shape));
-  }
-  return fmt::format("{}", fmt::join(texts, ", "));
+const ops::ParameterSpec* parameter(const Parameters& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &ops::ParameterSpec::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
-bool agree(const Parameters& a, const Parameters& b) {
-  return std::ranges::equal(a, b, [](const ops::ParameterSpec& x, const ops::ParameterSpec& y) {
-    return x.name == y.name && x.shape == y.shape && ops::equal_or_same(x.pattern, y.pattern);
+/// The first parameter that is not the same in both, and how: "weight: 8x3 and 8x4", "bias: 8 and
+/// none"; empty: there is none.
+std::string difference(const Parameters& owner, const Parameters& user) {
+  const auto extent = [](const ops::ParameterSpec* one) {
+    return one == nullptr ? std::string("none") : one->shape.to_string();
+  };
+  std::vector<std::string_view> names;
+  for (const Parameters* all : {&owner, &user}) {
+    for (const ops::ParameterSpec& one : *all) names.push_back(one.name);
+  }
+  for (const std::string_view name : names) {
+    const ops::ParameterSpec* a = parameter(owner, name);
+    const ops::ParameterSpec* b = parameter(user, name);
+    if (a == nullptr || b == nullptr || !(a->shape == b->shape)) {
+      return fmt::format("{}: {} and {}", name, extent(a), extent(b));
+    }
+    if (!ops::equal_or_same(a->pattern, b->pattern)) {
+      return fmt::format("the elements that {} has", name);
+    }
+  }
+  return {};
+}
+
+bool has_tied_weights(const ModelSpec& model) {
+  return std::ranges::any_of(model.blocks, [](const BlockSpec& block) {
+    return std::ranges::any_of(block.nodes, [](const Node& node) { return !node.weights.empty(); });
   });
 }
 
@@ -160,10 +179,16 @@ class Tying {
       user_error("{}weights = '{}': the layer has no parameters itself", tie.where,
                  shown(tie.name));
     }
-    if (!agree(trained(user), trained(owner))) {
-      const std::string theirs = parameters_text(trained(owner));
-      user_error("{}weights = '{}': its parameters ({}) are not those of the layer ({})", tie.where,
-                 shown(tie.name), theirs.empty() ? "none" : theirs, parameters_text(trained(user)));
+    const std::string differs = difference(trained(owner), trained(user));
+    if (!differs.empty()) {
+      user_error("{}weights = '{}': layers '{}' and '{}' cannot share weights, they differ in {}",
+                 tie.where, shown(tie.name), name, full_name(block(user.block), at(user)), differs);
+    }
+    if (!at(user).weights.empty() && at(user).weights != name) {
+      user_error(
+          "{}weights = '{}' contradicts layer '{}' of the block, which uses those of '{}'; leave "
+          "one of them away",
+          tie.where, shown(tie.name), at(user).name, at(user).weights);
     }
     at(user).weights = name;
   }
@@ -195,12 +220,6 @@ void check_tied(const ModelSpec& model, const std::string& where) {
                   fmt::format("{}: block '{}', layer '{}': ", where, block.name, node.name));
     }
   }
-}
-
-bool has_tied_weights(const ModelSpec& model) {
-  return std::ranges::any_of(model.blocks, [](const BlockSpec& block) {
-    return std::ranges::any_of(block.nodes, [](const Node& node) { return !node.weights.empty(); });
-  });
 }
 
 }  // namespace plait::graph

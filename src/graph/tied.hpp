@@ -18,15 +18,12 @@ struct Tie {
 };
 
 /// Sets Node::weights. The model passes check_model. A name of a layer that is tied itself stands
-/// for the one that owns the weights. UserError where there is no such earlier layer, or where the
-/// parameters differ.
+/// for the one that owns the weights. UserError where there is no such earlier layer, where the
+/// parameters differ, or where a block and its layer name different ones.
 void tie_weights(ModelSpec& model, const std::vector<Tie>& ties);
 
 /// UserError that opens with `where` unless all Node::weights name earlier layers with weights of
 /// their own and equal parameters. Names and shapes of the model have been checked.
 void check_tied(const ModelSpec& model, const std::string& where);
-
-/// Whether any layer uses another one's weights.
-bool has_tied_weights(const ModelSpec& model);
 
 }  // namespace plait::graph

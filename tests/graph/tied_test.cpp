@@ -64,12 +64,11 @@ TEST(TiedWeights, NameALayerOrTheOnlyOneOfABlock) {
     const ModelSpec model =
         parse_tied(conv_with(std::string("out = 8, weights = \"") + name + "\""));
     EXPECT_EQ(model.blocks[3].nodes[0].weights, "a.conv") << name;
-    EXPECT_TRUE(has_tied_weights(model));
     EXPECT_EQ(parse_model(write_model(model), "net.toml", {}, 10), model);
   }
   EXPECT_EQ(parse_tied(conv_with(R"(out = 8, weights = "pair.conv")")).blocks[3].nodes[0].weights,
             "pair.conv");
-  EXPECT_FALSE(has_tied_weights(parse_tied(conv_with("out = 8"))));
+  EXPECT_EQ(parse_tied(conv_with("out = 8")).blocks[3].nodes[0].weights, "");
 }
 
 TEST(TiedWeights, OfABlockAreThoseOfItsLayersOneByOne) {
@@ -129,13 +128,18 @@ TEST(TiedWeights, AreRefusedWhereTheyDoNotFit) {
   EXPECT_THAT(tie_refusal(conv_with(R"(out = 8, weights = "pair")")),
               HasSubstr("several layers of that block have parameters; name one of pair.conv, "
                         "pair.bn"));
-  EXPECT_THAT(tie_refusal(conv_with(R"(out = 16, weights = "a")")),
-              HasSubstr("weights = 'a': its parameters (weight 8x8x3x3, bias 8) are not those of "
-                        "the layer (weight 16x8x3x3, bias 16)"));
-  EXPECT_THAT(tie_refusal(conv_with(R"(out = 8, bias = false, weights = "a")")),
-              HasSubstr("are not those of the layer (weight 8x8x3x3)"));
-  EXPECT_THAT(tie_refusal(conv_with(R"(out = 8, weights = "a.relu")")),
-              HasSubstr("its parameters (none) are not those"));
+  EXPECT_THAT(
+      tie_refusal(conv_with(R"(out = 16, weights = "a")")),
+      HasSubstr("weights = 'a': layers 'a.conv' and 'b.conv' cannot share weights, they differ "
+                "in weight: 8x8x3x3 and 16x8x3x3"));
+  EXPECT_THAT(
+      tie_refusal(conv_with(R"(out = 8, bias = false, weights = "a")")),
+      HasSubstr(
+          "layers 'a.conv' and 'b.conv' cannot share weights, they differ in bias: 8 and none"));
+  EXPECT_THAT(
+      tie_refusal(conv_with(R"(out = 8, weights = "a.relu")")),
+      HasSubstr(
+          "layers 'a.relu' and 'b.conv' cannot share weights, they differ in weight: none and"));
   EXPECT_THAT(tie_refusal(conv_with("out = 8, weights = 3")), HasSubstr("weights"));
   EXPECT_THAT(tie_refusal(with_blocks(R"(
 [[block]]
@@ -150,6 +154,23 @@ weights = "pair"
 layers = [{type = "convolution", out = 8, kernel = 3}]
 )")),
               HasSubstr("2 layers of that block have parameters, and 1 of this one"));
+}
+
+TEST(TiedWeights, OfABlockAndItsLayerMustBeTheSame) {
+  const auto both = [](const std::string& block, const std::string& layer) {
+    return with_blocks(
+        "[[block]]\nname = \"other\"\nlayers = [{type = \"convolution\", out = 8, "
+        "kernel = 3, padding = 1}]\n[[block]]\nname = \"b\"\nweights = \"" +
+        block +
+        "\"\nlayers = [{type = \"convolution\", out = 8, kernel = 3, padding = 1, "
+        "weights = \"" +
+        layer + "\"}]\n");
+  };
+  EXPECT_EQ(parse_tied(both("a", "a.conv")).blocks[4].nodes[0].weights, "a.conv");
+  EXPECT_THAT(tie_refusal(both("a", "other")),
+              AllOf(HasSubstr("net.toml:16: block 'b': weights = 'a' contradicts layer 'conv' of "
+                              "the block, which uses those of 'other.conv'"),
+                    HasSubstr("leave one of them away")));
 }
 
 /// Of a model that comes from elsewhere.
