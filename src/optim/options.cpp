@@ -146,8 +146,7 @@ std::span<const Setting<ScheduleOptions>> schedule_settings() {
        .member = &O::plateau_patience,
        .group = kRate,
        .value = "N",
-       .help = "schedule plateau: epochs without a smaller test loss that are let pass before a "
-               "drop",
+       .help = "schedule plateau: number of epochs without a smaller test loss before a drop",
        .bounds = {0, 1e9},
        .used_by = "plateau"},
       {.key = "plateau_factor",
