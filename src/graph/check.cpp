@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "graph/input_type.hpp"
+#include "graph/shape_advice.hpp"
 #include "graph/shapes.hpp"
 #include "graph/tied.hpp"
 
@@ -45,9 +46,13 @@ bool good_name(const std::string& name) {
 
 class Checker {
  public:
-  explicit Checker(const std::string& where) : where_(where) {}
+  explicit Checker(const std::string& where, const LayerCheck& check = {})
+      : where_(where), check_(check) {}
 
-  tensor::Shape block(const BlockSpec& block, std::span<const tensor::Shape> srcs) {
+  /// `sources`: names of what it reads.
+  tensor::Shape block(const BlockSpec& block, std::span<const tensor::Shape> srcs,
+                      std::vector<std::string> sources) {
+    sources_ = std::move(sources);
     const std::string at = fmt::format("{}: block '{}'", where_, block.name);
     if (block.name.empty() || !good_name(block.name)) {
       user_error("{}: a block name must be 1 to 200 letters, digits, or _ - .", at);
@@ -67,14 +72,40 @@ class Checker {
     for (const Node& node : block.nodes) {
       const std::string layer_at = fmt::format("{}, layer '{}'", at, node.name);
       const std::vector<tensor::Shape> srcs = node_inputs(node, block_srcs, shapes, layer_at);
+      if (check_) check_(block, node, srcs);
       ops::check_numbers(node.layer, layer_at);
-      shapes.push_back(ops::result_shape(node.layer, srcs, layer_at));
+      shapes.push_back(result(block, node, srcs, layer_at));
       count(node.layer, srcs[0], shapes.back(), layer_at);
     }
     return shapes.back();
   }
 
  private:
+  /// Refusals say what helps.
+  tensor::Shape result(const BlockSpec& block, const Node& node,
+                       std::span<const tensor::Shape> srcs, const std::string& at) const {
+    try {
+      return ops::result_shape(node.layer, srcs, at);
+    } catch (const UserError& error) {
+      if (!fits_swapped(node.layer, srcs)) {
+        user_error("{}{}", error.what(), shape_advice(node.layer, srcs, error.what()));
+      }
+      const bool of_block = node.inputs[0] < 0 && node.inputs[1] < 0;
+      user_error(
+          "{}: {} has {} and {}, in the wrong order: the image comes first, its factors second; "
+          "write {} = [\"{}\", \"{}\"]",
+          at, ops::name_of(node.layer), srcs[0], srcs[1], of_block ? "inputs" : "from",
+          source(block, node.inputs[1]), source(block, node.inputs[0]));
+    }
+  }
+
+  /// As a model file names it.
+  std::string source(const BlockSpec& block, int input) const {
+    if (input >= 0) return block.nodes[static_cast<std::size_t>(input)].name;
+    const auto number = static_cast<std::size_t>(number_of_input(input));
+    return number < sources_.size() ? sources_[number] : "input";
+  }
+
   void names(const BlockSpec& block, const std::string& at) {
     for (const Node& node : block.nodes) {
       if (!good_name(node.name)) {
@@ -141,6 +172,8 @@ class Checker {
   }
 
   const std::string& where_;
+  const LayerCheck check_;
+  std::vector<std::string> sources_;
   std::unordered_set<std::string> block_names_;
   std::unordered_set<std::string> layer_names_;
   std::int64_t layers_ = 0;
@@ -174,21 +207,24 @@ void check_inputs(const ModelSpec& model, const std::string& where) {
 
 }  // namespace
 
-void check_model(const ModelSpec& model, const std::string& where) {
+void check_model(const ModelSpec& model, const std::string& where, const LayerCheck& check) {
   if (model.input.rank() == 0) user_error("{}: the shape of the input is missing", where);
   elements_of(model.input, fmt::format("{}: the input", where));
   if (model.blocks.empty()) user_error("{}: the model has no blocks", where);
   check_inputs(model, where);
-  Checker checker(where);
+  Checker checker(where, check);
   std::vector<tensor::Shape> borders{model.input};
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     std::vector<bool> ids;
+    std::vector<std::string> sources;
     for (const int input : inputs_of(model, i)) {
+      sources.push_back(input < 0 ? "input" : model.blocks[static_cast<std::size_t>(input)].name);
       ids.push_back(input == kModelInput && model.input_type == tensor::DType::i32);
     }
     check_input_types(model.blocks[i], ids,
                       fmt::format("{}: block '{}'", where, model.blocks[i].name));
-    borders.push_back(checker.block(model.blocks[i], input_shapes(model, borders, i)));
+    borders.push_back(
+        checker.block(model.blocks[i], input_shapes(model, borders, i), std::move(sources)));
   }
   check_tied(model, where);
 }

@@ -34,6 +34,50 @@ tensor::DType input_type_of(const std::string& name_or_file) {
   return read_input_type(TomlReader(document, name_or_file, ""));
 }
 
+namespace {
+
+/// Of the first layer of the first block; empty where there is none.
+std::string first_layer_type(const TomlReader& model, const std::string& file) {
+  const TomlValue::Array& blocks = model.array("block");
+  if (blocks.empty()) return {};
+  const TomlReader block(blocks.front(), file, "block 1");
+  const TomlValue::Array& layers = block.array("layers");
+  if (layers.empty()) return {};
+  return TomlReader(layers.front(), file, "block 1, a layer").text("type", "");
+}
+
+}  // namespace
+
+std::optional<tensor::Shape> declared_input(const std::string& name_or_file) {
+  if (!name_or_file.ends_with(".toml")) return {};
+  const TomlValue document = parse_toml(model_file_text(name_or_file), name_or_file);
+  return declared_input(TomlReader(document, name_or_file, ""));
+}
+
+std::optional<tensor::Shape> declared_input(const TomlReader& reader) {
+  const TomlValue* value = reader.find("input");
+  if (value == nullptr) return {};
+  std::vector<std::int64_t> dims;
+  for (const TomlValue& dim : reader.array("input")) {
+    dims.push_back(reader.integer_of(dim, "input", {1, ops::kMaxChannels}));
+  }
+  if (dims.empty() || dims.size() > 4) {
+    user_error("{}input must have 1 to 4 extents but has {}", reader.place(value->line),
+               dims.size());
+  }
+  return tensor::Shape(std::move(dims));
+}
+
+bool reads_sequences(const std::string& name_or_file) {
+  if (!name_or_file.ends_with(".toml")) return false;
+  const TomlValue document = parse_toml(model_file_text(name_or_file), name_or_file);
+  const TomlReader reader(document, name_or_file, "");
+  if (read_input_type(reader) != tensor::DType::f32) return false;
+  if (const std::optional<tensor::Shape> input = declared_input(reader)) return input->rank() == 2;
+  const std::string first = first_layer_type(reader, name_or_file);
+  return first == "convolution_1d" || first == "linear";
+}
+
 void check_input_types(const BlockSpec& block, const std::vector<bool>& ids,
                        const std::string& where) {
   for (const Node& node : block.nodes) {

@@ -2,6 +2,7 @@
 // read. Every other tensor holds floats.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,14 @@ tensor::DType parse_input_type(const std::string& word, const std::string& where
 tensor::DType read_input_type(const TomlReader& reader);
 /// The same before the model is made: the data are opened for it. Networks of the zoo read floats.
 tensor::DType input_type_of(const std::string& name_or_file);
+
+/// `input` of a model file, before the model is made; empty where it says nothing, and for networks
+/// of the zoo.
+std::optional<tensor::Shape> declared_input(const std::string& name_or_file);
+std::optional<tensor::Shape> declared_input(const TomlReader& model);
+/// Whether the model reads sequences CxL: its file says input = [C, L], or says nothing and begins
+/// with a layer that takes no image (convolution_1d, linear).
+bool reads_sequences(const std::string& name_or_file);
 
 /// UserError where a layer of the block reads ids that is not an embedding, or the other way round.
 /// `ids` says by input of the block whether it holds them.

@@ -14,9 +14,11 @@
 #include "base/in_file.hpp"
 #include "base/nearest.hpp"
 #include "graph/block_builder.hpp"
+#include "graph/block_inputs.hpp"
 #include "graph/check.hpp"
 #include "graph/default_names.hpp"
 #include "graph/input_type.hpp"
+#include "graph/model_outputs.hpp"
 #include "graph/model_splits.hpp"
 #include "graph/shapes.hpp"
 #include "graph/toml_value.hpp"
@@ -25,15 +27,6 @@
 namespace plait::graph {
 
 namespace {
-
-struct FileContext {
-  const std::string& file;
-  std::int64_t classes = 0;
-  ModelSplits& splits;
-  std::set<std::string> names{};                     ///< of all blocks, repeated ones once
-  std::map<std::string, int, std::less<>> blocks{};  ///< read so far, by name
-  std::vector<Tie> ties{};                           ///< of the blocks read so far
-};
 
 std::vector<FileLayer> read_layers(const TomlReader& block, std::string_view key,
                                    const FileContext& context) {
@@ -59,49 +52,6 @@ void refuse_splits(const std::vector<FileLayer>& layers, const TomlReader& reade
       std::ranges::find_if(layers, [](const FileLayer& layer) { return layer.split.has_value(); });
   if (split == layers.end()) return;
   user_error("{}a residual block has no split", reader.place(split->line));
-}
-
-BlockInputs read_inputs(const TomlReader& reader, const std::string& self,
-                        const FileContext& context) {
-  BlockInputs inputs;
-  const TomlValue* value = reader.find("inputs");
-  if (value == nullptr) {
-    context.splits.refuse_silent_reader(reader.place(reader.line()));
-    return inputs;
-  }
-  for (const TomlValue& one : reader.array("inputs")) {
-    const std::string name = reader.text_of(one, "inputs");
-    if (name == "input" && context.names.contains(name)) {
-      user_error("{}inputs: 'input' is the network's own; rename the block that is called so too",
-                 reader.place(value->line));
-    }
-    const auto found = context.blocks.find(name);
-    const bool known_block = name == "input" || found != context.blocks.end();
-    const std::optional<int> output =
-        known_block ? std::nullopt : context.splits.output(name, reader.place(value->line));
-    if (!known_block && !output) {
-      std::vector<std::string> known{"input"};
-      for (const auto& [block, index] : context.blocks) known.push_back(block);
-      const std::string shown = name.substr(0, 60);
-      if (context.names.contains(name) && !context.blocks.contains(name + ".0")) {
-        const char* which = name == self ? "the block itself" : "a later block";
-        user_error("{}inputs: '{}' is {}; a block reads earlier blocks only, there are no cycles",
-                   reader.place(value->line), shown, which);
-      }
-      user_error("{}inputs: '{}' is neither an earlier block nor 'input'{}",
-                 reader.place(value->line), shown, did_you_mean(shown, known));
-    }
-    if (std::ranges::find(inputs.names, name) != inputs.names.end()) {
-      user_error("{}inputs names '{}' twice; its layers may read it more than once",
-                 reader.place(value->line), name);
-    }
-    inputs.blocks.push_back(output ? *output : name == "input" ? kModelInput : found->second);
-    inputs.names.push_back(name);
-  }
-  if (inputs.blocks.empty()) {
-    user_error("{}inputs is empty: a block reads something", reader.place(value->line));
-  }
-  return inputs;
 }
 
 /// `ties`: those of its layers.
@@ -146,8 +96,8 @@ BlockSpec read_block(const TomlReader& reader, const std::string& name, const Fi
 }
 
 tensor::Shape read_input(const TomlReader& reader, const tensor::Shape& data) {
-  const TomlValue* value = reader.find("input");
-  if (value == nullptr) {
+  const std::optional<tensor::Shape> input = declared_input(reader);
+  if (!input) {
     if (data.rank() == 0) {
       user_error(
           "{}: the model has no input shape; add input = [channels, height, width], or "
@@ -156,20 +106,11 @@ tensor::Shape read_input(const TomlReader& reader, const tensor::Shape& data) {
     }
     return data;
   }
-  std::vector<std::int64_t> dims;
-  for (const TomlValue& dim : reader.array("input")) {
-    dims.push_back(reader.integer_of(dim, "input", {1, ops::kMaxChannels}));
-  }
-  if (dims.empty() || dims.size() > 4) {
-    user_error("{}input must have 1 to 4 extents but has {}", reader.place(value->line),
-               dims.size());
-  }
-  tensor::Shape input(std::move(dims));
-  if (data.rank() != 0 && !(input == data)) {
+  if (data.rank() != 0 && !(*input == data)) {
     user_error("{}the model's input is {} but the data has shape {}; change or remove 'input'",
-               reader.place(value->line), input, data);
+               reader.place(reader.find("input")->line), *input, data);
   }
-  return input;
+  return *input;
 }
 
 std::string block_name(const TomlValue& value, const std::string& file, std::size_t index) {
@@ -179,8 +120,8 @@ std::string block_name(const TomlValue& value, const std::string& file, std::siz
 
 }  // namespace
 
-ModelSpec parse_model(std::string_view text, const std::string& file, const tensor::Shape& input,
-                      int classes) {
+ModelSpec parse_network(std::string_view text, const std::string& file, const tensor::Shape& input,
+                        int classes) {
   if (classes < 1) user_error("{}: a model needs at least 1 class but was given {}", file, classes);
   const TomlValue document = parse_toml(text, file);
   const TomlReader reader(document, file, "");
@@ -192,8 +133,10 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
   ModelSplits splits(model);
   FileContext context{.file = file, .classes = classes, .splits = splits};
   const TomlValue::Array& blocks = reader.array("block");
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    context.names.insert(block_name(blocks[i], file, i));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const bool repeated = TomlReader(blocks[i], file, "").find("repeat") != nullptr;
+    context.names.emplace(block_name(blocks[i], file, i), repeated);
+  }
   std::int64_t layers = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::string name = block_name(blocks[i], file, i);
@@ -241,17 +184,19 @@ ModelSpec parse_model(std::string_view text, const std::string& file, const tens
     splits.finish(name, static_cast<int>(model.blocks.size()) - 1);
   }
   if (model.blocks.empty()) user_error("{}: the model has no blocks; add [[block]]", file);
+  for (const auto& [name, index] : context.blocks) splits.refuse_shadow(name, file + ": ");
   splits.check_read();
-  check_model(model, file);
-  splits.check_sizes();
+  check_model(model, file, [&](const BlockSpec& block, const Node& node, const auto& srcs) {
+    splits.check_slice(block, node, srcs.front());
+  });
   tie_weights(model, context.ties);
-  const tensor::Shape output = border_shapes(model).back();
-  if (output[0] != classes || (output.rank() != 1 && output.rank() != 3)) {
-    user_error(
-        "{}: the last block '{}' returns {} but the data has {} classes; end with out = "
-        "\"classes\"",
-        file, model.blocks.back().name, output, classes);
-  }
+  return model;
+}
+
+ModelSpec parse_model(std::string_view text, const std::string& file, const tensor::Shape& input,
+                      int classes) {
+  ModelSpec model = parse_network(text, file, input, classes);
+  check_outputs(model, file, classes);
   return model;
 }
 
@@ -270,6 +215,12 @@ std::string model_file_text(const std::string& path) {
 
 ModelSpec read_model_file(const std::string& path, const tensor::Shape& input, int classes) {
   return parse_model(model_file_text(path), path, input, classes);
+}
+
+ModelSpec load_network(const std::string& name_or_file, const tensor::Shape& input, int classes) {
+  return name_or_file.ends_with(".toml")
+             ? parse_network(model_file_text(name_or_file), name_or_file, input, classes)
+             : make_model(name_or_file, input, classes);
 }
 
 ModelSpec load_model(const std::string& name_or_file, const tensor::Shape& input, int classes) {

@@ -37,8 +37,8 @@
 namespace plait::graph {
 
 /// `input` is the data's shape; rank 0 where there is no data, then the file must have one.
-/// UserError with file name and line for whatever is wrong; also where input or classes contradict
-/// the data.
+/// UserError with file name and line for whatever is wrong; also where the input contradicts the
+/// data, and where the network has fewer outputs than `classes` (check_outputs).
 ModelSpec parse_model(std::string_view text, const std::string& file, const tensor::Shape& input,
                       int classes);
 /// What the file holds; UserError where it cannot be read.
@@ -58,5 +58,7 @@ std::vector<MatrixFile> matrix_files(const ModelSpec& model);
 
 /// A file where the name ends in ".toml", otherwise a network of the zoo.
 ModelSpec load_model(const std::string& name_or_file, const tensor::Shape& input, int classes);
+/// The same whatever the network returns: `classes` is what out = "classes" means, no more.
+ModelSpec load_network(const std::string& name_or_file, const tensor::Shape& input, int classes);
 
 }  // namespace plait::graph

@@ -57,6 +57,7 @@ void ModelSplits::expand(std::vector<FileLayer>& layers, const std::string& bloc
   struct Inner {
     FileSplit split;
     std::string source;
+    std::string where;
     bool read = false;
   };
   std::map<std::string, Inner> splits;
@@ -86,11 +87,16 @@ void ModelSplits::expand(std::vector<FileLayer>& layers, const std::string& bloc
                       .name = from,
                       .from = {{found->second.source}},
                       .line = layer.line};
-      slices_.push_back({block, from, total(found->second.split), where});
+      slices_.push_back({block, from, total(found->second.split), found->second.where});
       result.push_back(std::move(slice));
     }
     after_split = layer.split.has_value();
     if (!after_split) {
+      if (const auto shadowed = output_name(*layer.name);
+          shadowed && splits.contains(shadowed->split)) {
+        user_error("{}a layer is called '{}', as an output of split '{}' is; rename one of them",
+                   where, *layer.name, shadowed->split);
+      }
       previous = *layer.name;
       result.push_back(std::move(layer));
       continue;
@@ -103,7 +109,7 @@ void ModelSplits::expand(std::vector<FileLayer>& layers, const std::string& bloc
                    source.substr(0, 60));
       }
       end_ = {.split = *layer.split, .name = block, .where = where};
-    } else if (!splits.emplace(*layer.name, Inner{*layer.split, source}).second) {
+    } else if (!splits.emplace(*layer.name, Inner{*layer.split, source, where}).second) {
       user_error("{}two splits are called '{}'; give every one its own name", where, *layer.name);
     }
     previous = *layer.name;
@@ -123,6 +129,15 @@ void ModelSplits::finish(const std::string& block, int source) {
   }
   last_ = block;
   end_.reset();
+}
+
+void ModelSplits::refuse_shadow(const std::string& block, const std::string& where) const {
+  const std::optional<OutputName> output = output_name(block);
+  const auto found = output ? ended_.find(output->split) : ended_.end();
+  if (found == ended_.end() || output->number >= std::ssize(found->second.split.sizes)) return;
+  user_error(
+      "{}block '{}' has the name of output {} of the split of block '{}'; rename one of them",
+      where, block, output->number, output->split);
 }
 
 std::optional<int> ModelSplits::output(const std::string& name, const std::string& where) {
@@ -161,25 +176,21 @@ void ModelSplits::check_read() const {
   }
 }
 
-void ModelSplits::check_sizes() const {
-  if (slices_.empty()) return;
-  const std::vector<tensor::Shape> borders = border_shapes(model_);
-  for (std::size_t i = 0; i < model_.blocks.size(); ++i) {
-    const BlockSpec& block = model_.blocks[i];
-    for (const SplitSlice& one : slices_) {
-      if (block.name != one.block && !block.name.starts_with(one.block + ".")) continue;
-      const auto node = std::ranges::find(block.nodes, one.node, &Node::name);
-      const auto* slice =
-          node == block.nodes.end() ? nullptr : std::get_if<ops::Slice>(&node->layer);
-      if (slice == nullptr) continue;
-      const std::vector<tensor::Shape> srcs = input_shapes(model_, borders, i);
-      const tensor::Shape src =
-          node_inputs(*node, srcs, node_shapes(block, srcs), block.name).front();
-      const std::int64_t extent = src[static_cast<std::size_t>(slice->axis)];
-      if (extent == one.whole) continue;
-      user_error("{}the sizes of the split add up to {}, but its input {} has {} along axis {}",
-                 one.where, one.whole, src, extent, slice->axis);
+void ModelSplits::check_slice(const BlockSpec& block, const Node& node,
+                              const tensor::Shape& src) const {
+  const auto* slice = std::get_if<ops::Slice>(&node.layer);
+  if (slice == nullptr) return;
+  for (const SplitSlice& one : slices_) {
+    const bool here = block.name == one.block || block.name.starts_with(one.block + ".");
+    if (!here || node.name != one.node) continue;
+    if (slice->axis >= std::ssize(src.dims())) {
+      user_error("{}a split along axis {} of {}, which has {} (0 to {})", one.where, slice->axis,
+                 src, src.rank(), src.rank() - 1);
     }
+    const std::int64_t extent = src[static_cast<std::size_t>(slice->axis)];
+    if (extent == one.whole) continue;
+    user_error("{}the sizes of the split add up to {}, but its input {} has {} along axis {}",
+               one.where, one.whole, src, extent, slice->axis);
   }
 }
 

@@ -18,7 +18,7 @@ struct SplitSlice {
   std::string block;  ///< or the name of repeated ones, without their numbers
   std::string node;
   std::int64_t whole = 0;
-  std::string where;  ///< opens messages
+  std::string where;  ///< of the split; opens messages
 };
 
 class ModelSplits {
@@ -35,13 +35,15 @@ class ModelSplits {
   /// The block that makes output "qkv.0" of a block that ends in a split, appended to the model
   /// where it is not there yet; none where no block of such a name does.
   std::optional<int> output(const std::string& name, const std::string& where);
+  /// Refused where a block has the name of a split's output. `where` opens the message.
+  void refuse_shadow(const std::string& block, const std::string& where) const;
   /// Refused where a block without inputs follows one that ends in a split.
   void refuse_silent_reader(const std::string& where) const;
 
   /// Splits that nobody reads are refused.
   void check_read() const;
-  /// Of a model that has passed check_model: sizes that do not add up are refused.
-  void check_sizes() const;
+  /// Of every layer of the model: refuses a slice whose split does not fit its input.
+  void check_slice(const BlockSpec& block, const Node& node, const tensor::Shape& src) const;
 
  private:
   struct Ended {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/error.hpp"
 #include "graph/macs.hpp"
 #include "graph/model_file.hpp"
@@ -11,6 +13,7 @@
 #include "graph/parameters.hpp"
 #include "graph/shapes.hpp"
 #include "graph/summary.hpp"
+#include "temp_folder.hpp"
 #include "token_files.hpp"
 
 namespace plait::graph {
@@ -89,6 +92,28 @@ TEST(InputType, EmbeddingsBeginNormal) {
   }
   EXPECT_NEAR(sum / 1e4, 0, 0.05);
   EXPECT_NEAR(squares / 1e4, 1, 0.05);
+}
+
+TEST(InputType, SequencesAreWhatTheFileSays) {
+  const TempFolder folder;
+  const std::string path = (folder.path() / "net.toml").string();
+  const auto reads = [&](const std::string& head, const std::string& layer) {
+    std::ofstream(path) << head << "[[block]]\nlayers = [" << layer << "]\n";
+    return reads_sequences(path);
+  };
+  const std::string relu = R"({type = "relu"})";
+  EXPECT_TRUE(reads("input = [3, 6]\n", relu));
+  EXPECT_EQ(declared_input(path), (tensor::Shape{3, 6}));
+  EXPECT_FALSE(reads("input = [1, 3, 6]\n", relu));
+  EXPECT_FALSE(reads("input = [3]\n", relu));
+  EXPECT_FALSE(reads("", relu));
+  EXPECT_EQ(declared_input(path), std::nullopt);
+  EXPECT_TRUE(reads("", R"({type = "convolution_1d", out = 4, kernel = 3})"));
+  EXPECT_TRUE(reads("", R"({type = "linear", out = 4}, {type = "flatten"})"));
+  EXPECT_FALSE(reads("", R"({type = "flatten"}, {type = "linear", out = 4})"));
+  EXPECT_FALSE(reads("input = [3, 6]\ninput_type = \"int32\"\n", relu));
+  EXPECT_FALSE(reads_sequences("lenet"));
+  EXPECT_EQ(declared_input("lenet"), std::nullopt);
 }
 
 }  // namespace

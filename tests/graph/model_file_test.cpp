@@ -279,6 +279,27 @@ TEST(ModelFile, WrongShapesAreRefusedWithBothShapes) {
   EXPECT_THAT(message_of(kHead, kCifar, 0), HasSubstr("at least 1 class"));
 }
 
+std::string ending(const std::string& layers, int classes) {
+  return message_of("[[block]]\nname = \"o\"\nlayers = [" + layers + "]\n", {6, 4}, classes);
+}
+
+/// As in PyTorch: labels need not all occur.
+TEST(ModelFile, OutputsMayBeMoreThanTheClasses) {
+  const std::string head = R"({type = "flatten"}, {type = "linear", out = 7})";
+  EXPECT_EQ(ending(head, 7), "no error");
+  EXPECT_EQ(ending(head, 3), "no error");
+  EXPECT_THAT(ending(head, 8),
+              AllOf(HasSubstr("the last block 'o' returns 7"), HasSubstr("8 classes")));
+  EXPECT_THAT(ending(R"({type = "linear", out = 20})", 20),
+              HasSubstr("the last block 'o' returns 6x20, a row for each position of a sequence; "
+                        "there is no loss per position yet"));
+  const TempFolder folder;
+  const std::string path = (folder.path() / "net.toml").string();
+  std::ofstream(path) << "[[block]]\nlayers = [{type = \"linear\", out = 20}]\n";
+  EXPECT_EQ(load_network(path, {6, 4}, 10).blocks.size(), 1U);
+  EXPECT_THROW(load_model(path, {6, 4}, 10), UserError);
+}
+
 TEST(ModelFile, LimitsHold) {
   EXPECT_THAT(
       message_of("[[block]]\nrepeat = 100000\nlayers = [{type = \"relu\"}, {type = \"relu\"}]\n" +

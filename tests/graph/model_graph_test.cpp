@@ -96,7 +96,7 @@ TEST(ModelGraph, RefusesInOneLine) {
               HasSubstr("'join' is the block itself"));
   EXPECT_THAT(graph_refusal("[[block]]\nname = \"input\"\nlayers = [{type = \"relu\"}]\n" +
                             joined(R"(["input", "wide"])", concat)),
-              HasSubstr("rename the block that is called so too"));
+              HasSubstr("'input' names the network's input; rename the block 'input'"));
   EXPECT_THAT(graph_refusal(joined("[]", concat)), HasSubstr("inputs is empty"));
   EXPECT_THAT(graph_refusal(joined("[3]", concat)), HasSubstr("inputs must be a text in quotes"));
   EXPECT_THAT(graph_refusal(joined(R"(["wide", "wide"])", concat)),
@@ -119,6 +119,71 @@ TEST(ModelGraph, ReadsAnInputFarBehind) {
   const ModelSpec model =
       parse_graph(joined(R"(["input", "stem", "wide"])", R"({type = "concat"})"));
   EXPECT_EQ(border_shapes(model)[3], (tensor::Shape{23, 8, 8}));
+}
+
+TEST(ModelGraph, ARepeatedBlockIsNamedWithItsNumber) {
+  const auto repeated = [](const std::string& inputs) {
+    return "[[block]]\nname = \"r\"\nrepeat = 3\nlayers = [{type = \"relu\"}]\n[[block]]\nname = "
+           "\"join\"\ninputs = [" +
+           inputs + "]\nlayers = [{type = \"add\"}]\n" + kGraphHead;
+  };
+  EXPECT_EQ(graph_refusal(repeated(R"("r.2", "r.0")")), "no error");
+  EXPECT_THAT(graph_refusal(repeated(R"("r", "input")")),
+              HasSubstr("net.toml:7: block 'join': inputs: 'r' is repeated, its blocks are r.0 to "
+                        "r.2; write \"r.2\" for the last one"));
+}
+
+/// Their names are input.0 and input.1.
+TEST(ModelGraph, ARepeatedBlockMayBeCalledInput) {
+  const ModelSpec model = parse_graph(
+      "[[block]]\nname = \"input\"\nrepeat = 2\nlayers = [{type = \"relu\"}]\n[[block]]\nname = "
+      "\"join\"\ninputs = [\"input.1\", \"input\"]\nlayers = [{type = \"add\"}]\n" +
+      kGraphHead);
+  EXPECT_THAT(inputs_of(model, 2), ElementsAre(1, kModelInput));
+}
+
+TEST(ModelGraph, FactorsInFrontOfTheirImageAreToldTheOrder) {
+  const auto gate = [](const std::string& inputs, const std::string& layer) {
+    return kStem +
+           "[[block]]\nname = \"gate\"\nlayers = [{type = \"global_average_pool\"}, {type = "
+           "\"convolution\", out = 8, kernel = 1}]\n[[block]]\nname = \"join\"\ninputs = [" +
+           inputs + "]\nlayers = [" + layer + "]\n" + kGraphHead;
+  };
+  EXPECT_EQ(graph_refusal(gate(R"("stem", "gate")", R"({type = "multiply"})")), "no error");
+  EXPECT_THAT(
+      graph_refusal(gate(R"("gate", "stem")", R"({type = "multiply"})")),
+      HasSubstr("block 'join', layer 'multiply': multiply has 8x1x1 and 8x8x8, in the wrong "
+                "order: the image comes first, its factors second; write inputs = "
+                "[\"stem\", \"gate\"]"));
+  EXPECT_THAT(
+      graph_refusal(
+          gate(R"("gate", "stem")",
+               R"({type = "relu", from = "stem"}, {type = "multiply", from = ["gate", "relu"]})")),
+      HasSubstr("write from = [\"relu\", \"gate\"]"));
+}
+
+TEST(ModelGraph, ShapesThatDoNotFitSayWhatHelps) {
+  const auto alone = [](const std::string& layers, const tensor::Shape& input) -> std::string {
+    try {
+      parse_model("[[block]]\nname = \"b\"\nlayers = [" + layers + "]\n", "net.toml", input, 10);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(alone(R"({type = "convolution", out = 8, kernel = 5})", {3, 4, 4}),
+              HasSubstr("block 'b', layer 'conv': a kernel that spans 5x5 does not fit its input "
+                        "3x4x4 with padding 0x0; a larger padding helps"));
+  EXPECT_THAT(alone(R"({type = "convolution", out = 8, kernel = 3})", {3, 9}),
+              HasSubstr("use convolution_1d"));
+  EXPECT_THAT(alone(R"({type = "convolution_1d", out = 8, kernel = 3})", {1, 3, 9}),
+              HasSubstr("needs a sequence CxL but its input is 1x3x9; write input = [C, L]"));
+  EXPECT_THAT(
+      alone(R"({type = "convolution", out = 8, kernel = 1}, {type = "add", from = )"
+            R"(["input", "conv"]})",
+            {3, 4, 4}),
+      HasSubstr("add needs two inputs of equal shape but has 3x4x4 and 8x4x4; a convolution "
+                "with kernel = 1 and out = 8 in front of the first one helps"));
 }
 
 }  // namespace

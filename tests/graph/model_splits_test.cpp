@@ -114,11 +114,19 @@ TEST(ModelSplits, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(with("[1, 2]", first), "no error");
   EXPECT_THAT(with("[1, 1]", first),
               HasSubstr("sizes of the split add up to 2, but its input 3x8x8 has 3 along axis 0"));
-  EXPECT_THAT(with("[4]", first), HasSubstr("does not fit its input 3x8x8"));
+  EXPECT_THAT(with("[4]", first),
+              HasSubstr("net.toml:3: block 'b': the sizes of the split add up to 4, but its input "
+                        "3x8x8 has 3 along axis 0"));
   EXPECT_THAT(with("[]", first), HasSubstr("a split needs sizes"));
   EXPECT_THAT(with("[0, 3]", first), HasSubstr("sizes"));
   EXPECT_THAT(with("[1, 2], parts = 2", first), HasSubstr("parts"));
-  EXPECT_THAT(with("[1, 2], axis = 3", first), HasSubstr("axis 3 of 3x8x8"));
+  EXPECT_THAT(
+      with("[1, 2], axis = 3", first),
+      HasSubstr("net.toml:3: block 'b': a split along axis 3 of 3x8x8, which has 3 (0 to 2)"));
+  EXPECT_THAT(
+      split_refusal(reader_of(R"("qkv.0", "qkv.2")")
+                        .replace(reader_of("").find("sizes"), 17, "axis = 5, sizes = [4, 2, 6]")),
+      HasSubstr("block 'qkv': a split along axis 5 of 12x8x8"));
   EXPECT_THAT(with("[1, 2]", R"({type = "relu"})"), HasSubstr("the layer before is split 'split'"));
   EXPECT_THAT(with("[1, 2]", R"({type = "relu", from = "split"})"), HasSubstr("is a split"));
   EXPECT_THAT(with("[1, 2]", R"({type = "relu", from = "input"})"),
@@ -130,6 +138,26 @@ TEST(ModelSplits, WhatDoesNotFitIsRefused) {
       split_refusal("[[block]]\nname = \"r\"\nrepeat = 2\nlayers = [{type = \"relu\"}, {type "
                     "= \"split\", sizes = [3]}]\n"),
       HasSubstr("cannot be repeated"));
+}
+
+TEST(ModelSplits, NobodyElseHasTheNameOfAnOutput) {
+  const std::string other =
+      "[[block]]\nname = \"qkv.1\"\ninputs = [\"IN\"]\nlayers = [{type = "
+      "\"relu\"}]\n";
+  const auto reads = [&](const std::string& input) {
+    return std::string(other).replace(other.find("IN"), 2, input);
+  };
+  const std::string last =
+      "[[block]]\nname = \"last\"\ninputs = [\"qkv.1\"]\nlayers = [{type = "
+      "\"relu\"}]\n";
+  for (const std::string& text : {kSplitBlock + reads("qkv.0") + last + kSplitHead,
+                                  reads("input") + kSplitBlock + last + kSplitHead}) {
+    EXPECT_THAT(split_refusal(text),
+                HasSubstr("block 'qkv.1' has the name of output 1 of the split of block 'qkv'"));
+  }
+  EXPECT_THAT(split_refusal("[[block]]\nlayers = [{type = \"split\", sizes = [1, 2]}, {type = "
+                            "\"relu\", name = \"split.1\", from = \"split.0\"}]\n"),
+              HasSubstr("a layer is called 'split.1', as an output of split 'split' is"));
 }
 
 }  // namespace
