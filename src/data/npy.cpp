@@ -100,8 +100,10 @@ NpyInputs parse_npy_inputs(ByteView bytes, const std::string& name) {
   const NpyHeader header = parse_npy_header(bytes, name);
   const ByteView values = bytes.subspan(header.size);
   if (header.shape.rank() < 2 || header.shape.rank() > 4) {
-    user_error("{}: inputs of shape {}; expected rank 2 (features), 3 (grey images) or 4 (N,C,H,W)",
-               name, header.shape);
+    user_error(
+        "{}: inputs of shape {}; expected rank 2 (features), 3 (grey images or sequences) or 4 "
+        "(N,C,H,W)",
+        name, header.shape);
   }
   if (header.descr == "|u1" || header.descr == "<u1") {
     return {header.shape, Bytes(values.begin(), values.end())};
@@ -142,6 +144,13 @@ NpyTargets parse_npy_targets(ByteView bytes, const std::string& name, std::int64
   const ByteView values = bytes.subspan(header.size);
   const std::size_t rank = header.shape.rank();
   if (header.descr[1] != 'f') {
+    if (rank == 2) {
+      user_error(
+          "{}: integer labels of shape {}, one for each position of a sequence: there is no loss "
+          "per position yet; labels are N, or N,H,W for pixels{}",
+          name, header.shape,
+          header.shape[1] == 1 ? " (save y[:, 0] for one label per sample)" : "");
+    }
     if (rank != 1 && rank != 3) {
       user_error("{}: integer labels of shape {}; expected rank 1, or 3 (N,H,W) for pixels", name,
                  header.shape);
@@ -180,7 +189,7 @@ MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& sp
                x_path.string(), x.shape[0], y_path.string(), y.shape[0]);
   }
   tensor::Shape sample = x.shape.without_front();
-  if (sample.rank() == 2 && !ids) sample = sample.with_front(1);
+  if (sample.rank() == 2 && !ids && !options.sequences) sample = sample.with_front(1);
   tensor::Shape target = y.shape.rank() == 1 ? tensor::Shape{1} : y.shape.without_front();
   if (target.rank() == 2 && (sample.rank() != 3 || !(sample.without_front() == target))) {
     user_error("{} has labels of {} pixels, {} has samples of {}; a label per pixel is needed",

@@ -49,10 +49,12 @@ struct NpyOptions {
   std::int64_t ignored = 255;  ///< label of pixels that do not count
   /// f32, or i32: x holds token ids. Empty: it does where it holds integers of more than a byte.
   std::optional<tensor::DType> inputs{};
+  bool sequences = false;  ///< real numbers N,C,L are sequences CxL, not grey images 1xCxL
 };
 
-/// One split: `dir`/`split`_x.npy and `dir`/`split`_y.npy. x: rank 2 (features), 3 (grey images) or
-/// 4 (channels first), or token ids. classes is the largest label + 1, or 0 for regression.
+/// One split: `dir`/`split`_x.npy and `dir`/`split`_y.npy. x: rank 2 (features), 3 (grey images,
+/// or sequences) or 4 (channels first), or token ids. classes is the largest label + 1, or 0 for
+/// regression.
 MemoryData read_npy_pair(const std::filesystem::path& dir, const std::string& split,
                          const NpyOptions& options = {});
 

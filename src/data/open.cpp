@@ -105,7 +105,9 @@ Raw open_kind(const DataKind& kind, const std::filesystem::path& dir, const Data
   if (kind.name == "cifar100") return open_cifar(find_cifar100(dir), kCifar100);
   if (kind.name == "images") return open_image_files(dir, options);
   if (kind.name == "npy") {
-    return open_npy(dir, {.ignored = options.ignore_label, .inputs = options.input});
+    return open_npy(
+        dir,
+        {.ignored = options.ignore_label, .inputs = options.input, .sequences = options.sequences});
   }
   return open_idx(dir, kind.how_to_get);
 }
@@ -170,9 +172,12 @@ std::vector<DataKind> data_kinds() {
        "(.gz, .zst)",
        "put images into folders with the names of their classes"},
       {"npy", "npy:DIR",
-       "your own arrays: train_x.npy, train_y.npy, test_x.npy, test_y.npy; integers N or NxHxW in "
-       "y "
-       "are labels of samples or pixels; for a model with input_type = \"int32\" x are token ids",
+       "your own arrays: train_x.npy, train_y.npy, test_x.npy, test_y.npy; x are features NxF, "
+       "grey "
+       "images NxHxW, images NxCxHxW, or what the model file says: sequences NxCxL (input = [C, "
+       "L]), "
+       "token ids (input_type = \"int32\"); integers N or NxHxW in y are labels of samples or "
+       "pixels",
        "write the four files with numpy.save"},
   };
 }

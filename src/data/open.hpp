@@ -46,6 +46,8 @@ struct DataOptions {
   bool normalise = true;  ///< images; token ids are as they are
   /// What the model reads: f32, or i32 for token ids. Empty: what the files hold.
   std::optional<tensor::DType> input{};
+  /// Whether the model reads sequences CxL: arrays N,C,L of real numbers are such, not grey images.
+  bool sequences = false;
   /// In files with a label for each pixel, of those that do not count.
   std::int64_t ignore_label = 255;
   /// For the training split only.

@@ -7,8 +7,10 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "data/ids.hpp"
+#include "data/labels.hpp"
 #include "graph/input_type.hpp"
 #include "graph/model_file.hpp"
+#include "graph/model_outputs.hpp"
 #include "graph/shapes.hpp"
 
 namespace plait::session {
@@ -28,6 +30,63 @@ data::ImageFileOptions image_options(const TrainConfig& config) {
           .threads = data_threads(config)};
 }
 
+/// Of a network with too few outputs for the labels.
+[[noreturn]] void refuse_labels(const TrainConfig& config, const Setup& setup,
+                                std::int64_t outputs) {
+  std::string which;
+  std::string pixels;
+  for (const auto& [split, dataset] :
+       {std::pair{"train", setup.data.train}, std::pair{"test", setup.data.test}}) {
+    const auto found = data::find_label_from(*dataset, outputs);
+    if (!found) continue;
+    which = fmt::format(" ({}: sample {} has the label {})",
+                        data::place_of_labels(config.data, split), found->sample, found->label);
+    if (data::labels_pixels(*dataset)) {
+      pixels = fmt::format(", or leave such pixels out with `ignore_label` {}", found->label);
+    }
+    break;
+  }
+  user_error(
+      "{}: the last block '{}' returns {} but the data has {} classes{}; end with out = "
+      "\"classes\"{}",
+      config.model, setup.model.blocks.back().name, graph::border_shapes(setup.model).back(),
+      setup.data.train->classes(), which, pixels);
+}
+
+/// Classes of the network that do not occur in the data are classes, too: metrics and class weights
+/// have the network's number of outputs.
+void add_classes(const TrainConfig& config, Setup& setup, std::int64_t outputs) {
+  const std::size_t weights = run::parse_class_weights(config.class_weights).size();
+  if (weights > 0 && weights != static_cast<std::size_t>(outputs)) {
+    setting_error("class_weights", config.class_weights.substr(0, 60),
+                  "has {} weight(s), but model '{}' has {} outputs; write {}", weights,
+                  config.model, outputs, outputs);
+  }
+  for (data::DatasetPtr* split : {&setup.data.train, &setup.data.test}) {
+    *split = std::make_shared<data::MoreClasses>(*split, static_cast<int>(outputs));
+  }
+}
+
+/// `wanted`: classes of the data, or values of a target.
+void fit_outputs(const TrainConfig& config, Setup& setup, int wanted) {
+  graph::check_trainable(setup.model, config.model);
+  const data::Dataset& train = *setup.data.train;
+  const tensor::Shape dst = graph::border_shapes(setup.model).back();
+  if (data::labels_pixels(train)) {
+    if (dst.rank() != 3 || !(dst.without_front() == train.target_shape())) {
+      user_error(
+          "model '{}' ends with shape {}, but `data` {} has a label per pixel and needs {}{}",
+          config.model, dst, config.data, train.target_shape().with_front(wanted),
+          dst.rank() == 1 ? "; try unet" : "");
+    }
+  } else if (dst.rank() != 1 || (train.classes() == 0 && dst[0] != wanted)) {
+    user_error("model '{}' ends with shape {}, but `data` {} needs {} output(s)", config.model, dst,
+               config.data, wanted);
+  }
+  if (dst[0] < wanted) refuse_labels(config, setup, dst[0]);
+  if (dst[0] > wanted) add_classes(config, setup, dst[0]);
+}
+
 Setup with_data(const TrainConfig& config, const data::DataOptions& options) {
   Setup setup{.data = data::open_data(config.data, options), .model = {}};
   const data::Dataset& train = *setup.data.train;
@@ -43,7 +102,7 @@ Setup with_data(const TrainConfig& config, const data::DataOptions& options) {
                   config.data);
   }
   const int outputs = train.classes() > 0 ? train.classes() : targets;
-  setup.model = graph::load_model(config.model, train.sample_shape(), outputs);
+  setup.model = graph::load_network(config.model, train.sample_shape(), outputs);
   if (data::holds_ids(train)) {
     const graph::IdLimit ids = graph::id_limit(setup.model);
     const std::string reader = fmt::format("block '{}'", ids.block);
@@ -51,18 +110,7 @@ Setup with_data(const TrainConfig& config, const data::DataOptions& options) {
     data::check_ids(*setup.data.test, ids.limit, fmt::format("data '{}', test", config.data),
                     reader);
   }
-  const tensor::Shape dst = graph::border_shapes(setup.model).back();
-  if (pixels) {
-    const tensor::Shape wanted = train.target_shape().with_front(outputs);
-    if (!(dst == wanted)) {
-      user_error(
-          "model '{}' ends with shape {}, but `data` {} has a label per pixel and needs {}{}",
-          config.model, dst, config.data, wanted, dst.rank() == 1 ? "; try unet" : "");
-    }
-  } else if (dst.rank() != 1 || dst[0] != outputs) {
-    user_error("model '{}' ends with shape {}, but `data` {} needs {} output(s)", config.model, dst,
-               config.data, outputs);
-  }
+  fit_outputs(config, setup, outputs);
   return setup;
 }
 
@@ -80,6 +128,7 @@ data::DataOptions data_options(const TrainConfig& config) {
           .test_limit = config.test_limit,
           .normalise = config.normalise,
           .input = graph::input_type_of(config.model),
+          .sequences = graph::reads_sequences(config.model),
           .ignore_label = config.ignore_label,
           .augmentation = data::parse_augmentation(config.augment),
           .images = image_options(config)};

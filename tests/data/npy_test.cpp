@@ -89,7 +89,15 @@ TEST(Npy, LabelsAndRegressionTargets) {
               AllOf(HasSubstr("label -1"), HasSubstr("position 1")));
   EXPECT_THROW(parse_npy_targets(npy_file<std::uint64_t>(npy_dict("<u8", "(1,)"), {~0ULL}), "f"),
                UserError);
-  EXPECT_THROW(parse_npy_targets(npy_file<int>(npy_dict("<i4", "(1, 2)"), {1, 2}), "f"), UserError);
+  EXPECT_THAT(user_error_of([] {
+                parse_npy_targets(npy_file<int>(npy_dict("<i4", "(1, 2)"), {1, 2}), "f");
+              }),
+              AllOf(HasSubstr("f: integer labels of shape 1x2, one for each position"),
+                    HasSubstr("there is no loss per position yet"), Not(HasSubstr("y[:, 0]"))));
+  EXPECT_THAT(user_error_of([] {
+                parse_npy_targets(npy_file<int>(npy_dict("<i4", "(2, 1)"), {1, 2}), "f");
+              }),
+              HasSubstr("save y[:, 0] for one label per sample"));
   const NpyTargets floats =
       parse_npy_targets(npy_file<float>(npy_dict("<f4", "(1, 2)"), {1, 2}), "f");
   EXPECT_FALSE(floats.are_labels);
@@ -105,6 +113,8 @@ TEST(Npy, PairsOfFiles) {
   const MemoryData grey = read_npy_pair(dir.path(), "train");
   EXPECT_EQ(grey.sample_shape, (tensor::Shape{1, 2, 3}));
   EXPECT_EQ(grey.classes, 5);
+  const MemoryData sequences = read_npy_pair(dir.path(), "train", {.sequences = true});
+  EXPECT_EQ(sequences.sample_shape, (tensor::Shape{2, 3}));
   dir.write("train_y.npy", npy_file<float>(npy_dict("<f4", "(2, 2)"), {4, 1, 2, 3}));
   const MemoryData regression = read_npy_pair(dir.path(), "train");
   EXPECT_EQ(regression.target_shape, (tensor::Shape{2}));
