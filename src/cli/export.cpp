@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/named_network.hpp"
 #include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/thread_warning.hpp"
@@ -16,6 +18,7 @@
 #include "cli/weights_file.hpp"
 #include "onnx/file.hpp"
 #include "onnx/to_graph.hpp"
+#include "run/parameters.hpp"
 #include "session/memory_check.hpp"
 #include "session/setup.hpp"
 #include "strategy/parareal/torn_weights.hpp"
@@ -61,12 +64,18 @@ Wanted wanted_of(const Arguments& arguments) {
   return wanted;
 }
 
+/// As the names of its weights say.
+plan::Network torn_network(const graph::ModelSpec& model,
+                           const std::vector<checkpoint::NamedTensor>& weights) {
+  std::vector<std::string> names;
+  for (const checkpoint::NamedTensor& tensor : weights) names.push_back(tensor.name);
+  return strategy::network_of_weights(plan::make_network(model), names, 1);
+}
+
 /// Without the blocks that tearing has added.
 std::vector<checkpoint::NamedTensor> serial_part(
     const graph::ModelSpec& model, const std::vector<checkpoint::NamedTensor>& weights) {
-  std::vector<std::string> names;
-  for (const checkpoint::NamedTensor& tensor : weights) names.push_back(tensor.name);
-  const plan::Network torn = strategy::network_of_weights(plan::make_network(model), names, 1);
+  const plan::Network torn = torn_network(model, weights);
   std::vector<checkpoint::NamedTensor> kept;
   for (const checkpoint::NamedTensor& tensor : weights) {
     const bool added = std::ranges::any_of(torn.blocks, [&](const plan::NetworkBlock& block) {
@@ -77,12 +86,62 @@ std::vector<checkpoint::NamedTensor> serial_part(
   return kept;
 }
 
+/// What is told about a file that was written.
+struct Exported {
+  std::string model;
+  std::string weights;
+  std::string out;
+  bool serial = false;
+  std::size_t tensors = 0;
+  std::size_t left_out = 0;
+  data::ChannelStatistics statistics;
+  std::optional<run::Evaluation> before;  ///< of the weights; none without data
+  std::optional<run::Evaluation> after;   ///< of what was written
+};
+
 std::string accuracy_text(const run::Evaluation& evaluation) {
   return evaluation.accuracy ? fmt::format("{:.2f}%", 100 * *evaluation.accuracy) : "none";
 }
 
 std::string numbers(const std::vector<float>& values) {
   return fmt::format("{}", fmt::join(values, ","));
+}
+
+std::string exported_json(const Exported& done) {
+  nlohmann::ordered_json json{{"model", done.model},     {"weights", done.weights},
+                              {"out", done.out},         {"serial", done.serial},
+                              {"tensors", done.tensors}, {"left_out", done.left_out}};
+  if (done.after) {
+    json["test_loss"] = done.after->loss;
+    json["saved_test_loss"] = done.before->loss;
+    json["mean"] = done.statistics.mean;
+    json["deviation"] = done.statistics.deviation;
+    if (done.after->accuracy) json["test_accuracy"] = *done.after->accuracy;
+    if (done.before->accuracy) json["saved_test_accuracy"] = *done.before->accuracy;
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string exported_table(const Exported& done) {
+  std::vector<Row> rows{{"model", done.model},
+                        {"weights", done.weights},
+                        {"written", fmt::format("{} ({} tensors)", done.out, done.tensors)}};
+  if (done.left_out > 0) {
+    rows.push_back({"left out", fmt::format("{} tensors of the coarse parts", done.left_out)});
+  }
+  if (!done.after) {
+    rows.push_back({"test_accuracy", "not measured; --data DATA measures it"});
+  } else if (done.left_out > 0) {
+    rows.push_back({"test_accuracy split", accuracy_text(*done.before)});
+    rows.push_back({"test_accuracy serial", accuracy_text(*done.after)});
+  } else {
+    rows.push_back({"test_accuracy", accuracy_text(*done.after)});
+  }
+  if (const data::ChannelStatistics& statistics = done.statistics; !statistics.mean.empty()) {
+    rows.push_back({"images", fmt::format("(x - {}) / {}", numbers(statistics.mean),
+                                          numbers(statistics.deviation))});
+  }
+  return table(rows, 2, kLineColumns);
 }
 
 void write(const Wanted& wanted, const session::Setup& setup,
@@ -109,10 +168,15 @@ int run_export(const Arguments& arguments) {
   const auto [file, config] = saved_weights(arguments, "export");
   session::check_config(config);
   warn_of_threads(1, static_cast<int>(config.threads));
-  const session::Setup setup = session::make_setup(config);
-  session::check_evaluation_memory(plan::make_network(setup.model),
-                                   session::evaluation_batch(config, setup),
-                                   session::threads_per_worker(config));
+  const bool evaluates = !needs_no_data(arguments, config.model);
+  const session::Setup setup =
+      evaluates ? session::make_setup(config)
+                : session::Setup{.data = {}, .model = named_network(arguments, config.model)};
+  if (evaluates) {
+    session::check_evaluation_memory(plan::make_network(setup.model),
+                                     session::evaluation_batch(config, setup),
+                                     session::threads_per_worker(config));
+  }
   const std::vector<checkpoint::NamedTensor> weights =
       read_weights_aloud(file.string(), setup.model);
   const bool serial = wanted.serial;
@@ -123,45 +187,33 @@ int run_export(const Arguments& arguments) {
   }
   if (wanted.names == Names::pytorch) with_torch_names(kept, setup.model);  // refused now
   // Before it is written: weights of another model are refused here.
-  const run::Evaluation before = session::evaluate_weights(
-      config, setup, weights, file.string(), {.network_of = torn_by_names(config.sweeps)});
-  check_loss(before, weights, file.string());
-  const run::Evaluation after = serial && kept.size() < weights.size()
-                                    ? session::evaluate_weights(config, setup, kept, file.string())
-                                    : before;
-  write(wanted, setup, kept, file.string());
-  if (arguments.on("--json")) {
-    nlohmann::ordered_json json{{"model", config.model},
-                                {"weights", file.string()},
-                                {"out", out},
-                                {"serial", serial},
-                                {"tensors", kept.size()},
-                                {"left_out", weights.size() - kept.size()},
-                                {"test_loss", after.loss},
-                                {"saved_test_loss", before.loss},
-                                {"mean", setup.data.statistics.mean},
-                                {"deviation", setup.data.statistics.deviation}};
-    if (after.accuracy) json["test_accuracy"] = *after.accuracy;
-    if (before.accuracy) json["saved_test_accuracy"] = *before.accuracy;
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    return 0;
-  }
-  std::vector<Row> rows{{"model", config.model},
-                        {"weights", file.string()},
-                        {"written", fmt::format("{} ({} tensors)", out, kept.size())}};
-  if (kept.size() < weights.size()) {
-    rows.push_back(
-        {"left out", fmt::format("{} tensors of the coarse parts", weights.size() - kept.size())});
-    rows.push_back({"test_accuracy split", accuracy_text(before)});
-    rows.push_back({"test_accuracy serial", accuracy_text(after)});
+  std::optional<run::Evaluation> before;
+  std::optional<run::Evaluation> after;
+  if (evaluates) {
+    before = session::evaluate_weights(config, setup, weights, file.string(),
+                                       {.network_of = torn_by_names(config.sweeps)});
+    check_loss(*before, weights, file.string());
+    after = serial && kept.size() < weights.size()
+                ? session::evaluate_weights(config, setup, kept, file.string())
+                : before;
   } else {
-    rows.push_back({"test_accuracy", accuracy_text(after)});
+    run::check_weights(torn_network(setup.model, weights), weights, file.string());
   }
-  if (const data::ChannelStatistics& statistics = setup.data.statistics; !statistics.mean.empty()) {
-    rows.push_back({"images", fmt::format("(x - {}) / {}", numbers(statistics.mean),
-                                          numbers(statistics.deviation))});
+  write(wanted, setup, kept, file.string());
+  const Exported exported{.model = config.model,
+                          .weights = file.string(),
+                          .out = out,
+                          .serial = serial,
+                          .tensors = kept.size(),
+                          .left_out = weights.size() - kept.size(),
+                          .statistics = setup.data.statistics,
+                          .before = before,
+                          .after = after};
+  if (arguments.on("--json")) {
+    fmt::print("{}\n", exported_json(exported));
+  } else {
+    fmt::print("{}", exported_table(exported));
   }
-  fmt::print("{}", table(rows, 2, kLineColumns));
   return 0;
 }
 

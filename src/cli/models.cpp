@@ -6,10 +6,10 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/model_picture.hpp"
+#include "cli/named_network.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "graph/graphchallenge.hpp"
-#include "graph/model_file.hpp"
 #include "graph/radixnet.hpp"
 #include "graph/summary.hpp"
 #include "graph/zoo.hpp"
@@ -18,8 +18,6 @@
 namespace plait::cli {
 
 namespace {
-
-constexpr std::int64_t kMaxClasses = 1 << 24;
 
 /// "out, kernel 3, stride as kernel".
 std::string keys_of(const ops::OperationInfo& info) {
@@ -62,12 +60,9 @@ int run_models(const Arguments& arguments) {
         table(rows, 2, kLineColumns));
     return 0;
   }
-  const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
-  const std::string* shape = arguments.find("--data-shape");
-  const tensor::Shape input = shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*name);
   const std::string* picture = arguments.find("--picture");
   if (picture != nullptr) check_model_picture(*picture);
-  const graph::ModelSpec network = graph::load_model(*name, input, classes);
+  const graph::ModelSpec network = named_network(arguments, *name);
   if (picture != nullptr) {
     write_model_picture(network, *picture);
     tell("the graph of {} is in {}\n", *name, *picture);
@@ -106,7 +101,10 @@ Verb models_verb() {
                       {.name = "--picture",
                        .value = "FILE",
                        .help = "draw the graph of blocks: FILE.svg (needs Graphviz), or FILE.dot"},
-                      {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"}},
+                      {.name = "--classes",
+                       .value = "N",
+                       .help = "outputs, if a file leaves them open",
+                       .standard = "10"}},
           .run = run_models};
 }
 

@@ -10,11 +10,11 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/named_network.hpp"
 #include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "graph/model_file.hpp"
 #include "partition/measure.hpp"
 #include "partition/partition_file.hpp"
 #include "partition/zoltan.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::int64_t kMaxParts = 1 << 16;
 
-struct Request {
+struct PartitionRequest {
   std::string model;
   std::vector<std::shared_ptr<const tensor::SparsePattern>> layers;
   partition::PartitionOptions options;
@@ -48,15 +48,12 @@ struct Found {
   }
 };
 
-Request read_request(const Arguments& arguments) {
-  Request request;
+PartitionRequest read_partition_request(const Arguments& arguments) {
+  PartitionRequest request;
   const std::string* model = arguments.find("--model");
   if (model == nullptr) user_error("partition needs a network; add --model NAME|FILE.toml");
   request.model = *model;
-  const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
-  const std::string* shape = arguments.find("--data-shape");
-  const plan::Network network = plan::make_network(graph::load_model(
-      *model, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*model), classes));
+  const plan::Network network = plan::make_network(trainable_network(arguments, *model));
   request.layers = strategy::row_patterns(network);
   if (request.layers.empty()) user_error("model '{}' has one layer: nothing to partition", *model);
   partition::PartitionOptions& options = request.options;
@@ -72,7 +69,7 @@ Request read_request(const Arguments& arguments) {
   return request;
 }
 
-Found find(const Request& request, partition::PartitionMethod method) {
+Found find(const PartitionRequest& request, partition::PartitionMethod method) {
   partition::PartitionOptions options = request.options;
   options.method = method;
   const Stopwatch watch;
@@ -86,7 +83,7 @@ Found find(const Request& request, partition::PartitionMethod method) {
   return found;
 }
 
-std::string json_text(const Request& request, const Found& found) {
+std::string json_text(const PartitionRequest& request, const Found& found) {
   return nlohmann::ordered_json{{"model", request.model},
                                 {"method", partition::method_name(found.record.method)},
                                 {"parts", found.record.partition.parts},
@@ -114,7 +111,7 @@ std::string table_text(const std::vector<Found>& all) {
   return table(rows, 1, kLineColumns);
 }
 
-report::LineChart chart_of(const Request& request, const std::vector<Found>& all) {
+report::LineChart chart_of(const PartitionRequest& request, const std::vector<Found>& all) {
   report::LineChart chart{.title = fmt::format("{} in {} parts: words sent forward, by layer",
                                                request.model, request.options.parts),
                           .x = "layer",
@@ -151,7 +148,7 @@ int run_partition(const Arguments& arguments) {
   if (const std::string* file = arguments.find("--picture")) {
     check_file_place(*file, "--picture", ".svg");
   }
-  const Request request = read_request(arguments);
+  const PartitionRequest request = read_partition_request(arguments);
   std::vector<Found> all;
   for (const partition::PartitionMethod method :
        wanted_methods(arguments, request.options.method)) {
@@ -209,7 +206,10 @@ Verb partition_verb() {
            {.name = "--data-shape",
             .value = "CxHxW",
             .help = "shape of one sample; default: what the network usually takes"},
-           {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
+           {.name = "--classes",
+            .value = "N",
+            .help = "outputs, if a file leaves them open",
+            .standard = "10"},
            {.name = "--json", .value = "", .help = "one JSON object on stdout"},
            {.name = "--quiet", .value = "", .help = "no progress"}},
       .run = run_partition};

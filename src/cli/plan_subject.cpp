@@ -8,6 +8,7 @@
 #include "base/nearest.hpp"
 #include "cli/fields.hpp"
 #include "cli/measuring_line.hpp"
+#include "cli/named_network.hpp"
 #include "cli/numbers.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -25,10 +26,7 @@ namespace {
 constexpr std::int64_t kMaxWorkers = 1 << 20;
 
 plan::Network network_of(const Arguments& arguments, const std::string& model) {
-  const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
-  const std::string* shape = arguments.find("--data-shape");
-  return plan::make_network(graph::load_model(
-      model, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(model), classes));
+  return plan::make_network(trainable_network(arguments, model));
 }
 
 session::TrainConfig read_cost_settings(const Arguments& arguments) {
@@ -61,10 +59,7 @@ std::vector<std::string> split(const std::string& text) {
 plan::Plan plan_in_file(const Arguments& arguments, const std::string& file) {
   const std::string* name = arguments.find("--model");
   if (name == nullptr) return session::read_plan_file(file, nullptr).plan;
-  const auto classes = static_cast<int>(arguments.integer("--classes", 10, {1, 1 << 24}));
-  const std::string* shape = arguments.find("--data-shape");
-  const graph::ModelSpec model = graph::load_model(
-      *name, shape != nullptr ? tensor::parse_shape(*shape) : usual_input(*name), classes);
+  const graph::ModelSpec model = trainable_network(arguments, *name);
   return session::read_plan_file(file, &model).plan;
 }
 

@@ -7,12 +7,13 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/named_network.hpp"
 #include "cli/out_place.hpp"
 #include "cli/terminal.hpp"
 #include "cli/thread_warning.hpp"
 #include "cli/verbs.hpp"
 #include "cost/profile_file.hpp"
-#include "graph/model_file.hpp"
+#include "graph/shapes.hpp"
 #include "plan/worker_memory.hpp"
 #include "run/cores.hpp"
 #include "session/config.hpp"
@@ -25,29 +26,26 @@ namespace plait::cli {
 namespace {
 
 constexpr std::int64_t kMaxBatch = 1 << 24;
-constexpr std::int64_t kMaxClasses = 1 << 24;
 
-struct Request {
+struct ProfileRequest {
   std::string model;
-  int classes = 10;
+  int classes = 10;  ///< outputs of the network
   std::int64_t batch = 64;
   run::ProfileConfig config;
   plan::Network network;
   strategy::TearRequest tear{};  ///< pieces 0: the model as it is
 };
 
-Request read_request(const Arguments& arguments) {
-  Request request;
+ProfileRequest read_profile_request(const Arguments& arguments) {
+  ProfileRequest request;
   request.model = arguments.text("--model", "lenet");
-  request.classes = static_cast<int>(arguments.integer("--classes", 10, {1, kMaxClasses}));
   request.batch = arguments.integer("--batch", 64, {1, kMaxBatch});
   const std::int64_t threads = arguments.integer("--threads", 0, {0, run::kMaxThreads});
   request.config.threads = threads > 0 ? static_cast<int>(threads) : run::usable_cores();
   request.config.steps = arguments.integer("--steps", 10, {1, 1'000'000});
-  const std::string* shape = arguments.find("--data-shape");
-  const tensor::Shape input =
-      shape != nullptr ? tensor::parse_shape(*shape) : usual_input(request.model);
-  request.network = plan::make_network(graph::load_model(request.model, input, request.classes));
+  const graph::ModelSpec model = trainable_network(arguments, request.model);
+  request.classes = static_cast<int>(graph::border_shapes(model).back()[0]);
+  request.network = plan::make_network(model);
   strategy::PararealOptions tear;
   tear.pieces = arguments.text("--pieces", tear.pieces);
   tear.coarse = arguments.text("--coarse", tear.coarse);
@@ -72,7 +70,7 @@ std::vector<int> cuts_of(const plan::Network& torn) {
 }
 
 /// At every batch size the network is torn where it is best for the largest.
-void fix_tearing(Request& request) {
+void fix_tearing(ProfileRequest& request) {
   if (request.tear.pieces == 0) return;
   const plan::Machine machine;
   request.tear.cuts = cuts_of(strategy::make_plan("parareal", {.network = request.network,
@@ -83,7 +81,7 @@ void fix_tearing(Request& request) {
 }
 
 /// What plait plan wants too: smaller batches (what each of several workers gets).
-session::MeasureRequest measuring(const Request& request) {
+session::MeasureRequest measuring(const ProfileRequest& request) {
   return {.plan =
               [&request](std::int64_t batch) {
                 const plan::Machine machine;
@@ -149,7 +147,7 @@ std::vector<run::BlockProfile> by_model_block(const std::vector<run::BlockProfil
   return blocks;
 }
 
-std::string profile_text(const run::Profile& profile, const Request& request) {
+std::string profile_text(const run::Profile& profile, const ProfileRequest& request) {
   std::vector<Row> rows{
       {"block", "forward", "bwd data", "weights", "update", "ms", "share", "M MACs", "output"}};
   run::BlockProfile sum{.name = "total", .whole = ""};
@@ -174,7 +172,7 @@ std::string profile_text(const run::Profile& profile, const Request& request) {
 }
 
 int run_profile(const Arguments& arguments) {
-  Request request = read_request(arguments);
+  ProfileRequest request = read_profile_request(arguments);
   fix_tearing(request);
   const std::string out = arguments.text("--out", "");
   if (!out.empty()) check_file_place(out, "--out");
@@ -229,7 +227,10 @@ Verb profile_verb() {
                   {.name = "--data-shape",
                    .value = "CxHxW",
                    .help = "shape of one sample; default: what the network usually takes"},
-                  {.name = "--classes", .value = "N", .help = "outputs", .standard = "10"},
+                  {.name = "--classes",
+                   .value = "N",
+                   .help = "outputs, if a file leaves them open",
+                   .standard = "10"},
                   {.name = "--threads", .value = "N", .help = "0: all cores", .standard = "0"},
                   {.name = "--steps", .value = "N", .help = "measured steps", .standard = "10"},
                   {.name = "--pieces",

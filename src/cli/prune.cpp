@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "checkpoint/atomic_file.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/named_network.hpp"
 #include "cli/numbers.hpp"
 #include "cli/out_place.hpp"
 #include "cli/saved_weights.hpp"
@@ -101,7 +102,9 @@ int run_prune(const Arguments& arguments) {
   const run::PruneOptions options = options_of(arguments);
   out = check_new_folder(out, "--out");
   const SavedWeights saved = saved_weights(arguments, "prune");
-  const graph::ModelSpec model = session::make_outline(saved.config).model;
+  const bool no_data = needs_no_data(arguments, saved.config.model);
+  const graph::ModelSpec model = no_data ? named_network(arguments, saved.config.model)
+                                         : session::make_outline(saved.config).model;
   const std::vector<checkpoint::NamedTensor> weights =
       read_weights_aloud(saved.file.string(), model);
   std::vector<std::string> names;
@@ -117,7 +120,7 @@ int run_prune(const Arguments& arguments) {
   tell(
       "next: plait train --model {0}/model.toml \\\n    --init {0}/weights.safetensors --data "
       "{1}\n",
-      out, saved.config.data);
+      out, no_data ? "DATA" : saved.config.data);
   return 0;
 }
 
