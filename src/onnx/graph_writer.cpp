@@ -51,10 +51,10 @@ GraphWriter::GraphWriter(const std::vector<checkpoint::NamedTensor>& weights,
 void GraphWriter::begin(const ops::Operation& layer, Place place) {
   place_ = std::move(place);
   parameters_.clear();
-  for (const ops::ParameterSpec& parameter : ops::parameters_of(layer, place_.shape)) {
+  for (const ops::ParameterSpec& parameter : ops::parameters_of(layer, place_.shape())) {
     const bool shared = parameter.trainable && !place_.weights.empty();
     const std::string name = (shared ? place_.weights : place_.name) + "." + parameter.name;
-    const bool turns = multiplies_rows(layer, place_.shape) && parameters_.empty();
+    const bool turns = multiplies_rows(layer, place_.shape()) && parameters_.empty();
     if (shared) {
       parameters_.push_back(
           turned_.contains(name) == turns

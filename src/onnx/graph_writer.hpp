@@ -17,12 +17,14 @@ class GraphWriter {
   GraphWriter(const std::vector<checkpoint::NamedTensor>& weights, const std::string& source);
 
   /// The layer under way: its full name, that of the layer whose weights it uses (empty: its own),
-  /// the values it reads, the shape of the first of them.
+  /// the values it reads, and their shapes.
   struct Place {
     std::string name;
     std::string weights;
     std::vector<std::string> srcs;
-    tensor::Shape shape;
+    std::vector<tensor::Shape> shapes;
+
+    const tensor::Shape& shape() const { return shapes.front(); }
   };
   /// Stores the parameters of the layer.
   void begin(const ops::Operation& layer, Place place);

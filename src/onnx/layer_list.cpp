@@ -21,6 +21,18 @@ bool has_absurd_size(const tensor::Shape& shape) {
   return false;
 }
 
+/// ONNX lines up the last axes, so that one sample's factors would meet other samples.
+[[noreturn]] void refuse_ranks(const NodeReader& node, const std::vector<Value>& srcs) {
+  const bool first = srcs[0].shape.rank() > srcs[1].shape.rank();
+  const tensor::Shape& large = srcs[first ? 0 : 1].shape;
+  const tensor::Shape& small = srcs[first ? 1 : 0].shape;
+  node.refuse(
+      "multiplies samples of {} by {}, which ONNX lines up at the last axes; plait's multiply "
+      "takes "
+      "a factor for each channel, {}x1x1 (export again what an earlier plait wrote)",
+      large, small, large[0]);
+}
+
 }  // namespace
 
 LayerList::LayerList(const std::string& source, tensor::Shape input) : source_(source) {
@@ -93,15 +105,17 @@ Value LayerList::join(const NodeReader& node, const ops::Operation& layer,
                       std::vector<Value> srcs) {
   std::vector<int> inputs;
   const bool product = std::holds_alternative<ops::Multiply>(layer);
+  if (product && srcs[0].shape.rank() != srcs[1].shape.rank()) refuse_ranks(node, srcs);
   for (const Value& src : srcs) {
     // A factor for each channel may be flat features seen as Cx1x1.
     const bool factors = product && src.form == Form::viewed && shape(src.layer).rank() == 1 &&
                          src.shape == tensor::Shape{shape(src.layer)[0], 1, 1};
     inputs.push_back(factors ? src.layer : whole(node, src));
   }
-  if (product && inputs.size() == 2 && shape(inputs[0]).elements() < shape(inputs[1]).elements()) {
-    std::swap(inputs[0], inputs[1]);
-  }
+  const auto size = [&](int input) {
+    return std::pair(shape(input).elements(), shape(input).rank());
+  };
+  if (product && size(inputs[0]) < size(inputs[1])) std::swap(inputs[0], inputs[1]);
   return append(node, {layer}, std::move(inputs));
 }
 

@@ -23,7 +23,7 @@ onnx_graph::Graph to_onnx(const graph::ModelSpec& model,
       GraphWriter::Place place{.name = graph::full_name(block, node),
                                .weights = node.weights,
                                .srcs = {},
-                               .shape = graph::node_inputs(node, srcs, shapes, block.name).front()};
+                               .shapes = graph::node_inputs(node, srcs, shapes, block.name)};
       for (const int input : node.inputs) {
         place.srcs.push_back(
             input < 0 ? results[static_cast<std::size_t>(

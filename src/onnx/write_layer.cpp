@@ -39,7 +39,7 @@ struct LayerWriter {
   GraphWriter& out;
 
   const std::string& x() const { return out.place().srcs[0]; }
-  const tensor::Shape& shape() const { return out.place().shape; }
+  const tensor::Shape& shape() const { return out.place().shape(); }
   [[noreturn]] void refuse(std::string_view what) const {
     user_error("'{}' is {}, which ONNX does not have; use .safetensors", out.place().name, what);
   }
@@ -158,6 +158,16 @@ struct LayerWriter {
                                          {{"perm", std::vector<std::int64_t>{0, 2, 1, 3, 4}}});
     return out.step("Reshape", "",
                     {swapped, out.integers("channels", {0, shape()[0], shape()[1], shape()[2]})});
+  }
+  /// ONNX lines up the last axes: a factor for each channel needs axes for height and width.
+  std::string operator()(const ops::Multiply&) const {
+    std::vector<std::string> srcs = out.place().srcs;
+    const std::vector<tensor::Shape>& shapes = out.place().shapes;
+    if (shapes[1].rank() < shapes[0].rank()) {
+      srcs[1] = out.step("Reshape", "factors",
+                         {srcs[1], out.integers("channels", {0, shapes[1][0], 1, 1})});
+    }
+    return out.step("Mul", "", std::move(srcs));
   }
   std::string operator()(const ops::Dropout&) const { return x(); }
 

@@ -66,6 +66,25 @@ TEST(OnnxRefusals, NameArithmeticThatIsNoLayer) {
             "t.onnx: node 'n_y' (Div): plait has no layer for it");
 }
 
+/// ONNX would multiply by one factor for each column.
+TEST(OnnxRefusals, OfFactorsWithFewerAxesThanTheImage) {
+  Graph graph =
+      small_graph({graph_node("GlobalAveragePool", {"x"}, "g"), graph_node("Flatten", {"g"}, "f"),
+                   graph_node("Mul", {"x", "f"}, "y")});
+  for (const bool swapped : {false, true}) {
+    if (swapped) std::swap(graph.nodes[2].inputs[0], graph.nodes[2].inputs[1]);
+    EXPECT_EQ(
+        refusal_of(graph),
+        "t.onnx: node 'n_y' (Mul): multiplies samples of 4x6x6 by 4, which ONNX lines up at "
+        "the last axes; plait's multiply takes a factor for each channel, 4x1x1 (export again "
+        "what an earlier plait wrote)");
+  }
+  graph.nodes[2].inputs = {"u", "x"};
+  graph.nodes.insert(graph.nodes.begin() + 2, graph_node("Reshape", {"f", "s"}, "u"));
+  graph.initializers = {{"s", integers({0, 4, 1, 1})}};
+  EXPECT_EQ(refusal_of(graph), "taken");
+}
+
 TEST(OnnxRefusals, OfCyclesAndUnknownNames) {
   EXPECT_EQ(
       refusal_of(small_graph({graph_node("Add", {"x", "b"}, "a"), graph_node("Relu", {"a"}, "b"),

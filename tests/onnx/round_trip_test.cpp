@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "onnx/example_models.hpp"
 #include "onnx/file.hpp"
 #include "onnx/match.hpp"
 #include "onnx/onnx_testing.hpp"

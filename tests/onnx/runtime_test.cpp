@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cli/process.hpp"
+#include "onnx/example_models.hpp"
 #include "onnx/file.hpp"
 #include "onnx/onnx_testing.hpp"
 #include "onnx/to_graph.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "onnx/example_models.hpp"
 #include "onnx/onnx_testing.hpp"
 #include "onnx/to_graph.hpp"
 
