@@ -1,9 +1,11 @@
 // Comparison of layers, kind by kind.
 #include "onnx/alike.hpp"
 
+#include <utility>
+
 namespace plait::onnx {
 
-bool alike(const ops::Operation& ours, const ops::Operation& theirs) {
+bool alike(const ops::Operation& ours, const ops::Operation& theirs, const tensor::Shape& src) {
   if (const auto* sparse = std::get_if<ops::SparseLinear>(&ours)) {
     const auto* linear = std::get_if<ops::Linear>(&theirs);
     return linear != nullptr && linear->out_features == sparse->pattern->rows;
@@ -51,7 +53,10 @@ bool alike(const ops::Operation& ours, const ops::Operation& theirs) {
     ops::Pool other = std::get<ops::Pool>(theirs);
     const bool counts = pool->kind == ops::PoolKind::average && pool->padding != ops::Extent2{0, 0};
     if (!counts) other.count_include_pad = pool->count_include_pad;
-    return other == *pool;
+    const bool ceil_mode = std::exchange(other.ceil_mode, pool->ceil_mode);
+    return other == *pool &&  // without a further window it makes no difference
+           (ceil_mode == pool->ceil_mode ||
+            ops::result_shape(ours, {&src, 1}, "") == ops::result_shape(theirs, {&src, 1}, ""));
   }
   return ours == theirs;
 }

@@ -41,13 +41,15 @@ class Matcher {
     }
   }
 
-  /// The file's layer that the model's layer `name`, fed by the file's layers `srcs`, is; its
-  /// parameters go to the result.
+  /// The file's layer that the model's layer `name`, fed by the file's layers `srcs` with samples
+  /// of `src`, is; its parameters go to the result.
   int layer(const ops::Operation& ours, const std::string& name, const std::vector<int>& srcs,
-            const std::vector<ops::ParameterSpec>& parameters) {
+            const tensor::Shape& src) {
+    const std::vector<ops::ParameterSpec> parameters = ops::parameters_of(ours, src);
     for (const std::size_t i : readers_[srcs[0]]) {
       const ImportedLayer& candidate = network_.layers[i];
-      if (taken_[i] || !same_inputs(inputs_[i], srcs) || !alike(ours, candidate.layer)) continue;
+      if (taken_[i] || !same_inputs(inputs_[i], srcs) || !alike(ours, candidate.layer, src))
+        continue;
       taken_[i] = true;
       take(candidate, ours, name, parameters);
       return static_cast<int>(i);
@@ -239,8 +241,7 @@ MatchedWeights match_weights(const graph::ModelSpec& model, const ImportedNetwor
       const tensor::Shape src = graph::node_inputs(node, block_srcs, shapes, block.name).front();
       const std::optional<ops::Operation> layer = as_exported(node.layer, src);
       layers.push_back(!layer ? srcs[0]
-                              : matcher.layer(*layer, graph::full_name(block, node), srcs,
-                                              ops::parameters_of(node.layer, src)));
+                              : matcher.layer(*layer, graph::full_name(block, node), srcs, src));
       if (layer && !node.weights.empty()) matcher.tie(node, graph::full_name(block, node), src);
     }
     results.push_back(layers.back());

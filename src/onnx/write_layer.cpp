@@ -110,17 +110,23 @@ struct LayerWriter {
       default: return operator()<ops::Activation>(activation);
     }
   }
+  /// ceil_mode only where it gives a further window: ONNX also has one that begins in the zeros at
+  /// the end, which PyTorch and plait leave out. Where one axis has that and the other has not,
+  /// each axis is pooled on its own.
   std::string operator()(const ops::Pool& pool) const {
-    std::vector<Attribute> attributes{{"kernel_shape", pair_of(pool.kernel)},
-                                      {"strides", pair_of(pool.stride)},
-                                      {"pads", pads_of(pool.padding)}};
-    if (pool.ceil_mode) attributes.push_back({"ceil_mode", std::int64_t{1}});
-    if (pool.kind == ops::PoolKind::max) return out.emit("MaxPool", std::move(attributes));
-    // Without padding nothing is counted; 0 keeps others from counting what ceil_mode reaches.
-    const bool counts =
-        pool.count_include_pad && !(pool.ceil_mode && pool.padding == ops::Extent2{0, 0});
-    attributes.push_back({"count_include_pad", std::int64_t{counts ? 1 : 0}});
-    return out.emit("AveragePool", std::move(attributes));
+    const tensor::Shape ceiled = result_of(pool, pool.ceil_mode);
+    const tensor::Shape floored = result_of(pool, false);
+    const auto reaches = [&](std::size_t axis) { return ceiled[axis] != floored[axis]; };
+    if (reaches(1) == reaches(2) || exact(pool, reaches(1) ? 2 : 1)) {
+      return pooled(pool, x(), reaches(1) || reaches(2), "");
+    }
+    ops::Pool rows = pool;
+    rows.kernel.width = rows.stride.width = 1;
+    rows.padding.width = 0;
+    ops::Pool columns = pool;
+    columns.kernel.height = columns.stride.height = 1;
+    columns.padding.height = 0;
+    return pooled(columns, pooled(rows, x(), reaches(1), "rows"), reaches(2), "");
   }
   /// Windows of one size, where they are.
   std::string operator()(const ops::AdaptiveAveragePool& pool) const {
@@ -172,6 +178,33 @@ struct LayerWriter {
   std::string operator()(const ops::Dropout&) const { return x(); }
 
  private:
+  tensor::Shape result_of(ops::Pool pool, bool ceil_mode) const {
+    pool.ceil_mode = ceil_mode;
+    return pool.result({&shape(), 1}, out.place().name);
+  }
+  /// Whether the windows end where the zeros along this axis do.
+  bool exact(const ops::Pool& pool, std::size_t axis) const {
+    const bool rows = axis == 1;
+    const std::int64_t padding = rows ? pool.padding.height : pool.padding.width;
+    const std::int64_t kernel = rows ? pool.kernel.height : pool.kernel.width;
+    const std::int64_t stride = rows ? pool.stride.height : pool.stride.width;
+    return (shape()[axis] + 2 * padding - kernel) % stride == 0;
+  }
+  std::string pooled(const ops::Pool& pool, const std::string& src, bool ceil_mode,
+                     const std::string& part) const {
+    std::vector<Attribute> attributes{{"kernel_shape", pair_of(pool.kernel)},
+                                      {"strides", pair_of(pool.stride)},
+                                      {"pads", pads_of(pool.padding)}};
+    if (ceil_mode) attributes.push_back({"ceil_mode", std::int64_t{1}});
+    if (pool.kind == ops::PoolKind::max) {
+      return out.step("MaxPool", part, {src}, std::move(attributes));
+    }
+    // Without padding nothing is counted; 0 keeps others from counting what ceil_mode reaches.
+    const bool counts =
+        pool.count_include_pad && !(ceil_mode && pool.padding == ops::Extent2{0, 0});
+    attributes.push_back({"count_include_pad", std::int64_t{counts ? 1 : 0}});
+    return out.step("AveragePool", part, {src}, std::move(attributes));
+  }
   /// x (1 + erf(x / sqrt 2)) / 2, as PyTorch spells it.
   std::string gelu() const {
     const std::string scaled =

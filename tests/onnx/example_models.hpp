@@ -157,6 +157,46 @@ name = "head"
 layers = [ {type = "flatten"}, {type = "linear", out = "classes"} ]
 )";
 
+/// Windows that ceil_mode would begin in the zeros at the end.
+inline const char* kCeilMode = R"(
+input = [3, 7, 9]
+[[block]]
+name = "max"
+layers = [ {type = "max_pool", kernel = 2, stride = 2, padding = 1, ceil_mode = true} ]
+[[block]]
+name = "average"
+inputs = ["input"]
+layers = [ {type = "average_pool", kernel = 2, stride = 2, padding = 1, ceil_mode = true, count_include_pad = false} ]
+[[block]]
+name = "counting"
+inputs = ["input"]
+layers = [ {type = "average_pool", kernel = 2, stride = 2, padding = 1, ceil_mode = true} ]
+[[block]]
+name = "head"
+inputs = ["max", "average", "counting"]
+layers = [ {type = "concat"}, {type = "flatten"}, {type = "linear", out = "classes"} ]
+)";
+
+/// The same along the height; along the width ceil_mode gives a further window.
+inline const char* kCeilModeOfOneAxis = R"(
+input = [3, 8, 9]
+[[block]]
+name = "max"
+layers = [ {type = "max_pool", kernel = 3, stride = 3, padding = 1, ceil_mode = true} ]
+[[block]]
+name = "average"
+inputs = ["input"]
+layers = [ {type = "average_pool", kernel = 3, stride = 3, padding = 1, ceil_mode = true, count_include_pad = false} ]
+[[block]]
+name = "counting"
+inputs = ["input"]
+layers = [ {type = "average_pool", kernel = 3, stride = 3, padding = 1, ceil_mode = true} ]
+[[block]]
+name = "head"
+inputs = ["max", "average", "counting"]
+layers = [ {type = "concat"}, {type = "flatten"}, {type = "linear", out = "classes"} ]
+)";
+
 inline const char* kTied = R"(
 input = [3, 12, 12]
 [[block]]
@@ -200,9 +240,18 @@ inline std::vector<Example> examples() {
   all.push_back({"branches", graph::parse_model(kBranches, "branches.toml", {}, 5), 5e-6F});
   all.push_back({"operations", graph::parse_model(kOperations, "operations.toml", {}, 5), 5e-6F});
   all.push_back({"excitation", graph::parse_model(kExcitation, "excitation.toml", {}, 5), 5e-6F});
+  all.push_back({"ceil_mode", graph::parse_model(kCeilMode, "ceil.toml", {}, 5), 5e-6F});
   all.push_back({"sequence", graph::parse_model(kSequence, "sequence.toml", {}, 5), 5e-6F});
   all.push_back({"tied", graph::parse_model(kTied, "tied.toml", {}, 5), 5e-6F});
   all.push_back({"chain of our own", graph::parse_model(kOwnChain, "own.toml", {}, 5), 5e-6F});
+  return all;
+}
+
+/// With those that leave as other layers than they have.
+inline std::vector<Example> outward_examples() {
+  std::vector<Example> all = examples();
+  all.push_back(
+      {"ceil_mode of one axis", graph::parse_model(kCeilModeOfOneAxis, "ceil.toml", {}, 5), 5e-6F});
   return all;
 }
 

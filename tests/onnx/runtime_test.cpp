@@ -56,7 +56,7 @@ TEST(OnnxRuntime, ComputesWhatPlaitComputes) {
   }
   const TempFolder temp;
   std::vector<std::vector<float>> wanted;
-  const std::vector<Example> all = examples();
+  const std::vector<Example> all = outward_examples();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const graph::ModelSpec& model = all[i].model;
     const std::vector<checkpoint::NamedTensor> weights = lively_weights(model);
