@@ -15,6 +15,7 @@
 #include "onnx/read_layer.hpp"
 #include "onnx/resize.hpp"
 #include "onnx/size_table.hpp"
+#include "onnx/stored.hpp"
 #include "onnx/unsupported.hpp"
 #include "onnx/view.hpp"
 #include "ops/table.hpp"
@@ -53,7 +54,9 @@ class Importer {
       user_error("{}: the output {} is not the result of a supported layer", source_,
                  checkpoint::shown(graph_.output));
     }
-    return list_.finish(found->second.layer);
+    ImportedNetwork network = list_.finish(found->second.layer);
+    network.notes = std::move(notes_);
+    return network;
   }
 
  private:
@@ -72,6 +75,9 @@ class Importer {
     }
     if (const std::optional<Value> value = read(node)) {
       values_[node.output()] = *value;
+      if (std::string more = trained_by_plait_only(graph_, node); !more.empty()) {
+        notes_.push_back(std::move(more));
+      }
       for (std::size_t i = 1; i < one.outputs.size(); ++i) unread_[one.outputs[i]] = node.name();
     } else {
       unsupported_.add(node);
@@ -135,26 +141,13 @@ class Importer {
     if (op == "Concat") check_axis(node, value(node, 0).shape);
     std::optional<ReadLayer> layer = read_layer(node);
     if (!layer) return {};
-    if (!layer->parameters.empty()) layer->stored = stored_names(node);
+    if (!layer->parameters.empty()) layer->stored = stored_tensors(graph_, node, layer->turned);
     if (ops::inputs_of(layer->layer).most == 1)
       return list_.add(node, std::move(*layer), value(node, 0));
     std::vector<Value> inputs;
     for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(value(node, i));
     if (inputs.size() == 1) return inputs[0];  // a Concat of one
     return list_.join(node, layer->layer, std::move(inputs));
-  }
-
-  /// Of the constants it reads, those that are copies by the name of what they are copies of.
-  std::vector<std::string> stored_names(const NodeReader& node) const {
-    std::vector<std::string> names;
-    for (std::size_t i = 1; node.has_input(i); ++i) {
-      names.push_back(stored_name(node.input(i)));
-    }
-    return names;
-  }
-  const std::string& stored_name(const std::string& constant) const {
-    const auto copy = graph_.copies.find(constant);
-    return copy == graph_.copies.end() ? constant : copy->second;
   }
 
   tensor::Shape target(const NodeReader& node) const {
@@ -210,6 +203,7 @@ class Importer {
       const tensor::Tensor& weight = node.floats(1, static_cast<std::size_t>(-axis));
       read.parameters = {weight, node.has_input(2) ? node.floats(2, weight.shape().rank())
                                                    : tensor::Tensor(weight.shape())};
+      read.stored = stored_tensors(graph_, node);
     }
     return list_.add(node, std::move(read), src);
   }
@@ -226,7 +220,7 @@ class Importer {
     if (!rows || !is_computed(node, 1) || !is_ids(value(node, 1))) return {};
     const tensor::Shape& shape = table->shape();
     ReadLayer read{ops::Embedding{.vocabulary = shape[0], .width = shape[1]}, {*table}};
-    read.stored = {stored_name(node.input(0))};
+    read.stored = {stored_tensor(graph_, node, 0)};
     return list_.add(node, std::move(read), value(node, 1));
   }
 
@@ -257,7 +251,8 @@ class Importer {
   SizeTable sizes_{graph_.constants};
   std::map<std::string, std::string> unread_;  ///< further outputs, and whose they are
   std::set<std::string> unknown_;              ///< what unsupported nodes write
-  bool has_ids_ = false;                       ///< the input of the graph
+  std::vector<std::string> notes_;
+  bool has_ids_ = false;  ///< the input of the graph
 };
 
 }  // namespace

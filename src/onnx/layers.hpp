@@ -9,6 +9,14 @@
 
 namespace plait::onnx {
 
+/// The tensor of the file behind a parameter; "" where it has none, or a node states it.
+struct StoredTensor {
+  std::string name{};
+  std::string read{};   ///< the name that the node reads
+  bool turned = false;  ///< it is the parameter transposed
+  bool merged = false;  ///< read through Identity: stored once, perhaps only because it is equal
+};
+
 /// One layer. `inputs` are indices of earlier layers, or kBlockInput for the graph's input.
 struct ImportedLayer {
   std::string node;  ///< its name in the file, and the operator: "'Conv_0' (Conv)"
@@ -18,13 +26,14 @@ struct ImportedLayer {
   /// Convolution, linear: weight, and bias where it has one. BatchNorm: weight, bias, running_mean,
   /// running_var.
   std::vector<tensor::Tensor> parameters = {};
-  std::vector<std::string> stored = {};  ///< names of the tensors these were read from
+  std::vector<StoredTensor> stored = {};  ///< what these were read from
 };
 
 struct ImportedNetwork {
   std::vector<ImportedLayer> layers;
-  int output = graph::kBlockInput;  ///< the layer that makes the graph's output
-  tensor::Shape input{};            ///< of one sample
+  int output = graph::kBlockInput;   ///< the layer that makes the graph's output
+  tensor::Shape input{};             ///< of one sample
+  std::vector<std::string> notes{};  ///< what the layers do that the file did not
 };
 
 /// `usual_input` is the shape of a sample where the graph does not state it. UserError with

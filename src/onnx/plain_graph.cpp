@@ -111,6 +111,7 @@ class PlainBuilder {
     }
     if (one.op == "Constant") {
       plain_.constants[node.output()] = constant_of(one, node);
+      plain_.literals.insert(node.output());
     } else if (one.op == "Identity" || is_cast_of_floats(node)) {
       const std::string& input = node.input(0);
       if (const tensor::Tensor* tensor = node.constant(0)) {
@@ -129,8 +130,12 @@ class PlainBuilder {
 
   void note_copy(const NodeReader& node) {
     const auto first = plain_.copies.find(node.input(0));
-    plain_.copies[node.output()] =
-        first == plain_.copies.end() ? node.input(0) : std::string(first->second);
+    ConstantCopy copy =
+        first == plain_.copies.end() ? ConstantCopy{.of = node.input(0)} : first->second;
+    if (node.op() == "Transpose") copy.turned = !copy.turned;
+    copy.merged = copy.merged || node.op() == "Identity";
+    if (plain_.literals.contains(copy.of)) plain_.literals.insert(node.output());
+    plain_.copies[node.output()] = std::move(copy);
   }
 
   [[noreturn]] void refuse_unknown(const NodeReader& node, const std::string& input,

@@ -132,19 +132,24 @@ bool has_sequence_weight(const NodeReader& node) {
 ReadLayer gemm(const NodeReader& node) {
   node.expect("transA", 0);
   const tensor::Tensor& matrix = node.floats(1, 2);
-  tensor::Tensor weight = node.integer("transB", 0) != 0 ? matrix : turned(matrix);
+  const bool turns = node.integer("transB", 0) == 0;
+  tensor::Tensor weight = turns ? turned(matrix) : matrix;
   const std::int64_t out = weight.shape()[0];
   const bool bias = node.has_input(2);
   std::vector<tensor::Tensor> parameters{scaled(std::move(weight), node.real("alpha", 1))};
   if (bias) parameters.push_back(scaled(bias_of(node, 2, out), node.real("beta", 1)));
-  return {ops::Linear{.out_features = out, .bias = bias}, std::move(parameters)};
+  return {.layer = ops::Linear{.out_features = out, .bias = bias},
+          .parameters = std::move(parameters),
+          .turned = turns};
 }
 
 /// Linear without a bias; with an Add of a vector behind it, it has become a Gemm.
 ReadLayer matrix_product(const NodeReader& node) {
   tensor::Tensor weight = turned(node.floats(1, 2));
   const std::int64_t out = weight.shape()[0];
-  return {ops::Linear{.out_features = out, .bias = false}, {std::move(weight)}};
+  return {.layer = ops::Linear{.out_features = out, .bias = false},
+          .parameters = {std::move(weight)},
+          .turned = true};
 }
 
 ReadLayer batch_norm(const NodeReader& node) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "onnx/layers.hpp"
 #include "onnx/node_reader.hpp"
 
 namespace plait::onnx {
@@ -10,7 +11,8 @@ namespace plait::onnx {
 struct ReadLayer {
   ops::Operation layer;
   std::vector<tensor::Tensor> parameters = {};  ///< as in ImportedLayer, like the next
-  std::vector<std::string> stored = {};
+  std::vector<StoredTensor> stored = {};
+  bool turned = false;  ///< the weight is the node's second input transposed
 };
 
 /// None where the operator is no layer by itself; refused where its numbers are none of plait's.

@@ -2,7 +2,6 @@
 #include "onnx/to_model.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "base/error.hpp"
 #include "graph/check.hpp"
@@ -10,6 +9,7 @@
 #include "graph/parameters.hpp"
 #include "graph/shapes.hpp"
 #include "onnx/block_groups.hpp"
+#include "onnx/shared.hpp"
 
 namespace plait::onnx {
 
@@ -34,47 +34,25 @@ graph::BlockSpec block_of_group(const ImportedNetwork& network, const BlockGroup
   return block;
 }
 
-/// Whether two layers that read the same stored tensors share weights. PyTorch's exporter stores
-/// equal tensors once, also those that are equal by chance as vectors of zeros and ones are: only a
-/// matrix (with its bias) whose values are not all the same says that they are one.
-bool share_weights(const ImportedLayer& a, const ImportedLayer& b) {
-  if (a.stored.empty() || a.stored != b.stored || a.parameters.size() != b.parameters.size() ||
-      a.parameters[0].shape().rank() < 2 || a.parameters.size() > 2) {
-    return false;
-  }
-  for (std::size_t i = 0; i < a.parameters.size(); ++i) {
-    if (a.parameters[i].shape() != b.parameters[i].shape() ||
-        !std::ranges::equal(a.parameters[i].floats(), b.parameters[i].floats())) {
-      return false;
-    }
-  }
-  const std::span<const float> values = a.parameters[0].floats();
-  return std::ranges::any_of(values, [&](float x) { return x != values.front(); });
-}
-
-/// Names the first layer with the same weights as the owner.
-void tie_layers(const ImportedNetwork& network, const std::vector<BlockGroup>& groups,
-                graph::ModelSpec& model) {
-  struct Owner {
-    const ImportedLayer* layer;
-    std::string name;
-  };
-  std::map<std::string, std::vector<Owner>> owners;  // by stored tensor
+/// Layers with the weights of an earlier one name it. Lines about what is shared.
+std::vector<std::string> tie_layers(const ImportedNetwork& network,
+                                    const std::vector<BlockGroup>& groups,
+                                    graph::ModelSpec& model) {
+  std::vector<NamedLayer> layers;
+  std::vector<graph::Node*> nodes;
   for (std::size_t b = 0; b < groups.size(); ++b) {
     for (std::size_t n = 0; n < groups[b].layers.size(); ++n) {
-      const ImportedLayer& layer = network.layers[groups[b].layers[n]];
-      if (layer.stored.empty()) continue;
       graph::Node& node = model.blocks[b].nodes[n];
-      std::vector<Owner>& known = owners[layer.stored[0]];
-      const auto found = std::ranges::find_if(
-          known, [&](const Owner& one) { return share_weights(*one.layer, layer); });
-      if (found != known.end()) {
-        node.weights = found->name;
-      } else {
-        known.push_back({&layer, graph::full_name(model.blocks[b], node)});
-      }
+      layers.push_back(
+          {&network.layers[groups[b].layers[n]], graph::full_name(model.blocks[b], node)});
+      nodes.push_back(&node);
     }
   }
+  SharedWeights shared = shared_weights(layers);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (shared.owners[i]) nodes[i]->weights = layers[*shared.owners[i]].name;
+  }
+  return std::move(shared.notes);
 }
 
 }  // namespace
@@ -83,7 +61,8 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
                        const std::string& source) {
   if (network.layers.empty()) user_error("{}: has no layers", source);
   ImportedModel imported{.model = {.name = name, .input = network.input, .blocks = {}},
-                         .weights = {}};
+                         .weights = {},
+                         .notes = network.notes};
   const std::vector<BlockGroup> groups = block_groups(network);
   std::vector<int> block_of(network.layers.size(), graph::kModelInput);
   for (std::size_t b = 0; b < groups.size(); ++b) {
@@ -92,7 +71,8 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
     for (const std::size_t layer : groups[b].layers) block_of[layer] = index;
   }
   if (graph::id_limit(imported.model).limit > 0) imported.model.input_type = tensor::DType::i32;
-  tie_layers(network, groups, imported.model);
+  std::ranges::move(tie_layers(network, groups, imported.model),
+                    std::back_inserter(imported.notes));
   graph::check_model(imported.model, source);
   const std::vector<tensor::Shape> borders = graph::border_shapes(imported.model);
   for (std::size_t b = 0; b < groups.size(); ++b) {
@@ -104,7 +84,7 @@ ImportedModel to_model(const ImportedNetwork& network, const std::string& name,
       const std::size_t i = groups[b].layers[n];
       for (const tensor::Tensor& tensor : network.layers[i].parameters) {
         const ops::ParameterSpec& spec = wanted[next++];
-        if (!block.nodes[n].weights.empty()) continue;  // they are another layer's
+        if (spec.trainable && !block.nodes[n].weights.empty()) continue;  // another layer's
         if (tensor.shape() != spec.shape) {
           user_error("{}: node {}: its tensor is {}, but the network needs {}", source,
                      network.layers[i].node, tensor.shape(), spec.shape);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "onnx/example_models.hpp"
 #include "onnx/match.hpp"
 #include "onnx/onnx_testing.hpp"
 #include "onnx/to_graph.hpp"
@@ -115,14 +116,32 @@ layers = [ {type = "linear", out = "classes"} ]
   EXPECT_EQ(other.weights.size(), lively_weights(model).size());
 }
 
-TEST(OnnxTied, VectorsAndConstantsAreOnlyEqual) {
-  EXPECT_EQ(node_of(read_tied(tied_graph()).model, "small.bn").weights, "")
-      << "vectors of BatchNorm";
+/// A batch_norm used twice: the running statistics of both places remain.
+TEST(OnnxTied, BatchNormsShareWeightsButNoStatistics) {
+  const ImportedModel other = read_tied(tied_graph());
+  EXPECT_EQ(node_of(other.model, "small.bn").weights, "stem.bn");
+  const auto count = [&](const std::string& name) {
+    return std::ranges::count(other.weights, name, &checkpoint::NamedTensor::name);
+  };
+  EXPECT_EQ(count("small.bn.weight"), 0);
+  EXPECT_EQ(count("small.bn.running_mean"), 1);
+  EXPECT_THAT(other.notes, ::testing::IsEmpty());
+}
+
+/// What is the same by name is the same; what an Identity passes on may only be equal.
+TEST(OnnxTied, ConstantsBehindAnIdentityAreOnlyEqual) {
   Graph graph = tied_graph();
   for (checkpoint::NamedTensor& one : graph.initializers) {
     if (one.name == "large.conv.weight") std::ranges::fill(one.tensor.floats(), 0.0F);
   }
-  EXPECT_EQ(node_of(read_tied(graph).model, "small.conv").weights, "") << "all zeros";
+  const ImportedModel named = read_tied(graph);
+  EXPECT_EQ(node_of(named.model, "small.conv").weights, "large.conv");
+  EXPECT_THAT(named.notes, ::testing::ElementsAre("'small.conv' and 'up.up' use the weights of "
+                                                  "'large.conv', because they read the same "
+                                                  "tensors"));
+  through_identity(graph, "large.conv.weight");
+  const ImportedModel copied = read_tied(graph);
+  EXPECT_EQ(node_of(copied.model, "small.conv").weights, "");
 }
 
 TEST(OnnxTied, ABiasOfItsOwnKeepsACopyOfTheMatrix) {
@@ -134,7 +153,14 @@ TEST(OnnxTied, ABiasOfItsOwnKeepsACopyOfTheMatrix) {
   for (onnx_graph::GraphNode& node : graph.nodes) {
     if (node.name == "small.conv") node.inputs[2] = "other.bias";
   }
-  EXPECT_EQ(node_of(read_tied(graph).model, "small.conv").weights, "");
+  const ImportedModel imported = read_tied(graph);
+  EXPECT_EQ(node_of(imported.model, "small.conv").weights, "");
+  EXPECT_THAT(
+      imported.notes,
+      ::testing::ElementsAre(
+          "'large.conv' and 'small.conv' read the same tensor 'large.conv.weight'; they are "
+          "trained apart, because plait shares all weights of a layer or none, and their "
+          "biases differ"));
 }
 
 TEST(OnnxTied, AModelWithTiedWeightsTakesEqualOnesOnly) {
