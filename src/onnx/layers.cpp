@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "checkpoint/shown.hpp"
 #include "onnx/layer_list.hpp"
+#include "onnx/no_layer.hpp"
 #include "onnx/patterns.hpp"
 #include "onnx/read_layer.hpp"
 #include "onnx/resize.hpp"
@@ -41,7 +42,7 @@ class Importer {
   ImportedNetwork run() {
     for (const GraphNode& one : graph_.nodes) {
       const NodeReader node(one, graph_.constants, source_);
-      if (!knows_operator(one.op)) unsupported_.add(node);
+      if (is_no_layer(node)) unsupported_.add(node, why_no_layer(node, graph_.output));
     }
     try {
       for (const GraphNode& one : graph_.nodes) take(one);
@@ -64,7 +65,7 @@ class Importer {
     const NodeReader node(one, graph_.constants, source_);
     const bool unread = std::ranges::any_of(
         one.inputs, [&](const std::string& input) { return unknown_.contains(input); });
-    if (unread || !knows_operator(one.op)) {
+    if (unread || is_no_layer(node)) {
       unknown_.insert(one.outputs.begin(), one.outputs.end());
       return;
     }
@@ -80,7 +81,7 @@ class Importer {
       }
       for (std::size_t i = 1; i < one.outputs.size(); ++i) unread_[one.outputs[i]] = node.name();
     } else {
-      unsupported_.add(node);
+      unsupported_.add(node, why_no_layer(node, graph_.output));
       unknown_.insert(one.outputs.begin(), one.outputs.end());
     }
   }
@@ -119,7 +120,7 @@ class Importer {
   std::optional<Value> read(const NodeReader& node) {
     const std::string& op = node.op();
     if (op == "Gather") return embedding(node);
-    for (std::size_t i = 0; node.has_input(i) && i < 2; ++i) {
+    for (std::size_t i = 0; node.has_input(i); ++i) {
       if (i > 0 && !joins(op)) break;  // it may be a constant
       if (!is_computed(node, i) && !unread_.contains(node.input(i))) return {};
     }
@@ -138,7 +139,7 @@ class Importer {
       return list_.viewed(node, value(node, 0), target(node));
     }
     if (op == "Transpose") return list_.transposed(node, value(node, 0));
-    if (op == "Concat") check_axis(node, value(node, 0).shape);
+    if (op == "Concat" && !is_along_channels(node, value(node, 0).shape)) return {};
     std::optional<ReadLayer> layer = read_layer(node);
     if (!layer) return {};
     if (!layer->parameters.empty()) layer->stored = stored_tensors(graph_, node, layer->turned);

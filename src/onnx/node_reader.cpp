@@ -163,7 +163,7 @@ std::int64_t NodeReader::sequence_padding() const { return pads_of(1)[0]; }
 
 void NodeReader::expect(const char* name, std::int64_t value) const {
   if (integer(name, value) != value) {
-    refuse("{} is {}, but plait's layer has {}", name, integer(name, value), value);
+    refuse("{} is {}, but plait reads only {}", name, integer(name, value), value);
   }
 }
 

@@ -1,4 +1,5 @@
-// One line for all nodes without a layer, grouped by operator in the order of their first use.
+// One line for all nodes without a layer, grouped by operator and reason in the order of their
+// first use.
 #include "onnx/unsupported.hpp"
 
 #include <fmt/ranges.h>
@@ -24,29 +25,38 @@ bool knows_operator(const std::string& op) {
   });
 }
 
-void Unsupported::add(const NodeReader& node) {
+void Unsupported::add(const NodeReader& node, std::string why) {
   std::string op = checkpoint::shown(node.op());
-  nodes_.emplace_back(op.substr(1, op.size() - 2), checkpoint::shown(node.node().name));
+  nodes_.push_back(
+      {op.substr(1, op.size() - 2), checkpoint::shown(node.node().name), std::move(why)});
+}
+
+/// Of all nodes that are refused as this one is: "Elu ('a' and 1 more)"; empty where an earlier one
+/// speaks for it.
+std::string Unsupported::text(const Refused& first) const {
+  const auto same = [&](const Refused& one) { return one.op == first.op && one.why == first.why; };
+  if (&*std::ranges::find_if(nodes_, same) != &first) return "";
+  const std::ptrdiff_t count = std::ranges::count_if(nodes_, same);
+  const std::string more = count == 1 ? "" : fmt::format(" and {} more", count - 1);
+  const std::string why = first.why.empty() ? "" : ": " + first.why;
+  return fmt::format("{} ({}{}{})", first.op, first.name, more, why);
 }
 
 void Unsupported::refuse_any(const std::string& source) const {
   if (nodes_.empty()) return;
   if (nodes_.size() == 1) {
-    user_error("{}: node {} ({}): plait has no layer for it", source, nodes_[0].second,
-               nodes_[0].first);
+    const Refused& one = nodes_[0];
+    user_error("{}: node {} ({}): {}", source, one.name, one.op,
+               one.why.empty() ? "plait has no layer for it" : one.why);
   }
   std::vector<std::string> operators;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const std::string& op = nodes_[i].first;
-    const auto same = [&](const auto& one) { return one.first == op; };
-    if (std::any_of(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(i), same))
-      continue;
-    const std::ptrdiff_t count = std::ranges::count_if(nodes_, same);
-    operators.push_back(count == 1
-                            ? fmt::format("{} ({})", op, nodes_[i].second)
-                            : fmt::format("{} ({} and {} more)", op, nodes_[i].second, count - 1));
+  for (const Refused& one : nodes_) {
+    if (std::string all = text(one); !all.empty()) operators.push_back(std::move(all));
   }
-  user_error("{}: plait has no layer for these nodes: {}", source, fmt::join(operators, ", "));
+  const bool unknown =
+      std::ranges::all_of(nodes_, [](const Refused& one) { return one.why.empty(); });
+  user_error("{}: plait {} these nodes: {}", source, unknown ? "has no layer for" : "cannot read",
+             fmt::join(operators, ", "));
 }
 
 }  // namespace plait::onnx

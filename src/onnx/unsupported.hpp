@@ -10,13 +10,20 @@ bool knows_operator(const std::string& op);
 
 class Unsupported {
  public:
-  void add(const NodeReader& node);
+  /// `why` as why_no_layer says it.
+  void add(const NodeReader& node, std::string why = {});
   bool empty() const { return nodes_.empty(); }
   /// UserError with every operator and the first nodes of each, if there are any.
   void refuse_any(const std::string& source) const;
 
  private:
-  std::vector<std::pair<std::string, std::string>> nodes_;  ///< operators and names, both shown
+  struct Refused {
+    std::string op, name;  ///< both shown
+    std::string why;
+  };
+  std::string text(const Refused& first) const;
+
+  std::vector<Refused> nodes_;
 };
 
 }  // namespace plait::onnx

@@ -16,11 +16,9 @@ std::int64_t rank_with_batch(const tensor::Shape& sample) { return std::ssize(sa
 
 }  // namespace
 
-void check_axis(const NodeReader& node, const tensor::Shape& src) {
+bool is_along_channels(const NodeReader& node, const tensor::Shape& src) {
   const std::int64_t axis = node.integer("axis", 1);
-  if (axis != 1 && axis + rank_with_batch(src) != 1) {
-    node.refuse("axis is {}, but plait's layer has 1", axis);
-  }
+  return axis == 1 || axis + rank_with_batch(src) == 1;
 }
 
 tensor::Shape reshaped(const NodeReader& node, const tensor::Shape& src, const Sizes& wanted) {
@@ -56,7 +54,10 @@ tensor::Shape reshaped(const NodeReader& node, const tensor::Shape& src, const S
 }
 
 tensor::Shape flattened(const NodeReader& node, const tensor::Shape& src) {
-  check_axis(node, src);
+  if (!is_along_channels(node, src)) {
+    node.refuse("flattens from axis {} on, but plait's flatten takes whole samples, axis 1",
+                node.integer("axis", 1));
+  }
   return {src.elements()};
 }
 

@@ -21,8 +21,8 @@ struct Value {
   ops::Extent2 padding{0, 0};
 };
 
-/// Refused where the node's axis is not that of the channels.
-void check_axis(const NodeReader& node, const tensor::Shape& src);
+/// Whether the node's axis is that of the channels.
+bool is_along_channels(const NodeReader& node, const tensor::Shape& src);
 
 /// The shape of one sample that a Reshape to `wanted` gives; the first size must be the batch.
 tensor::Shape reshaped(const NodeReader& node, const tensor::Shape& src, const Sizes& wanted);

@@ -171,12 +171,12 @@ TEST(OnnxOperators, GatherOfTheInputIsAnEmbedding) {
   cast.nodes.insert(cast.nodes.begin(), node("Cast", {"x"}, {{"to", std::int64_t{7}}}, {"ids"}));
   EXPECT_EQ(read(cast), wanted);
   cast.inputs[0].integers = false;  // rounds
-  EXPECT_THAT(refused(cast), HasSubstr("(Cast): plait has no layer for it"));
+  EXPECT_THAT(refused(cast), HasSubstr("(Cast): casts to ONNX's type 7, but plait"));
   Graph floats = gathered({});
   floats.inputs[0].integers = false;
-  EXPECT_THAT(refused(floats), HasSubstr("(Gather): plait has no layer for it"));
-  EXPECT_THAT(refused(gathered({kChannels})), HasSubstr("plait has no layer for it"));
-  EXPECT_THAT(refused(gathered({}, {"x", "t"})), HasSubstr("plait has no layer for it"));
+  EXPECT_THAT(refused(floats), HasSubstr("its indices are not the network's input"));
+  EXPECT_THAT(refused(gathered({kChannels})), HasSubstr("picks along axis 1 of a constant of 9x4"));
+  EXPECT_THAT(refused(gathered({}, {"x", "t"})), HasSubstr("picks from a computed tensor"));
 }
 
 }  // namespace

@@ -66,6 +66,58 @@ TEST(OnnxRefusals, NameArithmeticThatIsNoLayer) {
             "t.onnx: node 'n_y' (Div): plait has no layer for it");
 }
 
+TEST(OnnxRefusals, SayWhichOperandIsAConstant) {
+  const auto with = [](const std::string& op, std::vector<std::string> inputs) {
+    Graph graph = small_graph({graph_node(op, std::move(inputs), "y")});
+    graph.initializers = {{"c", noise({4, 6, 6})}, {"one", noise(tensor::Shape{})}};
+    return refusal_of(graph);
+  };
+  EXPECT_EQ(with("Add", {"x", "c"}),
+            "t.onnx: node 'n_y' (Add): adds a constant of 4x6x6, but plait's add takes computed "
+            "tensors");
+  EXPECT_THAT(with("Sub", {"one", "x"}), HasSubstr("(Sub): subtracts a constant number, but"));
+  EXPECT_THAT(with("Mul", {"x", "c"}), HasSubstr("multiplies by a constant of 4x6x6, but plait's "
+                                                 "multiply takes computed tensors"));
+  EXPECT_THAT(with("Div", {"x", "one"}),
+              HasSubstr("divides by a constant number, which plait has no layer for"));
+  EXPECT_THAT(with("Concat", {"x", "x", "c"}), HasSubstr("concatenates a constant of 4x6x6"));
+  EXPECT_THAT(with("Relu", {"c"}), HasSubstr("its input is a constant of 4x6x6"));
+}
+
+TEST(OnnxRefusals, SayWhichAxis) {
+  const auto along = [](const std::string& op, std::int64_t axis) {
+    return refusal_of(small_graph({graph_node(op, {"x", "x"}, "y", {{"axis", axis}})}));
+  };
+  EXPECT_EQ(along("Concat", 2),
+            "t.onnx: node 'n_y' (Concat): concatenates along axis 2, but plait's concat joins "
+            "channels, axis 1");
+  EXPECT_EQ(along("Concat", -3), "taken");
+  EXPECT_THAT(along("Flatten", 2), HasSubstr("flattens from axis 2 on"));
+  EXPECT_THAT(refusal_of(small_graph({graph_node("ReduceMean", {"x"}, "y",
+                                                 {{"axes", std::vector<std::int64_t>{1}}})})),
+              HasSubstr("is the mean over axes [1]"));
+}
+
+TEST(OnnxRefusals, NameNodesBehindThoseThatAreRefused) {
+  const std::vector<onnx_graph::Attribute> order{{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}};
+  EXPECT_EQ(refusal_of(small_graph(
+                {graph_node("Transpose", {"x"}, "a", order), graph_node("Relu", {"a"}, "b"),
+                 graph_node("Transpose", {"b"}, "c", order), graph_node("Elu", {"c"}, "y")})),
+            "t.onnx: plait cannot read these nodes: Transpose ('n_a' and 1 more: orders the axes "
+            "as [0, 2, 3, 1], but plait transposes only in a channel shuffle), Elu ('n_y')");
+}
+
+TEST(OnnxRefusals, OfASoftmaxAtTheEndPointToTheLoss) {
+  for (const std::string op : {"Softmax", "LogSoftmax"}) {
+    EXPECT_EQ(refusal_of(small_graph({graph_node("Relu", {"x"}, "a"), graph_node(op, {"a"}, "y")})),
+              "t.onnx: node 'n_y' (" + op +
+                  "): plait's loss contains it already, so save the network without it");
+    EXPECT_THAT(
+        refusal_of(small_graph({graph_node(op, {"x"}, "a"), graph_node("Relu", {"a"}, "y")})),
+        HasSubstr("plait has no layer for it"));
+  }
+}
+
 /// ONNX would multiply by one factor for each column.
 TEST(OnnxRefusals, OfFactorsWithFewerAxesThanTheImage) {
   Graph graph =
@@ -167,7 +219,7 @@ TEST(OnnxRefusals, OfWhatIsNoOrderAndNoShape) {
   EXPECT_EQ(transposed({0, 1, 2, 3}), "taken");
   for (const std::vector<std::int64_t>& order :
        {std::vector<std::int64_t>{0, 1, 1, 9}, {0, 1, 1, 2}, {1, 2, 3, 4}, {0, 1, 2}, {}}) {
-    EXPECT_THAT(transposed(order), HasSubstr("(Transpose): plait has no layer for it"));
+    EXPECT_THAT(transposed(order), HasSubstr("(Transpose): orders the axes "));
   }
   Graph reshaped =
       small_graph({graph_node("Reshape", {"x", "s"}, "a"), graph_node("Relu", {"a"}, "y")});
