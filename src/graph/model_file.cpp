@@ -187,7 +187,7 @@ ModelSpec parse_network(std::string_view text, const std::string& file, const te
   for (const auto& [name, index] : context.blocks) splits.refuse_shadow(name, file + ": ");
   splits.check_read();
   check_model(model, file, [&](const BlockSpec& block, const Node& node, const auto& srcs) {
-    splits.check_slice(block, node, srcs.front());
+    if (!srcs.empty()) splits.check_slice(block, node, srcs.front());
   });
   tie_weights(model, context.ties);
   return model;

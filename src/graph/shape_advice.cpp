@@ -30,6 +30,12 @@ bool differ_in_channels(const tensor::Shape& a, const tensor::Shape& b) {
 std::string shape_advice(const ops::Operation& layer, std::span<const tensor::Shape> srcs,
                          std::string_view refusal) {
   if (srcs.empty()) return {};
+  const ops::Inputs wanted = ops::inputs_of(layer);
+  if (srcs.size() < wanted.least) return "; name them in 'from', or in 'inputs' of the block";
+  if (srcs.size() > wanted.most) {
+    return wanted.most == 1 ? "; join them first, with concat or add"
+                            : "; combine two of them first, in a layer before";
+  }
   const bool too_small = refusal.find("does not fit its input") != std::string_view::npos;
   const tensor::Shape& src = srcs[0];
   if (is<ops::Convolution1d>(layer)) {

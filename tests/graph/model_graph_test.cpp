@@ -174,6 +174,12 @@ TEST(ModelGraph, ShapesThatDoNotFitSayWhatHelps) {
   EXPECT_THAT(alone(R"({type = "convolution", out = 8, kernel = 5})", {3, 4, 4}),
               HasSubstr("block 'b', layer 'conv': a kernel that spans 5x5 does not fit its input "
                         "3x4x4 with padding 0x0; a larger padding helps"));
+  EXPECT_THAT(alone(R"({type = "add"})", {3, 4, 4}),
+              HasSubstr("add takes 2 input(s) but has 1; name them in 'from'"));
+  EXPECT_THAT(alone(R"({type = "add", from = ["input", "input", "input"]})", {3, 4, 4}),
+              HasSubstr("add takes 2 input(s) but has 3; combine two of them first"));
+  EXPECT_THAT(alone(R"({type = "relu", from = ["input", "input"]})", {3, 4, 4}),
+              HasSubstr("relu takes 1 input(s) but has 2; join them first, with concat or add"));
   EXPECT_THAT(alone(R"({type = "convolution", out = 8, kernel = 3})", {3, 9}),
               HasSubstr("use convolution_1d"));
   EXPECT_THAT(alone(R"({type = "convolution_1d", out = 8, kernel = 3})", {1, 3, 9}),
