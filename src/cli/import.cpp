@@ -45,6 +45,7 @@ int run_import(const Arguments& arguments) {
   const onnx::ImportedModel imported =
       onnx::to_model(onnx::layers_of(onnx::onnx_graph::read_onnx(file), file),
                      fs::path(file).stem().string(), file);
+  for (const std::string& note : imported.notes) tell("plait: {}: {}\n", file, note);
   write_folder(out, imported);
   const graph::ModelSpec& model = imported.model;
   const tensor::Shape outputs = graph::border_shapes(model).back();

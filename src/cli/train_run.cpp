@@ -71,7 +71,7 @@ class PlannedText : public session::TrainObserver {
     const plan::Network network = plan::make_network(report.model);
     const session::Costs& costs = report.planner.costs(network);
     expected_ = expect(costs.model(), plan, threads);
-    expected_.of_this_machine = costs.profile() != nullptr;
+    expected_.of_this_machine = costs.profile() != nullptr && config_.profile.empty();
     const double step = expected_.prediction.step_seconds;
     if (!around_.quiet && is_torn(plan.network)) tell("{}", torn_table(plan, costs.model()));
     if (!around_.quiet && plan.workers() > 1) {

@@ -168,24 +168,18 @@ std::string block_list(const Network& network, const std::vector<int>& blocks) {
 }
 
 Samples envelope(const std::vector<Task>& tasks) {
-  Samples whole{0, 0, 0};
+  std::vector<Samples> parts;
   for (const Task& task : tasks) {
-    if (!takes_samples(task)) continue;
-    const Samples samples = samples_of(task);
-    if (whole.of == 0) whole = samples;
-    if (samples.of != whole.of) return {};
-    whole.begin = std::min(whole.begin, samples.begin);
-    whole.end = std::max(whole.end, samples.end);
+    if (takes_samples(task)) parts.push_back(samples_of(task));
   }
-  std::vector<bool> there(static_cast<std::size_t>(whole.end - whole.begin), false);
-  for (const Task& task : tasks) {
-    if (!takes_samples(task)) continue;
-    const Samples samples = samples_of(task);
-    std::fill(there.begin() + (samples.begin - whole.begin),
-              there.begin() + (samples.end - whole.begin), true);
+  if (parts.empty()) return {};
+  std::ranges::sort(parts, {}, &Samples::begin);
+  Samples whole = parts.front();
+  for (const Samples& part : parts) {
+    if (part.of != whole.of || part.begin > whole.end) return {};  // other fractions, or a gap
+    whole.end = std::max(whole.end, part.end);
   }
-  const bool gaps = std::ranges::find(there, false) != there.end();
-  return whole.of == 0 || gaps ? Samples{} : whole;
+  return whole;
 }
 
 std::vector<Task> relative_to(const Samples& whole, const Plan& plan, std::vector<Task> tasks) {

@@ -11,12 +11,22 @@
 
 namespace plait::run {
 
+namespace {
+
+void finish(std::vector<transport::Request>& sends) {
+  for (transport::Request& request : sends) request.wait();
+  sends.clear();
+}
+
+}  // namespace
+
 Messages::Messages(const WorkerParts& parts, TaskLog& log)
     : parts_(parts),
       log_(log),
       receives_(parts.context.program().tasks.size()),
       steps_overlap_(parts.context.plan.depth() > 0),
-      weight_sends_(parts.context.plan.network.blocks.size()) {
+      weight_sends_(parts.context.plan.network.blocks.size()),
+      gradient_sends_(parts.context.plan.network.blocks.size()) {
   const plan::Plan& plan = parts.context.plan;
   const std::vector<int> tags = message_tags(plan, parts.context.options.rank);
   const auto memory_of = [&](const plan::Task& task) {
@@ -125,18 +135,22 @@ void Messages::send_copy(const TaskRun& at, std::span<const std::byte> bytes) {
       {free->bytes.get(), bytes.size()}, parts_.context.message(at).peer, bound_[at.task].tag);
 }
 
-void Messages::send_weights(const TaskRun& at) {
-  const plan::Message& message = parts_.context.message(at);
-  const auto index = static_cast<std::size_t>(message.value.index);
+void Messages::send_array(const TaskRun& at, std::span<const std::byte> bytes,
+                          std::vector<transport::Request>& sends) {
   const double begin = now_seconds();
-  const auto bytes = std::as_bytes(parts_.model.parameters.block(index).weights.floats());
   if (steps_overlap_) {
     send_copy(at, bytes);
   } else {
-    weight_sends_[index].push_back(
-        parts_.context.links.group.isend(bytes, message.peer, bound_[at.task].tag));
+    sends.push_back(parts_.context.links.group.isend(bytes, parts_.context.message(at).peer,
+                                                     bound_[at.task].tag));
   }
   log_.communicated(at, begin, bytes.size());
+}
+
+void Messages::send_weights(const TaskRun& at) {
+  const auto index = static_cast<std::size_t>(parts_.context.message(at).value.index);
+  send_array(at, std::as_bytes(parts_.model.parameters.block(index).weights.floats()),
+             weight_sends_[index]);
 }
 
 void Messages::receive_weights(const TaskRun& at) {
@@ -150,10 +164,8 @@ void Messages::receive_weights(const TaskRun& at) {
 
 void Messages::send_gradient(const TaskRun& at) {
   const auto index = static_cast<std::size_t>(parts_.context.message(at).value.index);
-  const double begin = now_seconds();
-  const auto bytes = std::as_bytes(parts_.model.parameters.block(index).gradient.floats());
-  send_copy(at, bytes);  // the next minibatch's may come while it is on its way
-  log_.communicated(at, begin, bytes.size());
+  send_array(at, std::as_bytes(parts_.model.parameters.block(index).gradient.floats()),
+             gradient_sends_[index]);
 }
 
 void Messages::receive_gradient(const TaskRun& at) {
@@ -165,10 +177,9 @@ void Messages::receive_gradient(const TaskRun& at) {
   log_.waiting(at, [&] { request.wait(); });
 }
 
-void Messages::finish_sending_weights(std::size_t block) {
-  for (transport::Request& request : weight_sends_[block]) request.wait();
-  weight_sends_[block].clear();
-}
+void Messages::finish_sending_weights(std::size_t block) { finish(weight_sends_[block]); }
+
+void Messages::finish_sending_gradient(std::size_t block) { finish(gradient_sends_[block]); }
 
 void Messages::receive(const TaskRun& at) {
   if (parts_.context.message(at).value.role == plan::Role::weights) return receive_weights(at);

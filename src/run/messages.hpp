@@ -20,6 +20,8 @@ class Messages {
   void receive(const TaskRun& at);
   /// Before a block's weights change: waits until all receivers have taken them.
   void finish_sending_weights(std::size_t block);
+  /// The same, before its gradient begins anew.
+  void finish_sending_gradient(std::size_t block);
 
  private:
   /// Of a task; unused where it is no message.
@@ -44,6 +46,10 @@ class Messages {
   void pack(const TaskRun& at);
   void unpack(const TaskRun& at);
   void send_weights(const TaskRun& at);
+  /// Of an array of the block: as a copy where steps overlap, else it stays as it is until `sends`
+  /// are done.
+  void send_array(const TaskRun& at, std::span<const std::byte> bytes,
+                  std::vector<transport::Request>& sends);
   void receive_weights(const TaskRun& at);
   void send_gradient(const TaskRun& at);
   void receive_gradient(const TaskRun& at);
@@ -53,9 +59,10 @@ class Messages {
   TaskLog& log_;
   std::vector<Binding> bound_;                ///< per task
   std::vector<transport::Request> receives_;  ///< per task
-  bool steps_overlap_;                        ///< then weights are sent as copies
+  bool steps_overlap_;                        ///< then weights and gradients are sent as copies
   std::deque<Copy> copies_;
-  std::vector<std::vector<transport::Request>> weight_sends_;  ///< per block
+  std::vector<std::vector<transport::Request>> weight_sends_;    ///< per block
+  std::vector<std::vector<transport::Request>> gradient_sends_;  ///< per block
 };
 
 }  // namespace plait::run

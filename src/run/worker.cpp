@@ -50,6 +50,11 @@ void Worker::perform(const TaskRun& at) {
   log_.begin_task(at);
   try {
     if (context_.links.hook) context_.links.hook(rank, task, at.minibatch);
+    if (const auto* backward = std::get_if<plan::BackwardWeights>(&task.what);
+        backward != nullptr && !backward->adds) {
+      messages_.finish_sending_gradient(
+          static_cast<std::size_t>(context_.plan.network.home_of(backward->block)));
+    }
     if (memory_.poisons()) poison_results(context_, at, model_.parameters, memory_);
     std::visit(
         overloaded{[&](const plan::Load&) { load(at); },

@@ -52,8 +52,7 @@ std::vector<PipelineCase> inside_pipelines() {
   std::vector<PipelineCase> all;
   for (const auto& [model, text] : kInsideModels) {
     for (const int workers : {2, 3, 4, 8}) {
-      for (const char* strategy :
-           {"layerpipe", "gpipe", "1f1b", "1f1b-interleaved", "zb-h1", "zb-h2", "zb-v"}) {
+      for (const char* strategy : {"layerpipe", "gpipe", "1f1b", "zb-h1", "zb-h2"}) {
         all.push_back({strategy, model, workers});
       }
       all.push_back({"layerpipe", model, workers, 1, "async"});

@@ -1,5 +1,5 @@
-// Arrays of parameters from the layout of one block into that of another one, by way of plain tensors:
-// for the oracles, which know nothing of run/layout_bridge.
+// Arrays of parameters from the layout of one block into that of another one, by way of plain
+// tensors: for the oracles, which know nothing of run/layout_bridge.
 #pragma once
 
 #include "kernels/block.hpp"

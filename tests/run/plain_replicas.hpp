@@ -221,8 +221,9 @@ class PlainReplicas {
                                 .diff_srcs = std::move(diff_srcs),
                                 .weights = is_tied(i) ? own_weights_[i].floats().data()
                                                       : store.block(i).weights.floats().data(),
-                                .diff_weights = is_tied(i) ? own_gradients_[i].floats().data()
-                                                           : store.block(i).gradient.floats().data(),
+                                .diff_weights = is_tied(i)
+                                                    ? own_gradients_[i].floats().data()
+                                                    : store.block(i).gradient.floats().data(),
                                 .state = state[i].data(),
                                 .saved = saved_[i].get(),
                                 .pending = pending_[i].get(),

@@ -139,7 +139,8 @@ TEST(Daso, FollowsTheLossThroughAllModes) {
             (std::vector<int>{4, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 0, 0, 0, 4}));
 }
 
-/// Users of one matrix, some with another layout, are added before the workers of a node are summed.
+/// Users of one matrix, some with another layout, are added before the workers of a node are
+/// summed.
 TEST(Daso, AddsTheUsersOfTiedWeights) {
   const TempFolder folder;
   for (const std::string name : {"linears", "convolutions", "residual"}) {

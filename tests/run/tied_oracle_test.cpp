@@ -63,7 +63,7 @@ std::vector<PipelineCase> tied_pipelines() {
       all.push_back({"layerpipe", model, workers});
       all.push_back({"layerpipe", model, workers, 4, "async"});
       all.push_back({"layerpipe", model, workers, 1, "async"});
-      for (const char* strategy : {"gpipe", "1f1b", "1f1b-interleaved", "zb-h1", "zb-h2", "zb-v"}) {
+      for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
         all.push_back({strategy, model, workers});
       }
       all.push_back({"layerpipe-replicated", model, workers});

@@ -58,11 +58,9 @@ Simulated simulate_even(const std::string& strategy, int p, int m, int blocks) {
   const MadeUp made = even_network(blocks * p, 1.0 / blocks);
   const TableCost cost = made.cost();
   const plan::Machine machine = one_node(p);
-  plan::Plan plan = make_plan(strategy, {.network = made.network,
-                                         .machine = machine,
-                                         .cost = &cost,
-                                         .batch = m,
-                                         .microbatches = m});
+  plan::Plan plan = make_plan(
+      strategy,
+      {.network = made.network, .machine = machine, .cost = &cost, .batch = m, .microbatches = m});
   const double step = simulate::simulate(plan, cost).step_seconds;
   return {std::move(plan), step - 3 * m};
 }
@@ -115,8 +113,9 @@ TEST(Chunks, NeedTwoPiecesForEveryWorker) {
   const plan::Network five = even_network(5).network;
   const plan::Network single = even_network(1).network;
   for (const char* strategy : {"1f1b-interleaved", "zb-v"}) {
-    EXPECT_THAT(refusal(strategy, {.network = five, .machine = three, .batch = 4, .microbatches = 4}),
-                AllOf(HasSubstr("`workers` 3"), HasSubstr("use at most 2 workers")));
+    EXPECT_THAT(
+        refusal(strategy, {.network = five, .machine = three, .batch = 4, .microbatches = 4}),
+        AllOf(HasSubstr("`workers` 3"), HasSubstr("use at most 2 workers")));
     EXPECT_THAT(refusal(strategy, {.network = single, .machine = one}),
                 HasSubstr("every worker has two pieces or more: use `strategy` 1f1b"));
   }

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "simulate/simulate.hpp"
 #include "strategy/pipeline_testing.hpp"
 
 namespace plait::strategy {
@@ -122,6 +123,32 @@ INSTANTIATE_TEST_SUITE_P(Cuts, PureLayerPipe,
                                          PureCut{"samples_sync", CutPlaces::samples, false},
                                          PureCut{"samples_async", CutPlaces::samples, true}),
                          [](const auto& one) { return one.param.name; });
+
+/// Finer cuts include the coarser ones.
+TEST(LayerPipeCuts, FinerOnesAreNoSlower) {
+  const auto step = [](const PlanRequest& of, CutPlaces cuts) {
+    PlanRequest request = of;
+    request.pipeline.cuts = cuts;
+    return simulate::simulate(make_plan("layerpipe", request), *of.cost).step_seconds;
+  };
+  Rng rng(43, Purpose::test);
+  for (int round = 0; round < 30; ++round) {
+    const int workers = 2 + static_cast<int>(rng.below(4));
+    const int microbatches = 1 + static_cast<int>(rng.below(8));
+    const MadeUp made = random_network(rng, 3 * workers, round % 2 == 0);
+    const TableCost cost = made.cost();
+    const plan::Machine machine = one_node(workers);
+    const PlanRequest request{.network = made.network,
+                              .machine = machine,
+                              .cost = &cost,
+                              .batch = 2 * microbatches,
+                              .microbatches = microbatches};
+    constexpr double kAsFast = 1.001;  // then the one with less memory is taken
+    const double tasks = step(request, CutPlaces::tasks);
+    EXPECT_LE(tasks, kAsFast * step(request, CutPlaces::borders)) << round;
+    EXPECT_LE(step(request, CutPlaces::samples), kAsFast * tasks) << round;
+  }
+}
 
 }  // namespace
 }  // namespace plait::strategy

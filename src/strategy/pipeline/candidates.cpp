@@ -119,8 +119,8 @@ void CandidateMaker::find_jobs(const Recipe& recipe, const Candidate& candidate)
           .asynchronous = recipe.asynchronous,
           .fused = recipe.fused};
   if (key == key_) return;
-  const Placement placement = place(candidate.stages, request_.network.size(),
-                                    request_.microbatches, candidate.owners);
+  const Placement placement =
+      place(candidate.stages, request_.network.size(), request_.microbatches, candidate.owners);
   graph_ = make_jobs(request_, placement, {.fused = recipe.fused});
   if (!candidate.turns.empty()) hold_turns(graph_, candidate);
   if (recipe.asynchronous) {

@@ -22,15 +22,15 @@ std::vector<Turn> turns_of(int worker, int workers, int rounds, int microbatches
     for (int round = 0; round < rounds; ++round) {
       for (int k = first; k < last; ++k) {
         forwards.push_back({.piece = round * workers + worker, .microbatch = k});
-        backwards.push_back({.backward = true,
-                             .piece = (rounds - 1 - round) * workers + worker,
-                             .microbatch = k});
+        backwards.push_back(
+            {.backward = true, .piece = (rounds - 1 - round) * workers + worker, .microbatch = k});
       }
     }
   }
   const auto warm_up = static_cast<std::size_t>(
       std::min(2 * (workers - worker - 1) + (rounds - 1) * workers, rounds * microbatches));
-  std::vector<Turn> turns(forwards.begin(), forwards.begin() + static_cast<std::ptrdiff_t>(warm_up));
+  std::vector<Turn> turns(forwards.begin(),
+                          forwards.begin() + static_cast<std::ptrdiff_t>(warm_up));
   for (std::size_t i = 0; i < backwards.size(); ++i) {
     if (warm_up + i < forwards.size()) turns.push_back(forwards[warm_up + i]);
     turns.push_back(backwards[i]);
@@ -47,15 +47,57 @@ bool is_ready(const Turn& turn, int pieces, const std::set<Turn>& done) {
          (turn.piece + 1 == pieces || done.contains({true, turn.piece + 1, turn.microbatch}));
 }
 
-/// As even as it can be, and the first one found.
-std::vector<std::vector<Stage>> cuts_into(const PlanRequest& request, int pieces) {
-  const TaskLine line(request, CutPlaces::borders);
-  std::vector<std::vector<Stage>> tried;
-  for (const bool even : {false, true}) {
-    std::vector<Stage> stages = balance(line, pieces, false, even);
-    if (!stages.empty()) tried.push_back(std::move(stages));
+/// The first tensor whose gradient would come back to a worker that has passed its part on to
+/// another one: its readers add to it from the last to the first. -1: there is none.
+int returning_gradient(const plan::Network& network, const std::vector<int>& workers) {
+  for (int tensor = 1; tensor < static_cast<int>(network.tensors.size()); ++tensor) {
+    if (!network.has_gradient(tensor)) continue;
+    std::vector<int> way;
+    for (int b = network.size(); b-- > 0;) {
+      const plan::NetworkBlock& block = network.blocks[static_cast<std::size_t>(b)];
+      if (!block.reads(tensor) && block.dst != tensor) continue;
+      const int worker = workers[static_cast<std::size_t>(b)];
+      if (way.empty() || way.back() != worker) way.push_back(worker);
+    }
+    if (std::set<int>(way.begin(), way.end()).size() < way.size()) return tensor;
   }
-  return tried;
+  return -1;
+}
+
+/// Cuts whose pieces these workers can have, and a tensor that is in the way of others.
+struct Cuts {
+  std::vector<std::vector<Stage>> tried{};
+  int returning = -1;
+};
+
+/// Adds the most even cut, and the first one found.
+void cut_into(const PlanRequest& request, const std::vector<int>& owners, Cuts& cuts) {
+  const TaskLine line(request, CutPlaces::borders);
+  for (const bool even : {false, true}) {
+    std::vector<Stage> stages = balance(line, static_cast<int>(owners.size()), false, even);
+    if (stages.empty()) continue;
+    std::vector<int> workers;  // by block
+    for (std::size_t piece = 0; piece < stages.size(); ++piece) {
+      workers.resize(static_cast<std::size_t>(stages[piece].end.block), owners[piece]);
+    }
+    const int tensor = returning_gradient(request.network, workers);
+    if (tensor < 0) {
+      cuts.tried.push_back(std::move(stages));
+    } else {
+      cuts.returning = tensor;
+    }
+  }
+}
+
+void need_cuts(const PlanRequest& request, const Recipe& recipe, const Cuts& cuts) {
+  if (!cuts.tried.empty()) return;
+  const auto& blocks = request.network.blocks;
+  const auto writer = std::ranges::find(blocks, cuts.returning, &plan::NetworkBlock::dst);
+  setting_error("strategy", recipe.name,
+                "has no cut of {} for {} workers in which the gradient of what {} writes does not "
+                "come back to a worker: use zb-h1 or 1f1b",
+                request.network.name, request.machine.workers(),
+                writer == blocks.end() ? "a block" : writer->name);
 }
 
 void need_two_pieces_each(const PlanRequest& request) {
@@ -120,16 +162,22 @@ ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe) {
   const int workers = request.machine.workers();
   CandidateMaker candidates(request);
   Choice choice({});
+  Cuts all;
   for (int rounds = 2; rounds <= kMostRounds; ++rounds) {
-    for (const std::vector<Stage>& stages : cuts_into(request, workers * rounds)) {
+    Cuts cuts;
+    cut_into(request, dealt_in_rounds(workers, rounds), cuts);
+    for (const std::vector<Stage>& stages : cuts.tried) {
       choice.offer(candidates.make(
-          recipe, {.stages = stages,
-                   .in_flight = std::vector<int>(static_cast<std::size_t>(workers),
-                                                 request.microbatches),
-                   .owners = dealt_in_rounds(workers, rounds),
-                   .turns = interleaved_turns(workers, rounds, request.microbatches)}));
+          recipe,
+          {.stages = stages,
+           .in_flight = std::vector<int>(static_cast<std::size_t>(workers), request.microbatches),
+           .owners = dealt_in_rounds(workers, rounds),
+           .turns = interleaved_turns(workers, rounds, request.microbatches)}));
     }
+    std::ranges::move(cuts.tried, std::back_inserter(all.tried));
+    all.returning = std::max(all.returning, cuts.returning);
   }
+  need_cuts(request, recipe, all);
   return choice.take(*request.cost);
 }
 
@@ -138,7 +186,10 @@ ScoredPlan make_v_shaped(const PlanRequest& request, Recipe recipe) {
   const int workers = request.machine.workers();
   CandidateMaker candidates(request);
   Choice choice({});
-  for (const std::vector<Stage>& stages : cuts_into(request, 2 * workers)) {
+  Cuts cuts;
+  cut_into(request, there_and_back(workers), cuts);
+  need_cuts(request, recipe, cuts);
+  for (const std::vector<Stage>& stages : cuts.tried) {
     for (const Urgency urgency : {Urgency::backward_first, Urgency::weights_last}) {
       recipe.urgency = urgency;
       for (int limit = workers; limit <= 2 * workers; ++limit) {

@@ -1,5 +1,5 @@
-// Pipelines whose workers have several pieces of the network each, not next to each other: dealt out
-// round by round, or there and back. Their schedules as published.
+// Pipelines whose workers have several pieces of the network each, not next to each other: dealt
+// out round by round, or there and back. Their schedules as published.
 #pragma once
 
 #include "strategy/pipeline/candidates.hpp"
@@ -17,7 +17,8 @@ std::vector<int> there_and_back(int workers);
 /// fill the last group, turns that would wait for each other are swapped.
 std::vector<std::vector<Turn>> interleaved_turns(int workers, int rounds, int microbatches);
 
-/// The fastest of 2 to 4 pieces per worker, in the order of interleaved_turns.
+/// The fastest of 2 to 4 pieces per worker, in the order of interleaved_turns. UserError where in
+/// every cut the gradient of a tensor with several readers would come back to a worker.
 ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe);
 
 /// Two pieces per worker, there and back; of some limits of microbatches in flight the fastest with

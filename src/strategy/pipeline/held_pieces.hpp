@@ -27,8 +27,8 @@ class HeldPieces {
   };
   bool counts(const Job& job) const;
   std::size_t index_of(const Job& job, std::int64_t microbatch) const {
-    const auto piece = static_cast<std::size_t>(pieces_[static_cast<std::size_t>(
-        plan::block_of(job.task))]);
+    const auto piece =
+        static_cast<std::size_t>(pieces_[static_cast<std::size_t>(plan::block_of(job.task))]);
     return piece * microbatches_ + static_cast<std::size_t>(microbatch);
   }
 

@@ -1,13 +1,11 @@
 // LayerPipe: tries cuts of the task line, limits and orders, and keeps the best plan. With replicas
 // it may also be a straight pipeline or replicas of the whole network.
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.hpp"
-#include "strategy/pipeline/candidates.hpp"
 #include "strategy/pipeline/checked_request.hpp"
+#include "strategy/pipeline/layerpipe_search.hpp"
 #include "strategy/pipeline/pipelines.hpp"
-#include "strategy/pipeline/shift_cuts.hpp"
 #include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/straight.hpp"
 #include "strategy/pipeline/task_line.hpp"
@@ -20,32 +18,12 @@ using pipeline::Candidate;
 using pipeline::CandidateMaker;
 using pipeline::CheckedRequest;
 using pipeline::Choice;
-using pipeline::PlayedCandidate;
+using pipeline::Making;
 using pipeline::Recipe;
-using pipeline::ScoredPlan;
+using pipeline::Search;
 using pipeline::Stage;
 using pipeline::TaskLine;
 using pipeline::Urgency;
-
-constexpr int kUnlimited = 1 << 20;
-
-/// Most microbatches in flight: all of an update, or of as many updates as weights may be old.
-int most_in_flight(const PlanRequest& request) {
-  if (!request.pipeline.asynchronous) return request.microbatches;
-  const std::int64_t most =
-      (std::int64_t{1} + pipeline::staleness_bound(request)) * request.microbatches;
-  return static_cast<int>(std::min<std::int64_t>(most, kUnlimited));
-}
-
-/// limit(w) for every worker, at least 1.
-template <class Limit>
-std::vector<int> limits(const PlanRequest& request, const Limit& limit) {
-  std::vector<int> result;
-  for (int w = 0; w < request.machine.workers(); ++w) {
-    result.push_back(std::clamp(static_cast<int>(limit(w)), 1, most_in_flight(request)));
-  }
-  return result;
-}
 
 /// The cuts LayerPipe tries, best balance first.
 std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request, bool replicated) {
@@ -75,123 +53,11 @@ std::vector<std::vector<Stage>> layerpipe_stages(const PlanRequest& request, boo
   return tried;
 }
 
-/// Of microbatches in flight, and of those whose backward_weights may still be to come (empty: no
-/// limit).
-struct Limits {
-  std::vector<int> in_flight;
-  std::vector<int> open{};
-  bool operator==(const Limits&) const = default;
-};
-
-/// The thriftiest first.
-std::vector<Limits> layerpipe_limits(const PlanRequest& request) {
-  if (request.pipeline.in_flight > 0) {
-    return {{limits(request, [&](int) { return request.pipeline.in_flight; })}};
-  }
-  std::vector<Limits> tried;
-  const auto add = [&](Limits one) {
-    if (std::ranges::find(tried, one) == tried.end()) tried.push_back(std::move(one));
-  };
-  const int workers = request.machine.workers();
-  for (const double factor : {0.5, 1.0, 1.5, 2.0, 3.0}) {
-    add({limits(request, [&](int worker) {
-      return std::ceil(factor * (workers - worker)) + (factor > 1 ? 1 : 0);
-    })});
-  }
-  if (request.pipeline.asynchronous) return tried;
-  add({limits(request, [](int) { return kUnlimited; })});
-  for (const int factor : {1, 2}) {  // weight gradients fill the bubble, those that are kept short
-    add({limits(request, [&](int) { return factor * workers; }),
-         limits(request, [&](int worker) { return factor * (workers - worker) - (factor - 1); })});
-  }
-  return tried;
-}
-
 /// A straight pipeline whose weight gradients are kept short is zero bubble: another method.
 bool is_of_another(const Candidate& candidate) {
-  return !candidate.open.empty() &&
-         std::ranges::all_of(candidate.stages,
-                             [](const Stage& stage) { return stage.end.at_border(); });
-}
-
-/// Bounds of staleness, the tightest first.
-std::vector<std::vector<int>> layerpipe_bounds(const PlanRequest& request,
-                                               const std::vector<Stage>& stages) {
-  if (!request.pipeline.asynchronous) return {{}};
-  std::vector<std::vector<int>> tried{pipeline::staleness_by_stage(request, stages)};
-  std::vector<int> everywhere(tried.front().size(), pipeline::staleness_bound(request));
-  if (everywhere != tried.front()) tried.push_back(std::move(everywhere));
-  return tried;
-}
-
-std::vector<Urgency> layerpipe_urgencies(const PlanRequest& request) {
-  // Without a barrier forwards that come first would never end.
-  return {Urgency::backward_first,
-          request.pipeline.asynchronous ? Urgency::fused : Urgency::forward_first};
-}
-
-/// Plays that repeat only over several minibatches freeze differently from each of them.
-int samples_to_try(const PlanRequest& request) {
-  return request.pipeline.asynchronous && request.microbatches <= 4 ? 3 : 1;
-}
-
-/// What has been played, and the fastest of it.
-struct Search {
-  CandidateMaker candidates;
-  Choice choice;
-  std::vector<PlayedCandidate> best{};  ///< of each cut
-};
-
-/// The candidate, played in all ways.
-void offer_plays(const PlanRequest& request, Recipe recipe, Candidate candidate, Search& search) {
-  const auto offer = [&] {
-    ScoredPlan made = search.candidates.make(recipe, candidate);
-    if (search.best.empty() || search.best.back().candidate.stages != candidate.stages) {
-      search.best.push_back({recipe, candidate, made.seconds});
-    } else if (made.seconds < search.best.back().seconds) {
-      search.best.back() = {recipe, candidate, made.seconds};
-    }
-    search.choice.offer(std::move(made));
-  };
-  if (!candidate.open.empty()) {  // for late weight gradients only
-    for (const bool whole_forwards : {false, true}) {
-      candidate.whole_forwards = whole_forwards;
-      offer();
-    }
-    return;
-  }
-  for (const Urgency urgency : layerpipe_urgencies(request)) {
-    recipe.urgency = urgency;
-    for (int sample = 0; sample < samples_to_try(request); ++sample) {
-      candidate.sample = sample;
-      offer();
-    }
-  }
-}
-
-/// From the best plan of every cut, from the coarsest line to the finest: a finer one never ends with
-/// a longer minibatch. On long lines from the best plan of each line, on that line alone.
-void refine(const PlanRequest& request, const pipeline::IsAllowed& allowed, Search& search) {
-  std::vector<TaskLine> lines;
-  for (const CutPlaces places : {CutPlaces::borders, CutPlaces::tasks, CutPlaces::samples}) {
-    if (places <= request.pipeline.cuts) lines.emplace_back(request, places);
-  }
-  const pipeline::Shifting with{search.candidates, search.choice, allowed};
-  std::ranges::sort(search.best, {}, &PlayedCandidate::seconds);
-  if (is_long(lines.back())) {
-    for (const TaskLine& line : lines) {
-      const auto best = std::ranges::find_if(search.best, [&](const PlayedCandidate& one) {
-        return lies_on(line, one.candidate.stages);
-      });
-      if (best == search.best.end()) continue;
-      PlayedCandidate shifted = *best;
-      shift_cuts(line, shifted, with);
-    }
-    return;
-  }
-  for (PlayedCandidate& best : search.best) {
-    for (const TaskLine& line : lines) shift_cuts(line, best, with);
-  }
+  return !candidate.open.empty() && std::ranges::all_of(candidate.stages, [](const Stage& stage) {
+    return stage.end.at_border();
+  });
 }
 
 Choice::Rule choice_rule(const PlanRequest& request) {
@@ -240,21 +106,12 @@ plan::Plan make(const PlanRequest& given, const std::string& name, bool replicat
                       .urgency = Urgency::backward_first,
                       .asynchronous = request.pipeline.asynchronous};
   Search search{CandidateMaker(request), Choice(choice_rule(request))};
-  const auto allowed = [&](const Candidate& one) { return replicated || !is_of_another(one); };
+  const Making making{request, recipe,
+                      [&](const Candidate& one) { return replicated || !is_of_another(one); }};
   for (const std::vector<Stage>& stages : layerpipe_stages(request, replicated)) {
-    for (const std::vector<int>& bound : layerpipe_bounds(request, stages)) {
-      for (const Limits& limits : layerpipe_limits(request)) {
-        const Candidate candidate{.stages = stages,
-                                  .in_flight = limits.in_flight,
-                                  .open = limits.open,
-                                  .staleness = bound};
-        if (allowed(candidate)) offer_plays(request, recipe, candidate, search);
-      }
-    }
+    offer_limits(making, stages, search);
   }
-  if (!recipe.asynchronous && request.machine.workers() > 1) {
-    refine(request, allowed, search);
-  }
+  if (!recipe.asynchronous && request.machine.workers() > 1) refine(making, search);
   Choice& choice = search.choice;
   // Straight pipelines have limits of their own.
   if (replicated && request.pipeline.in_flight == 0) offer_straight(request, recipe, choice);

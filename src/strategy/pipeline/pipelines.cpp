@@ -72,15 +72,16 @@ plan::Plan make_pipedream_2bw_plan(const PlanRequest& request) {
 
 plan::Plan make_interleaved_plan(const PlanRequest& request) {
   const pipeline::CheckedRequest checked(request);
-  return pipeline::make_interleaved(checked.request(), {.name = "1f1b-interleaved",
-                                              .urgency = Urgency::backward_first,
-                                              .fused = true})
+  return pipeline::make_interleaved(
+             checked.request(),
+             {.name = "1f1b-interleaved", .urgency = Urgency::backward_first, .fused = true})
       .plan;
 }
 
 plan::Plan make_zb_v_plan(const PlanRequest& request) {
   const pipeline::CheckedRequest checked(request);
-  return pipeline::make_v_shaped(checked.request(), {.name = "zb-v", .urgency = Urgency::backward_first})
+  return pipeline::make_v_shaped(checked.request(),
+                                 {.name = "zb-v", .urgency = Urgency::backward_first})
       .plan;
 }
 

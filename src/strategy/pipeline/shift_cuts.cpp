@@ -7,18 +7,37 @@ namespace plait::strategy::pipeline {
 
 namespace {
 
-/// Lengths of steps in cuts of the line: half a piece, half of that, ..., one cut; on long lines
-/// the first three.
-std::vector<std::ptrdiff_t> steps_on(const TaskLine& line, std::size_t pieces) {
-  std::vector<std::ptrdiff_t> steps{std::max<std::ptrdiff_t>(
-      1, std::ssize(line.cuts()) / (2 * static_cast<std::ptrdiff_t>(pieces)))};
-  const std::size_t most = is_long(line) ? 3 : line.cuts().size();
-  while (steps.back() > 1 && steps.size() < most) steps.push_back(steps.back() / 2);
+/// Seconds of work that a step moves a cut by, however many blocks these are: half a mean piece,
+/// half of that, ..., at last the next cut; on long lines the first three.
+std::vector<double> steps_on(const TaskLine& line, std::size_t pieces) {
+  constexpr std::size_t kHalvings = 7;
+  std::vector<double> steps{line.total() / (2 * static_cast<double>(pieces))};
+  while (steps.size() < (is_long(line) ? 3 : kHalvings)) steps.push_back(steps.back() / 2);
+  if (!is_long(line)) steps.push_back(0);
   return steps;
 }
 
+/// The number of the cut so many seconds behind (or before) another one, but never that one.
+std::ptrdiff_t moved(const TaskLine& line, std::ptrdiff_t from, double seconds, int direction) {
+  const double target = line.before(static_cast<std::size_t>(from)) + direction * seconds;
+  std::ptrdiff_t to = from + direction;
+  const auto is_inside = [&](std::ptrdiff_t cut) {
+    return cut > 0 && cut + 1 < std::ssize(line.cuts());
+  };
+  while (is_inside(to + direction) &&
+         direction * (target - line.before(static_cast<std::size_t>(to + direction))) >= 0) {
+    to += direction;
+  }
+  return to;
+}
+
+struct Step {
+  double seconds = 0;
+  int direction = 1;
+};
+
 /// The candidate with the ends of pieces `first` to `last` moved; false where they cannot be there.
-bool shift(const TaskLine& line, std::size_t first, std::size_t last, std::ptrdiff_t step,
+bool shift(const TaskLine& line, std::size_t first, std::size_t last, const Step& step,
            Candidate& candidate) {
   const auto place = [&](const Cut& cut) {
     return std::ranges::find(line.cuts(), cut) - line.cuts().begin();
@@ -26,7 +45,7 @@ bool shift(const TaskLine& line, std::size_t first, std::size_t last, std::ptrdi
   std::vector<Stage>& stages = candidate.stages;
   for (std::size_t piece = first; piece <= last; ++piece) {
     if (stages[piece].replicas > 1 || stages[piece + 1].replicas > 1) return false;
-    const std::ptrdiff_t to = place(stages[piece].end) + step;
+    const std::ptrdiff_t to = moved(line, place(stages[piece].end), step.seconds, step.direction);
     if (to <= 0 || to + 1 >= std::ssize(line.cuts())) return false;
     stages[piece].end = stages[piece + 1].begin = line.cuts()[static_cast<std::size_t>(to)];
   }
@@ -47,7 +66,7 @@ bool lies_on(const TaskLine& line, const std::vector<Stage>& stages) {
 void shift_cuts(const TaskLine& line, PlayedCandidate& best, const Shifting& with) {
   if (!lies_on(line, best.candidate.stages)) return;
   const std::size_t cuts = best.candidate.stages.size() - 1;
-  const auto try_to_shift = [&](std::size_t first, std::size_t last, std::ptrdiff_t step) {
+  const auto try_to_shift = [&](std::size_t first, std::size_t last, const Step& step) {
     Candidate candidate = best.candidate;
     if (!shift(line, first, last, step, candidate) || !with.allowed(candidate)) return;
     ScoredPlan made = with.candidates.make(best.recipe, candidate);
@@ -56,10 +75,11 @@ void shift_cuts(const TaskLine& line, PlayedCandidate& best, const Shifting& wit
     best.seconds = made.seconds;
     with.choice.offer(std::move(made));
   };
-  for (const std::ptrdiff_t step : steps_on(line, cuts + 1)) {
-    for (const std::ptrdiff_t signed_step : {-step, step}) {
-      for (std::size_t cut = 0; cut < cuts; ++cut) try_to_shift(cut, cut, signed_step);
-      for (std::size_t cut = 0; cut + 1 < cuts; ++cut) try_to_shift(cut, cuts - 1, signed_step);
+  for (const double seconds : steps_on(line, cuts + 1)) {
+    for (const int direction : {-1, 1}) {
+      const Step step{seconds, direction};
+      for (std::size_t cut = 0; cut < cuts; ++cut) try_to_shift(cut, cut, step);
+      for (std::size_t cut = 0; cut + 1 < cuts; ++cut) try_to_shift(cut, cuts - 1, step);
     }
   }
 }
