@@ -76,10 +76,11 @@ TEST(Serial, RefusesMoreThanOneWorkerAndSaysWhatToDo) {
 }
 
 TEST(Strategies, AreKnownByNameAndRefusedOtherwise) {
-  EXPECT_THAT(strategy_names(),
-              ElementsAre("serial", "data_parallel", "layerpipe", "layerpipe-replicated", "gpipe",
-                          "1f1b", "1f1b-interleaved", "pipedream", "pipedream-replicated",
-                          "pipedream-2bw", "zb-h1", "zb-h2", "zb-v", "sparse_rows", "parareal", "daso", "local_sgd", "diloco"));
+  EXPECT_THAT(
+      strategy_names(),
+      ElementsAre("serial", "data_parallel", "layerpipe", "layerpipe-replicated", "gpipe", "1f1b",
+                  "1f1b-interleaved", "pipedream", "pipedream-replicated", "pipedream-2bw", "zb-h1",
+                  "zb-h2", "zb-v", "sparse_rows", "parareal", "daso", "local_sgd", "diloco"));
   for (const Strategy& strategy : strategies()) EXPECT_FALSE(strategy.about.empty());
   const plan::Network network = four_blocks();
   EXPECT_THAT(
