@@ -112,10 +112,10 @@ TEST_P(PublishedFigures, LayerPipeIsNeverSlowerThanReplicas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pipelines, PublishedFigures,
-                         testing::Values(Figures{"vgg16", 4.22, 7.16, 6.65, 4.03, 4.22},
-                                         Figures{"resnet18", 6.97, 7.75, 7.38, 5.97, 6.73},
-                                         Figures{"resnet50", 7.59, 7.95, 7.71, 6.43, 7.45},
-                                         Figures{"alexnet", 2.97, 3.82, 3.56, 2.92, 2.97}),
+                         testing::Values(Figures{"vgg16", 4.22, 7.16, 7.10, 4.03, 4.22},
+                                         Figures{"resnet18", 6.97, 7.75, 7.53, 6.00, 6.83},
+                                         Figures{"resnet50", 7.59, 7.95, 7.72, 6.46, 7.45},
+                                         Figures{"alexnet", 2.97, 3.82, 3.60, 2.93, 2.97}),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace

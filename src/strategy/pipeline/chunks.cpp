@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "strategy/pipeline/checked_request.hpp"
+#include "strategy/pipeline/shift_cuts.hpp"
 
 namespace plait::strategy::pipeline {
 
@@ -64,6 +65,16 @@ int returning_gradient(const plan::Network& network, const std::vector<int>& wor
   return -1;
 }
 
+/// The same with these pieces.
+int returning_gradient(const plan::Network& network, const std::vector<Stage>& stages,
+                       const std::vector<int>& owners) {
+  std::vector<int> workers;  // by block
+  for (std::size_t piece = 0; piece < stages.size(); ++piece) {
+    workers.resize(static_cast<std::size_t>(stages[piece].end.block), owners[piece]);
+  }
+  return returning_gradient(network, workers);
+}
+
 /// Cuts whose pieces these workers can have, and a tensor that is in the way of others.
 struct Cuts {
   std::vector<std::vector<Stage>> tried{};
@@ -76,11 +87,7 @@ void cut_into(const PlanRequest& request, const std::vector<int>& owners, Cuts& 
   for (const bool even : {false, true}) {
     std::vector<Stage> stages = balance(line, static_cast<int>(owners.size()), false, even);
     if (stages.empty()) continue;
-    std::vector<int> workers;  // by block
-    for (std::size_t piece = 0; piece < stages.size(); ++piece) {
-      workers.resize(static_cast<std::size_t>(stages[piece].end.block), owners[piece]);
-    }
-    const int tensor = returning_gradient(request.network, workers);
+    const int tensor = returning_gradient(request.network, stages, owners);
     if (tensor < 0) {
       cuts.tried.push_back(std::move(stages));
     } else {
@@ -109,6 +116,17 @@ void need_two_pieces_each(const PlanRequest& request) {
   if (request.machine.workers() > most) {
     too_many_workers(request, most, "two or more to every worker");
   }
+}
+
+/// From the best that was offered.
+void shift_best(const PlanRequest& request, const Offers& offers, CandidateMaker& candidates,
+                Choice& choice) {
+  if (request.machine.workers() == 1) return;
+  PlayedCandidate best = *offers.best();
+  const auto allowed = [&](const Candidate& one) {
+    return returning_gradient(request.network, one.stages, one.owners) < 0;
+  };
+  shift_cuts(TaskLine(request, CutPlaces::borders), best, {candidates, choice, allowed});
 }
 
 }  // namespace
@@ -162,22 +180,23 @@ ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe) {
   const int workers = request.machine.workers();
   CandidateMaker candidates(request);
   Choice choice({});
+  Offers offers(candidates, choice);
   Cuts all;
   for (int rounds = 2; rounds <= kMostRounds; ++rounds) {
     Cuts cuts;
     cut_into(request, dealt_in_rounds(workers, rounds), cuts);
     for (const std::vector<Stage>& stages : cuts.tried) {
-      choice.offer(candidates.make(
-          recipe,
-          {.stages = stages,
-           .in_flight = std::vector<int>(static_cast<std::size_t>(workers), request.microbatches),
-           .owners = dealt_in_rounds(workers, rounds),
-           .turns = interleaved_turns(workers, rounds, request.microbatches)}));
+      offers.add(recipe, {.stages = stages,
+                          .in_flight = std::vector<int>(static_cast<std::size_t>(workers),
+                                                        request.microbatches),
+                          .owners = dealt_in_rounds(workers, rounds),
+                          .turns = interleaved_turns(workers, rounds, request.microbatches)});
     }
     std::ranges::move(cuts.tried, std::back_inserter(all.tried));
     all.returning = std::max(all.returning, cuts.returning);
   }
   need_cuts(request, recipe, all);
+  shift_best(request, offers, candidates, choice);
   return choice.take(*request.cost);
 }
 
@@ -186,6 +205,7 @@ ScoredPlan make_v_shaped(const PlanRequest& request, Recipe recipe) {
   const int workers = request.machine.workers();
   CandidateMaker candidates(request);
   Choice choice({});
+  Offers offers(candidates, choice);
   Cuts cuts;
   cut_into(request, there_and_back(workers), cuts);
   need_cuts(request, recipe, cuts);
@@ -193,14 +213,14 @@ ScoredPlan make_v_shaped(const PlanRequest& request, Recipe recipe) {
     for (const Urgency urgency : {Urgency::backward_first, Urgency::weights_last}) {
       recipe.urgency = urgency;
       for (int limit = workers; limit <= 2 * workers; ++limit) {
-        choice.offer(candidates.make(
-            recipe, {.stages = stages,
-                     .in_flight = std::vector<int>(static_cast<std::size_t>(workers), limit),
-                     .owners = there_and_back(workers),
-                     .held = 2 * workers}));
+        offers.add(recipe, {.stages = stages,
+                            .in_flight = std::vector<int>(static_cast<std::size_t>(workers), limit),
+                            .owners = there_and_back(workers),
+                            .held = 2 * workers});
       }
     }
   }
+  shift_best(request, offers, candidates, choice);
   return choice.take(*request.cost);
 }
 

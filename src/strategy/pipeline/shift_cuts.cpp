@@ -57,6 +57,12 @@ bool shift(const TaskLine& line, std::size_t first, std::size_t last, const Step
 
 bool is_long(const TaskLine& line) { return line.cuts().size() > 2000; }
 
+void Offers::add(const Recipe& recipe, const Candidate& candidate) {
+  ScoredPlan made = candidates_.make(recipe, candidate);
+  if (!best_ || made.seconds < best_->seconds) best_ = {recipe, candidate, made.seconds};
+  choice_.offer(std::move(made));
+}
+
 bool lies_on(const TaskLine& line, const std::vector<Stage>& stages) {
   return std::ranges::all_of(stages, [&](const Stage& stage) {
     return std::ranges::find(line.cuts(), stage.end) != line.cuts().end();

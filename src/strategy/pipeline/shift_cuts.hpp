@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "strategy/pipeline/candidates.hpp"
 
@@ -13,6 +14,19 @@ struct PlayedCandidate {
   Recipe recipe{};
   Candidate candidate{};
   double seconds = 0;  ///< of a minibatch
+};
+
+/// Makes candidates, offers them to a choice and remembers the fastest.
+class Offers {
+ public:
+  Offers(CandidateMaker& candidates, Choice& choice) : candidates_(candidates), choice_(choice) {}
+  void add(const Recipe& recipe, const Candidate& candidate);
+  const std::optional<PlayedCandidate>& best() const { return best_; }
+
+ private:
+  CandidateMaker& candidates_;
+  Choice& choice_;
+  std::optional<PlayedCandidate> best_;
 };
 
 /// Whether the strategy may have this candidate.

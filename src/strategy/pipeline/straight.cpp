@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "strategy/pipeline/checked_request.hpp"
+#include "strategy/pipeline/shift_cuts.hpp"
 #include "strategy/pipeline/staleness_bound.hpp"
 #include "strategy/pipeline/task_line.hpp"
 
@@ -50,15 +51,14 @@ std::vector<Urgency> urgencies_of(const Recipe& recipe) {
 }
 
 /// The candidate, with backwards that may or may not begin between two forwards of a microbatch.
-void offer_ways(CandidateMaker& candidates, const Recipe& recipe, Candidate candidate,
-                Choice& choice) {
+void offer_ways(const Recipe& recipe, Candidate candidate, Offers& offers) {
   for (const bool whole_forwards : {false, true}) {
     if (whole_forwards && recipe.urgency == Urgency::all_forwards) continue;  // they are anyway
     candidate.whole_forwards = whole_forwards;
     for (const Urgency urgency : urgencies_of(recipe)) {
       Recipe other = recipe;
       other.urgency = urgency;
-      choice.offer(candidates.make(other, candidate));
+      offers.add(other, candidate);
     }
   }
 }
@@ -74,6 +74,7 @@ ScoredPlan make_straight(const PlanRequest& request, const Recipe& recipe,
   const int workers = request.machine.workers();
   CandidateMaker candidates(request);
   Choice choice({.staleness = recipe.asynchronous ? staleness_bound(request) : 0});
+  Offers offers(candidates, choice);
   std::vector<std::vector<Stage>> tried = straight_stages(request, recipe.replicate);
   if (recipe.replicate && workers <= request.network.size()) {  // replicas may not pay
     for (std::vector<Stage>& stages : straight_stages(request, false)) {
@@ -83,14 +84,19 @@ ScoredPlan make_straight(const PlanRequest& request, const Recipe& recipe,
   for (const std::vector<Stage>& stages : tried) {
     Candidate candidate{.stages = stages, .in_flight = stage_limits(stages, workers, in_flight)};
     if (open) candidate.open = stage_limits(stages, workers, open);
-    offer_ways(candidates, recipe, candidate, choice);
+    offer_ways(recipe, candidate, offers);
     if (recipe.urgency != Urgency::in_turn || !recipe.replicate) continue;
     for (int& limit : candidate.in_flight) ++limit;  // replicas of one microbatch wait for messages
     for (const Urgency urgency : urgencies_of(recipe)) {
       Recipe other = recipe;
       other.urgency = urgency;
-      choice.offer(candidates.make(other, candidate));
+      offers.add(other, candidate);
     }
+  }
+  if (!recipe.asynchronous && workers > 1) {
+    PlayedCandidate best = *offers.best();
+    const auto any = [](const Candidate&) { return true; };
+    shift_cuts(TaskLine(request, CutPlaces::borders), best, {candidates, choice, any});
   }
   return choice.take(*request.cost);
 }
