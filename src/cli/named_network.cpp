@@ -33,7 +33,8 @@ graph::ModelSpec named_network(const Arguments& arguments, const std::string& mo
   graph::ModelSpec network = graph::load_network(model, input_of(arguments, model), classes);
   const bool asked = arguments.find("--classes") != nullptr && model.ends_with(".toml");
   const tensor::Shape output = graph::border_shapes(network).back();
-  if (asked && output[0] != classes) {
+  if (asked && output[0] != classes &&
+      network == graph::load_network(model, input_of(arguments, model), classes + 1)) {
     user_error(
         "--classes {}, but {} returns {} whatever the number of classes; leave --classes away",
         classes, model, output);
@@ -48,8 +49,9 @@ graph::ModelSpec trainable_network(const Arguments& arguments, const std::string
 }
 
 bool needs_no_data(const Arguments& arguments, const std::string& model) {
-  return arguments.find("--run") == nullptr && arguments.find("--data") == nullptr &&
-         graph::declared_input(model).has_value();
+  if (arguments.find("--run") != nullptr || arguments.find("--data") != nullptr) return false;
+  const std::optional<tensor::Shape> input = graph::declared_input(model);
+  return input && graph::load_network(model, *input, 10) == graph::load_network(model, *input, 11);
 }
 
 }  // namespace plait::cli

@@ -15,8 +15,8 @@ graph::ModelSpec named_network(const Arguments& arguments, const std::string& mo
 /// The same of a network that can be trained.
 graph::ModelSpec trainable_network(const Arguments& arguments, const std::string& model);
 
-/// Where a verb works on weights alone: a model file that says its own input, named without --data
-/// and --run.
+/// Where a verb works on weights alone: a model file that says its own input and outputs, named
+/// without --data and --run.
 bool needs_no_data(const Arguments& arguments, const std::string& model);
 
 }  // namespace plait::cli

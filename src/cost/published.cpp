@@ -41,6 +41,11 @@ void check_ends(const Nodes& nodes, const std::string& source) {
   if (!has_input) user_error("{}: there is no Input node", source);
   if (last == nullptr) user_error("{}: the edges form a cycle: every node has a reader", source);
   if (last->is_input()) user_error("{}: contains only an Input", source);
+  if (std::ranges::all_of(nodes, [](const PublishedNode& node) {
+        return node.is_input() || node.forward_ms + node.backward_ms == 0;
+      })) {
+    user_error("{}: all times are 0; is this a profile?", source);
+  }
 }
 
 /// Batch of a Linear layer: its activation has out_features numbers per sample.

@@ -180,8 +180,13 @@ void ModelSplits::check_slice(const BlockSpec& block, const Node& node,
                               const tensor::Shape& src) const {
   const auto* slice = std::get_if<ops::Slice>(&node.layer);
   if (slice == nullptr) return;
+  const auto is_copy = [&](const std::string& of) {  // "NAME.0" of a block that is repeated
+    return block.name.starts_with(of + ".") && block.name.size() > of.size() + 1 &&
+           block.name.find_first_not_of("0123456789", of.size() + 1) == std::string::npos;
+  };
+  const bool has_own = std::ranges::find(slices_, block.name, &SplitSlice::block) != slices_.end();
   for (const SplitSlice& one : slices_) {
-    const bool here = block.name == one.block || block.name.starts_with(one.block + ".");
+    const bool here = block.name == one.block || (!has_own && is_copy(one.block));
     if (!here || node.name != one.node) continue;
     if (slice->axis >= std::ssize(src.dims())) {
       user_error("{}a split along axis {} of {}, which has {} (0 to {})", one.where, slice->axis,

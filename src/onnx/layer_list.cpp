@@ -105,7 +105,8 @@ Value LayerList::join(const NodeReader& node, const ops::Operation& layer,
                       std::vector<Value> srcs) {
   std::vector<int> inputs;
   const bool product = std::holds_alternative<ops::Multiply>(layer);
-  if (product && srcs[0].shape.rank() != srcs[1].shape.rank()) refuse_ranks(node, srcs);
+  const bool pair = product && srcs.size() == 2;  // append refuses other numbers
+  if (pair && srcs[0].shape.rank() != srcs[1].shape.rank()) refuse_ranks(node, srcs);
   for (const Value& src : srcs) {
     // A factor for each channel may be flat features seen as Cx1x1.
     const bool factors = product && src.form == Form::viewed && shape(src.layer).rank() == 1 &&
@@ -115,7 +116,7 @@ Value LayerList::join(const NodeReader& node, const ops::Operation& layer,
   const auto size = [&](int input) {
     return std::pair(shape(input).elements(), shape(input).rank());
   };
-  if (product && size(inputs[0]) < size(inputs[1])) std::swap(inputs[0], inputs[1]);
+  if (pair && size(inputs[0]) < size(inputs[1])) std::swap(inputs[0], inputs[1]);
   return append(node, {layer}, std::move(inputs));
 }
 

@@ -147,7 +147,8 @@ class Importer {
       return list_.add(node, std::move(*layer), value(node, 0));
     std::vector<Value> inputs;
     for (std::size_t i = 0; node.has_input(i); ++i) inputs.push_back(value(node, i));
-    if (inputs.size() == 1) return inputs[0];  // a Concat of one
+    const bool is_concat = std::holds_alternative<ops::Concat>(layer->layer);
+    if (is_concat && inputs.size() == 1) return inputs[0];
     return list_.join(node, layer->layer, std::move(inputs));
   }
 

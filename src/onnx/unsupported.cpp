@@ -49,10 +49,15 @@ void Unsupported::refuse_any(const std::string& source) const {
     user_error("{}: node {} ({}): {}", source, one.name, one.op,
                one.why.empty() ? "plait has no layer for it" : one.why);
   }
+  constexpr std::size_t kMost = 12;
   std::vector<std::string> operators;
+  std::size_t more = 0;
   for (const Refused& one : nodes_) {
-    if (std::string all = text(one); !all.empty()) operators.push_back(std::move(all));
+    std::string all = operators.size() + more < 10 * kMost ? text(one) : "";
+    if (!all.empty() && operators.size() == kMost) ++more;
+    if (!all.empty() && operators.size() < kMost) operators.push_back(std::move(all));
   }
+  if (more > 0) operators.push_back("and others");
   const bool unknown =
       std::ranges::all_of(nodes_, [](const Refused& one) { return one.why.empty(); });
   user_error("{}: plait {} these nodes: {}", source, unknown ? "has no layer for" : "cannot read",

@@ -75,6 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadPublished{"UnknownEdge", kInput + "\tnode1 -- node7\n",
                      "p.txt:2: an edge of node7, which has no line"},
         BadPublished{"OnlyInput", kInput, "contains only an Input"},
+        BadPublished{"NoTimes",
+                     kInput + node(2, "ReLU", measures(0, 0, 512, 64)) + "\tnode1 -- node2\n",
+                     "all times are 0"},
         BadPublished{"NoInput", node(1, "ReLU", kGood), "node1 has no incoming edge"},
         BadPublished{"TwoEnds",
                      kInput + node(2, "ReLU", kGood) + node(3, "ReLU", kGood) +

@@ -140,6 +140,22 @@ TEST(ModelSplits, WhatDoesNotFitIsRefused) {
       HasSubstr("cannot be repeated"));
 }
 
+/// Layers are called alike where the file says nothing; "a.b" is no copy of "a".
+TEST(ModelSplits, OfABlockWithADotAreNotThoseOfAnother) {
+  const std::string split = R"(layers = [{type = "convolution", out = %, kernel = 1},
+  {type = "split", sizes = [*, *]}, {type = "add", from = ["split.0", "split.1"]}]
+)";
+  const auto block = [&](const std::string& name, const std::string& out, const std::string& half) {
+    std::string text = "[[block]]\nname = \"" + name + "\"\n" + split;
+    text.replace(text.find('%'), 1, out);
+    for (int k = 0; k < 2; ++k) text.replace(text.find('*'), 1, half);
+    return text;
+  };
+  const ModelSpec model =
+      parse_split(block("a", "12", "6") + block("a.b", "24", "12") + kSplitHead);
+  EXPECT_EQ(model.blocks.size(), 3U);
+}
+
 TEST(ModelSplits, NobodyElseHasTheNameOfAnOutput) {
   const std::string other =
       "[[block]]\nname = \"qkv.1\"\ninputs = [\"IN\"]\nlayers = [{type = "

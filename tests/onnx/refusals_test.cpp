@@ -137,6 +137,18 @@ TEST(OnnxRefusals, OfFactorsWithFewerAxesThanTheImage) {
   EXPECT_EQ(refusal_of(graph), "taken");
 }
 
+/// A name may be empty, and then what is behind it is not read either.
+TEST(OnnxRefusals, OfTooFewInputs) {
+  for (const char* op : {"Mul", "Add", "Sub"}) {
+    for (const std::vector<std::string>& inputs :
+         std::vector<std::vector<std::string>>{{}, {"", "r"}, {"r"}}) {
+      const Graph graph =
+          small_graph({graph_node("Relu", {"x"}, "r"), graph_node(op, inputs, "y")});
+      EXPECT_THAT(refusal_of(graph), HasSubstr("'n_y'")) << op << inputs.size();
+    }
+  }
+}
+
 TEST(OnnxRefusals, OfCyclesAndUnknownNames) {
   EXPECT_EQ(
       refusal_of(small_graph({graph_node("Add", {"x", "b"}, "a"), graph_node("Relu", {"a"}, "b"),

@@ -212,7 +212,7 @@ ScoredPlan make_v_shaped(const PlanRequest& request, Recipe recipe) {
   for (const std::vector<Stage>& stages : cuts.tried) {
     for (const Urgency urgency : {Urgency::backward_first, Urgency::weights_last}) {
       recipe.urgency = urgency;
-      for (int limit = workers; limit <= 2 * workers; ++limit) {
+      for (int limit = workers; limit <= 2 * workers; limit += (workers + 7) / 8) {
         offers.add(recipe, {.stages = stages,
                             .in_flight = std::vector<int>(static_cast<std::size_t>(workers), limit),
                             .owners = there_and_back(workers),

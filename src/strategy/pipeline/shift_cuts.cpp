@@ -24,7 +24,7 @@ std::ptrdiff_t moved(const TaskLine& line, std::ptrdiff_t from, double seconds, 
   const auto is_inside = [&](std::ptrdiff_t cut) {
     return cut > 0 && cut + 1 < std::ssize(line.cuts());
   };
-  while (is_inside(to + direction) &&
+  while (seconds > 0 && is_inside(to + direction) &&
          direction * (target - line.before(static_cast<std::size_t>(to + direction))) >= 0) {
     to += direction;
   }
@@ -70,11 +70,16 @@ bool lies_on(const TaskLine& line, const std::vector<Stage>& stages) {
 }
 
 void shift_cuts(const TaskLine& line, PlayedCandidate& best, const Shifting& with) {
-  if (!lies_on(line, best.candidate.stages)) return;
+  if (best.candidate.stages.empty() || !lies_on(line, best.candidate.stages)) return;
+  // Of forward tasks, so that planning takes seconds however large the network is.
+  constexpr std::int64_t kMostPlayed = 4'000'000;
+  std::int64_t left = kMostPlayed / (std::int64_t{line.blocks()} * line.microbatches());
   const std::size_t cuts = best.candidate.stages.size() - 1;
   const auto try_to_shift = [&](std::size_t first, std::size_t last, const Step& step) {
     Candidate candidate = best.candidate;
-    if (!shift(line, first, last, step, candidate) || !with.allowed(candidate)) return;
+    if (left <= 0 || !shift(line, first, last, step, candidate)) return;
+    if (!with.allowed(candidate)) return;
+    --left;
     ScoredPlan made = with.candidates.make(best.recipe, candidate);
     if (made.seconds >= best.seconds) return;
     best.candidate = std::move(candidate);

@@ -24,6 +24,7 @@ std::vector<std::vector<Stage>> straight_stages(const PlanRequest& request, bool
         replicate ? request.network.size() * request.microbatches : request.network.size();
     too_many_workers(request, most, "one or more to every worker");
   }
+  std::erase_if(tried, [](const std::vector<Stage>& stages) { return stages.empty(); });
   return tried;
 }
 
