@@ -2,7 +2,6 @@
 #include "onnx/layer_list.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/error.hpp"
 #include "graph/check.hpp"
@@ -137,10 +136,7 @@ Value LayerList::viewed(const NodeReader& node, const Value& src, const tensor::
 
 std::optional<Value> LayerList::transposed(const NodeReader& node, const Value& src) const {
   const std::vector<std::int64_t> order = node.integers("perm", {});
-  if (order.size() == src.shape.rank() + 1 &&
-      std::ranges::equal(order, std::views::iota(std::int64_t{0}, std::ssize(order)))) {
-    return src;
-  }
+  if (order.size() == src.shape.rank() + 1 && keeps_order(order)) return src;
   const tensor::Shape& real = shape(src.layer);
   const bool groups = src.form == Form::viewed && real.rank() == 3 && src.shape.rank() == 4 &&
                       src.shape[2] == real[1] && src.shape[3] == real[2];

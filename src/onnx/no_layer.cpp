@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 #include "onnx/unsupported.hpp"
 #include "ops/table.hpp"
@@ -64,8 +63,8 @@ std::string of_mean(const NodeReader& node) {
 bool is_transposed_image(const NodeReader& node) {
   if (node.op() != "Transpose") return false;
   const std::vector<std::int64_t> order = node.integers("perm", {});
-  const bool same = std::ranges::equal(order, std::views::iota(std::int64_t{0}, std::ssize(order)));
-  return order.size() > 2 && !same && order != std::vector<std::int64_t>{0, 2, 1, 3, 4};
+  return order.size() > 2 && !keeps_order(order) &&
+         order != std::vector<std::int64_t>{0, 2, 1, 3, 4};
 }
 
 }  // namespace

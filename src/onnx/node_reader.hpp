@@ -80,4 +80,12 @@ class NodeReader {
   const std::string& source_;
 };
 
+/// Whether a Transpose with this order changes nothing: 0, 1, 2, ...
+inline bool keeps_order(const std::vector<std::int64_t>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
+
 }  // namespace plait::onnx

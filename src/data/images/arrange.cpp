@@ -93,10 +93,11 @@ ImageSplits arrange_images(const std::vector<std::string>& names, const std::str
   }
   if (train.empty()) train = below(names, shared, "");
   if (test.empty()) {  // a tenth, whatever the others are called
-    const auto later = std::ranges::stable_partition(
-        train, [](const Named& one) { return hash_of_name(one.below) % 10 != 0; });
-    test.assign(later.begin(), later.end());
-    train.erase(later.begin(), later.end());
+    const auto later = std::stable_partition(train.begin(), train.end(), [](const Named& one) {
+      return hash_of_name(one.below) % 10 != 0;
+    });
+    test.assign(later, train.end());
+    train.erase(later, train.end());
   }
   ImageSplits splits;
   std::set<std::string_view> classes;
