@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <ranges>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -36,7 +36,7 @@ Product product_of(const ops::Operation& layer, const tensor::Shape& src,
   const std::int64_t macs = ops::macs_of(layer, src, dst);
   if (extents.empty() || macs == 0) return {};
   double summed = 1;
-  for (const std::int64_t extent : extents | std::views::drop(1)) {
+  for (const std::int64_t extent : std::span(extents).subspan(1)) {
     summed *= static_cast<double>(extent);
   }
   const auto channels = static_cast<double>(extents[0]);
