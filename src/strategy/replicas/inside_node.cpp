@@ -2,7 +2,6 @@
 #include "strategy/replicas/inside_node.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/error.hpp"
 #include "lower/exchanges.hpp"
@@ -87,8 +86,8 @@ plan::Plan inner_plan(const std::string& name, const PlanRequest& request) {
         "nodes would be lost; use `inner` 1f1b or zb-h1, or layerpipe with `pipeline` sync",
         inner);
   }
-  const auto blocks = std::views::iota(0, plan.network.size());
-  const bool tied = std::ranges::any_of(blocks, [&](int b) { return plan.network.is_tied(b); });
+  bool tied = false;
+  for (int b = 0; b < plan.network.size(); ++b) tied = tied || plan.network.is_tied(b);
   for (const plan::Program& program : plan.programs) {
     const auto moved = std::ranges::find_if(program.tasks, moves_weights);
     if (moved == program.tasks.end()) continue;
