@@ -60,8 +60,8 @@ PlanSettings read_settings(const Json& json, const std::string& place) {
       user_error("{}: there is no setting '{}'; plan again with this plait", place,
                  key.substr(0, 60));
     }
-    const bool taken =
-        std::visit([&](auto member) { return take(value, settings.*member); }, row->member);
+    const bool taken = std::visit(
+        [&, &value = value](auto member) { return take(value, settings.*member); }, row->member);
     if (!taken) user_error("{}: {}.{} is of the wrong type", place, kSettings, row->key);
   }
   try {
