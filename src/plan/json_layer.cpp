@@ -19,9 +19,10 @@ struct ValueWriter {
 /// Of the kind that `usual` has.
 ops::FieldValue read_value(const JsonField& json, const ops::Field& field,
                            const ops::FieldValue& usual) {
-  const Limits range{static_cast<std::int64_t>(field.least), static_cast<std::int64_t>(field.most)};
   if (std::holds_alternative<bool>(usual)) return json.flag();
   if (std::holds_alternative<double>(usual)) return json.real(field.least, field.most);
+  // Bounds of whole numbers are whole numbers; those of real ones need not fit.
+  const Limits range{static_cast<std::int64_t>(field.least), static_cast<std::int64_t>(field.most)};
   if (std::holds_alternative<std::int64_t>(usual)) return json.number(range);
   const std::vector<std::int64_t> sides = json.numbers(2, range);
   if (sides.size() != 2) json.refuse("must be [height, width]");
