@@ -8,9 +8,8 @@
 
 namespace plait::strategy::pipeline {
 
-/// The request with costs (counted where none were given). UserError where the network is no chain,
-/// where gradients are clipped over several workers, or where there are more microbatches than
-/// samples.
+/// The request with costs (counted where none were given). UserError where gradients are clipped,
+/// or where there are more microbatches than samples.
 class CheckedRequest {
  public:
   explicit CheckedRequest(const PlanRequest& given);

@@ -1,4 +1,5 @@
-// Deals pieces out, writes the interleaved order down, and counts what workers hold.
+// Deals pieces out, writes the interleaved order down, and leaves out cuts that these pieces cannot
+// have.
 #include "strategy/pipeline/chunks.hpp"
 
 #include <algorithm>

@@ -23,7 +23,8 @@ ScoredPlan make_interleaved(const PlanRequest& request, const Recipe& recipe);
 
 /// Two pieces per worker, there and back; of some limits of microbatches in flight the fastest with
 /// which no worker holds more than 2 x workers pieces, which is what one forward, one backward
-/// holds (Qi et al., ICLR 2024).
+/// holds (Qi et al., ICLR 2024). The orders are plays, not the published search, which ends with
+/// no bubble on even networks; these keep at most half of zb-h1's.
 ScoredPlan make_v_shaped(const PlanRequest& request, Recipe recipe);
 
 }  // namespace plait::strategy::pipeline
